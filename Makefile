@@ -1,0 +1,62 @@
+# For users: `make quickstart`. For developers: `make test lint`. Every target sets up .venv by itself.
+# A target per command takes variables: make classify TASK=mrpc DATA=path/to/data MODEL=path/to/bert_model.ckpt
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+TASK ?= cola
+DATA ?= data
+OUTPUT ?= bert_output
+MODEL ?=
+FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install lint format test test-all quickstart classify clean
+
+help:
+	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
+	@echo "make classify     bert-classify with TASK= DATA= OUTPUT= MODEL= FLAGS="
+	@echo "make install      set up .venv with the commands"
+	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
+	@echo "make lint         report style; make format: mend it"
+	@echo "make clean        remove .venv, caches and results in bert_output/"
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $(VENV)/.installed $@
+
+install: $(VENV)/.installed
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest
+
+quickstart: install
+	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict
+
+classify: install
+	$(BIN)/bert-classify --task_name=$(TASK) --data_dir=$(DATA) --output_dir=$(OUTPUT) \
+	  $(if $(MODEL),--init_checkpoint=$(MODEL)) --do_train --do_eval --do_predict $(FLAGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find bert_output -mindepth 1 ! -name .gitkeep -delete
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

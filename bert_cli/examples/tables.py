@@ -1,0 +1,191 @@
+"""Files of tab-separated rows without quoting (`"` is an ordinary character); how to tell a header row from data."""
+
+import logging
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from bert_cli.errors import InputError
+from bert_cli.files import read_text
+
+LOG = logging.getLogger("bert_cli")
+
+# Names that people give to a label column. Only used where the labels of a file are not known beforehand.
+LABEL_COLUMN_NAMES = frozenset(
+    ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
+    + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
+)
+
+
+class Row(NamedTuple):
+    """One line of a table: its 1-based line number in the file and its cells."""
+
+    line: int
+    cells: list[str]
+
+    def cell(self, column: int | None) -> str:
+        """The cell of a 0-based column (-1: the last); "" where the row has no such cell."""
+        if column is None or not -len(self.cells) <= column < len(self.cells):
+            return ""
+        return self.cells[column]
+
+
+def read_rows(path: str) -> list[Row]:
+    r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
+
+    Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage returns at the end of
+    a line are dropped. Raises InputError for a file without any row, and for a carriage return inside a line: the
+    original refuses it too, and it mostly means that two rows are glued together.
+    """
+    rows: list[Row] = []
+    blank: list[int] = []
+    glued: list[int] = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        line = line.rstrip("\r")
+        if "\t" not in line and not line.strip():
+            blank.append(number)
+            continue
+        if "\r" in line:
+            glued.append(number)
+        rows.append(Row(number, line.split("\t")))
+    if glued:
+        raise InputError(
+            f"{path}:{glued[0]}: a carriage return inside the line{more(glued)}; "
+            "remove it, or save the file with \\n line ends"
+        )
+    if not rows:
+        raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
+    blank = [number for number in blank if number < rows[-1].line]
+    if blank:
+        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, len(blank), blank[0])
+    return rows
+
+
+def more(found: Sequence) -> str:
+    """` (and 12 more such rows)`, or nothing, for an error that shows the first of several findings."""
+    rest = len(found) - 1
+    return f" (and {rest} more such row{'s' if rest > 1 else ''})" if rest else ""
+
+
+def quoted(cell: str, width: int = 40) -> str:
+    """A cell for a message: quoted, on one line, cut after `width` characters."""
+    return repr(cell if len(cell) <= width else cell[: width - 1] + "…")
+
+
+def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) -> None:
+    """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the wanted ones."""
+    short = [row for row in rows if len(row.cells) < minimum]
+    if not short:
+        return
+    advice = "put each example on one line, with a tab between the columns"
+    if all(len(row.cells) == 1 for row in rows):
+        for name, separator in (("comma", ","), ("semicolon", ";")):
+            if all(separator in row.cells[0] for row in rows):
+                advice = f"this is a {name}-separated file, save it with tabs"
+                break
+    raise InputError(
+        f"{path}:{short[0].line}: expected at least {minimum} tab-separated columns ({columns}), "
+        f"found {len(short[0].cells)}{more(short)}; {advice}"
+    )
+
+
+def is_number(cell: str) -> bool:
+    return re.fullmatch(r"[-+]?\d+(\.\d+)?", cell.strip()) is not None
+
+
+def is_numbering(cells: Sequence[str]) -> bool:
+    """True for 0, 1, 2… or 1, 2, 3…, perhaps after an empty cell: the header of a table without column names."""
+    names = list(cells[1:] if cells[0] == "" else cells)
+    return len(names) > 1 and any(
+        names == [str(number) for number in range(first, first + len(names))] for first in (0, 1)
+    )
+
+
+def is_sentence_like(cell: str) -> bool:
+    """True for text that is hardly the name of a column: sentence punctuation at its end, six words, or long."""
+    cell = cell.strip().rstrip("\"'”’»)]")
+    if cell.endswith((".", "?", "!", "…", "。", "？", "！")):
+        return True
+    return len(cell.split()) >= 6 or (len(cell) > 40 and "_" not in cell)
+
+
+def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
+    """Why the id cell of the first row is one id among others; "" where nothing says so."""
+    cell = first.cell(column)
+    if not cell:
+        return ""
+    if is_number(cell):
+        return f"its id is the number {cell}"
+    # A header that comes again further down (joined files) must not count as an id that comes again.
+    ids = {row.cell(column) for row in others if row.cells != first.cells}
+    if cell in ids:
+        return f"its id {quoted(cell)} is found in other rows too"
+    if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
+        return f"its id {quoted(cell)} is like those of other rows"
+    return ""
+
+
+def data_reason(
+    first: Row,
+    others: Sequence[Row],
+    *,
+    labels: Collection[str],
+    label: int | None,
+    texts: Sequence[int],
+    identifier: int | None,
+) -> str:
+    """Why the first row of a file looks like data rather than a header; "" where it does not.
+
+    Data is a row whose label is a known label or a number, whose id is a number, comes again or has the form of other
+    ids (`s-01`, `s-02`), or whose text looks like a sentence. A row of column numbers (0, 1, 2…) is a header. `label`,
+    `texts` and `identifier` are 0-based columns.
+    """
+    if is_numbering(first.cells):
+        return ""
+    cell = first.cell(label)
+    if label is not None and (cell in labels or is_number(cell)):
+        return f"its label is {quoted(cell)}"
+    reason = _id_reason(first, others, identifier)
+    if reason:
+        return reason
+    for column in texts:
+        if is_sentence_like(first.cell(column)):
+            return f"its text is {quoted(first.cell(column))}"
+    return ""
+
+
+def header_reason(
+    first: Row,
+    others: Sequence[Row],
+    *,
+    labels: Collection[str] | None,
+    label: int,
+    texts: Sequence[int],
+    identifier: int | None,
+) -> str:
+    """Why the first row of a file with labels looks like a header rather than data; "" where it does not.
+
+    A header has a label cell that is not a number, that no other row has, and that is not among the labels. Where these
+    are not known (None), it must be a usual name of a label column, or stand above numbers only, or be the only label
+    that comes once, over a text of at most three words. A row whose id or text looks like data (see `data_reason`) is
+    no header; a row of column numbers (0, 1, 2…) is one.
+    """
+    if is_numbering(first.cells):
+        return "its cells are column numbers"
+    cell = first.cell(label)
+    if not cell or is_number(cell) or any(is_sentence_like(first.cell(column)) for column in texts):
+        return ""
+    counts: dict[str, int] = {}
+    for row in others:
+        if row.cells != first.cells:
+            counts[row.cell(label)] = counts.get(row.cell(label), 0) + 1
+    if cell in counts or _id_reason(first, others, identifier):
+        return ""
+    if labels is not None:
+        is_header = cell not in labels
+    elif cell.strip().lower() in LABEL_COLUMN_NAMES or (counts and all(map(is_number, counts))):
+        is_header = True
+    else:
+        short = all(len(first.cell(column).split()) <= 3 for column in texts)
+        is_header = short and bool(counts) and min(counts.values()) > 1
+    return f"its label cell is {quoted(cell)}" if is_header else ""

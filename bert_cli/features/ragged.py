@@ -1,0 +1,48 @@
+"""Token sequences of differing length in flat arrays, padded only when a batch is made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class RaggedFeatures:
+    """n token sequences end to end; sequence i stands at `offsets[i]:offsets[i + 1]`.
+
+    token_ids    int32 [total]
+    segment_ids  int8 [total], 0 or 1
+    offsets      int64 [n + 1], from 0 to total
+    """
+
+    token_ids: np.ndarray
+    segment_ids: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens in each sequence, int64 [n]."""
+        return np.diff(self.offsets)
+
+    def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
+        """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.
+
+        The keys are the model's inputs: input_word_ids, input_mask (1 for a token), input_type_ids. ValueError where a
+        sequence is longer than `width`.
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
+        if lengths.size and lengths.max() > width:
+            raise ValueError(f"a sequence of {lengths.max()} tokens does not fit into {width}")
+        positions = np.arange(width)
+        inside = positions < lengths[:, None]
+        word_ids = np.zeros(inside.shape, np.int32)
+        type_ids = np.zeros(inside.shape, np.int32)
+        taken = (starts[:, None] + positions)[inside]
+        word_ids[inside] = self.token_ids[taken]
+        type_ids[inside] = self.segment_ids[taken]
+        return {"input_word_ids": word_ids, "input_mask": inside.astype(np.int32), "input_type_ids": type_ids}

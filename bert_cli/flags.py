@@ -1,0 +1,205 @@
+"""Command lines: absl flags in titled sections, help, flagfiles, and errors in one line; nothing heavy is imported."""
+
+import difflib
+import logging
+import os
+import sys
+import textwrap
+from collections.abc import Callable
+
+from absl import flags as absl_flags
+
+from bert_cli import __version__, files
+from bert_cli.errors import InputError
+
+# Spellings from tutorials and forks that the original ignored, and what to say about them.
+_KNOWN_MISTAKES = {
+    "do_lower": "the flag is --do_lower_case",
+    "use_gpu": "a GPU is used when there is one; --distribution_strategy chooses",
+    "fp16": "the flag is --precision=float16",
+    "use_fp16": "the flag is --precision=float16",
+    "batch_size": "the flags are --train_batch_size, --eval_batch_size and --predict_batch_size",
+    "seed": "the flag is --random_seed",
+    "max_seq_len": "the flag is --max_seq_length",
+    "num_epochs": "the flag is --num_train_epochs",
+}
+_HELP_WIDTH = 110
+
+
+class CommandFlags:
+    """The flags of one command, in sections for --help. A fresh absl FlagValues, so commands can share a process."""
+
+    def __init__(self):
+        self.values = absl_flags.FlagValues()
+        self._sections: list[tuple[str, list[str]]] = []
+
+    def section(self, title: str) -> None:
+        self._sections.append((title, []))
+
+    def string(self, name: str, default: str | None, text: str) -> None:
+        absl_flags.DEFINE_string(name, default, text, flag_values=self.values)
+        self._sections[-1][1].append(name)
+
+    def boolean(self, name: str, default: bool, text: str) -> None:
+        absl_flags.DEFINE_bool(name, default, text, flag_values=self.values)
+        self._sections[-1][1].append(name)
+
+    def integer(self, name: str, default: int, text: str, lower: int | None = None) -> None:
+        absl_flags.DEFINE_integer(name, default, text, lower_bound=lower, flag_values=self.values)
+        self._sections[-1][1].append(name)
+
+    def float(
+        self, name: str, default: float, text: str, lower: float | None = None, upper: float | None = None
+    ) -> None:
+        absl_flags.DEFINE_float(name, default, text, lower_bound=lower, upper_bound=upper, flag_values=self.values)
+        self._sections[-1][1].append(name)
+
+    def enum(self, name: str, default: str, choices: tuple[str, ...], text: str) -> None:
+        absl_flags.DEFINE_enum(name, default, list(choices), text, flag_values=self.values)
+        self._sections[-1][1].append(name)
+
+    def names(self) -> list[str]:
+        return [name for _, names in self._sections for name in names]
+
+    def parse(self, arguments: list[str]) -> tuple[dict, frozenset[str]]:
+        """Values by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
+        for argument in arguments:
+            if argument.startswith(" "):
+                raise InputError(
+                    f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?"
+                )
+        try:
+            rest = self.values(["command", *arguments])[1:]
+        except absl_flags.UnrecognizedFlagError as error:
+            raise InputError(self._unknown(error.flagname)) from None
+        except (absl_flags.Error, OSError) as error:
+            raise InputError(" ".join(str(error).split())) from None
+        if rest:
+            raise InputError(self._stray(rest[0], arguments))
+        names = self.names()
+        given = frozenset(name for name in names if self.values[name].present)
+        return {name: self.values[name].value for name in names}, given
+
+    def _unknown(self, name: str) -> str:
+        bare = name.replace("-", "_")
+        known = self.names()
+        if bare in _KNOWN_MISTAKES:
+            return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
+        close = difflib.get_close_matches(bare.removeprefix("no"), known, n=1) or difflib.get_close_matches(
+            bare, known, n=1
+        )
+        return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --help lists all flags")
+
+    def _stray(self, word: str, arguments: list[str]) -> str:
+        position = arguments.index(word) if word in arguments else 0
+        before = arguments[position - 1].lstrip("-") if position else ""
+        if before in self.names() and self.values[before].boolean:
+            return (
+                f"stray word {word!r}: --{before} is true by itself and takes no word after a blank; write "
+                f"--{before}={word.lower()} or --no{before}"
+            )
+        return f"stray word {word!r}: every argument is a flag such as --name=value (is a blank inside a value not quoted?)"
+
+    def help(self, command: str, description: str) -> str:
+        """The text of --help."""
+        lines = [f"{command} {__version__}", "", description.strip(), ""]
+        for title, names in self._sections:
+            lines += [f"{title}:"]
+            for name in names:
+                flag = self.values[name]
+                default = "" if flag.default is None else f" (default: {_shown(flag.default)})"
+                choices = f" {{{'|'.join(flag.parser.enum_values)}}}" if hasattr(flag.parser, "enum_values") else ""
+                body = f"{flag.help}{choices}{default}"
+                lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{name}: ", subsequent_indent="      ")
+            lines.append("")
+        lines.append(
+            "--flagfile=FILE reads flags from a file, one --name=value a line. Booleans: --x, --nox, --x=true, --x=false."
+        )
+        return "\n".join(lines)
+
+
+def _shown(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def define_device_flags(flags: CommandFlags) -> None:
+    """Flags about devices and numbers, shared by all commands that train; the TPU block is the original's."""
+    flags.section("Devices")
+    flags.enum(
+        "distribution_strategy",
+        "auto",
+        ("auto", "one_device", "mirrored", "multi_worker", "tpu"),
+        "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
+        "TF_CONFIG names them, else one device",
+    )
+    flags.enum(
+        "precision",
+        "auto",
+        ("auto", "float32", "bfloat16", "float16"),
+        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32",
+    )
+    flags.boolean("use_tpu", False, "run on a TPU (needs tensorflow-tpu 2.20)")
+    flags.string("tpu_name", None, "name or grpc:// address of the TPU")
+    flags.string("tpu_zone", None, "zone of the TPU")
+    flags.string("gcp_project", None, "project of the TPU")
+    flags.string("master", None, "accepted for Google's commands, without effect")
+    flags.integer("num_tpu_cores", 8, "accepted for Google's commands; all cores of the TPU are used")
+    flags.integer("iterations_per_loop", 1000, "accepted for Google's commands, without effect")
+    flags.boolean("use_one_hot_embeddings", False, "accepted for Google's commands, without effect")
+
+
+def write_flags(path: str, values: dict) -> None:
+    """Write flags.txt: one --name=value a line, for --flagfile; flags without a value are left out."""
+    with files.atomic_write(path) as file:
+        for name, value in values.items():
+            if value is not None:
+                file.write(f"--{name}={_shown(value)}\n")
+
+
+def read_flags(path: str) -> dict[str, str]:
+    """The flags of a flags.txt, as text; an empty dict where there is none."""
+    if not files.exists(path):
+        return {}
+    pairs = (line.removeprefix("--").partition("=") for line in files.read_text(path).split("\n") if line)
+    return {name: value for name, _, value in pairs}
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
+
+    def emit(self, record):
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+def run_command(
+    command: str, description: str, define: Callable[[CommandFlags], None], run: Callable, arguments=None
+) -> int:
+    """Parse the command line, call `run(values, given)`, and turn an InputError into one line; returns the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    flags = CommandFlags()
+    define(flags)
+    if any(
+        argument.lstrip("-") in ("help", "helpfull", "helpshort", "h") for argument in arguments if argument[:1] == "-"
+    ):
+        print(flags.help(command, description))
+        return 0
+    if any(argument in ("--version", "-version") for argument in arguments):
+        print(f"{command} {__version__}")
+        return 0
+    log = logging.getLogger("bert_cli")
+    if not log.handlers:
+        log.addHandler(_StderrHandler())
+        log.propagate = False
+    log.setLevel(logging.INFO)
+    try:
+        run(*flags.parse(arguments))
+    except InputError as error:
+        print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"{command}: interrupted; the same command goes on from the last checkpoint", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output, such as `head`, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0

@@ -1,0 +1,135 @@
+"""The shape of a BERT: bert_config.json as Google wrote it, or config.json as Hugging Face does."""
+
+import dataclasses
+import json
+import os
+
+from bert_cli import files
+from bert_cli.errors import InputError
+
+GELU_FORMS = ("erf", "tanh")
+# Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
+_ACTIVATIONS = {
+    "": "linear",
+    "linear": "linear",
+    "relu": "relu",
+    "tanh": "tanh",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_python": "gelu_erf",
+}
+# Keys that only Hugging Face's files have.
+_HUGGING_FACE_KEYS = ("model_type", "architectures", "transformers_version")
+
+
+@dataclasses.dataclass(frozen=True)
+class BertConfig:
+    """Sizes and rates of a BERT encoder; defaults are those of the original's BertConfig.
+
+    `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original since 2019-02,
+    "erf" the exact form of Hugging Face (and of the original before that).
+    """
+
+    vocab_size: int
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    hidden_act: str = "gelu"
+    intermediate_size: int = 3072
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 16
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    gelu: str = "tanh"
+
+    def __post_init__(self):
+        if self.hidden_size % self.num_attention_heads:
+            raise InputError(
+                f"hidden_size {self.hidden_size} is not a multiple of num_attention_heads {self.num_attention_heads}"
+            )
+        if self.hidden_act.lower() not in _ACTIVATIONS:
+            raise InputError(f"hidden_act {self.hidden_act!r} is not one of linear, relu, tanh, gelu, gelu_new")
+
+    @property
+    def activation(self) -> str:
+        """One of linear, relu, tanh, gelu_tanh, gelu_erf."""
+        name = _ACTIVATIONS[self.hidden_act.lower()]
+        return f"gelu_{self.gelu}" if name == "gelu" else name
+
+
+_SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
+_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
+
+
+def read_config(path: str, gelu: str = "auto") -> BertConfig:
+    """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the original does.
+
+    `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for Google's file, erf
+    for Hugging Face's; a file of our own records its form in the key `gelu`. Raises InputError naming file and key.
+    """
+    try:
+        values = json.loads(files.read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: holds no JSON object; a bert_config.json is needed")
+    hugging_face = os.path.basename(path) == "config.json" or any(key in values for key in _HUGGING_FACE_KEYS)
+    _check_values(path, values, hugging_face)
+    known = {field.name for field in dataclasses.fields(BertConfig)}
+    chosen = {key: value for key, value in values.items() if key in known}
+    chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
+    if hugging_face:
+        chosen.setdefault("type_vocab_size", 2)  # the default of Hugging Face's BertConfig
+    home = "erf" if hugging_face else "tanh"
+    chosen["gelu"] = chosen.get("gelu", home) if gelu == "auto" else gelu
+    try:
+        return BertConfig(**chosen)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _check_values(path: str, values: dict, hugging_face: bool) -> None:
+    if "vocab_size" not in values:
+        raise InputError(f"{path}: has no vocab_size; is this a bert_config.json?")
+    for key in _SIZES:
+        value = values.get(key, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
+    for key in _RATES:
+        value = values.get(key, 0.0)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
+            raise InputError(f"{path}: {key} must be a number from 0 to below 1, found {value!r}")
+    if not isinstance(values.get("hidden_act", ""), str | None):
+        raise InputError(f"{path}: hidden_act must be a name, found {values['hidden_act']!r}")
+    if values.get("gelu", "tanh") not in GELU_FORMS:
+        raise InputError(f"{path}: gelu must be erf or tanh, found {values['gelu']!r}")
+    if hugging_face and values.get("model_type", "bert") != "bert":
+        raise InputError(f"{path}: model_type is {values['model_type']!r}; only bert can be loaded")
+    if values.get("position_embedding_type", "absolute") != "absolute":
+        raise InputError(f"{path}: position_embedding_type {values['position_embedding_type']!r} is not supported")
+
+
+def write_config(path: str, config: BertConfig) -> None:
+    """Write Google's bert_config.json (sorted keys, indent 2), atomically.
+
+    The keys `gelu` and `layer_norm_eps`, which the original ignores, are added only where they differ from what the
+    original computes, so that a config of Google's comes out as it went in.
+    """
+    values = dataclasses.asdict(config)
+    if config.gelu == "tanh":
+        del values["gelu"]
+    if config.layer_norm_eps == 1e-12:
+        del values["layer_norm_eps"]
+    with files.atomic_write(path) as file:
+        file.write(json.dumps(values, indent=2, sort_keys=True) + "\n")

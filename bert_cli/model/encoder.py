@@ -1,0 +1,77 @@
+"""The BERT encoder: token ids in, vectors out."""
+
+import keras
+import tensorflow as tf
+
+from bert_cli.model.config import BertConfig
+from bert_cli.model.layers import Dense, Embeddings, TransformerLayer
+from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
+
+
+class BertEncoder(keras.Model):
+    """A BERT encoder with Google's variables, initialisation and places of dropout.
+
+    Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding), `input_type_ids`. It returns
+    a dict: `embedding_output` [B, S, H], `encoder_outputs` (a list, one [B, S, H] per layer), `sequence_output` (the last
+    of them), `pooled_output` [B, H] (tanh of a dense layer on the first token), and with `return_attention` also
+    `attention_probs` (a list, one [B, N, S, S] per layer, probabilities before dropout). Outputs are float32.
+
+    compute_dtype: dtype of the matrix products and of what flows between layers, e.g. "bfloat16"; weights, embeddings,
+    normalisation statistics and softmax stay float32.
+    """
+
+    def __init__(self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0):
+        super().__init__(name="bert", autocast=False)
+        self.config = config
+        self.product_dtype = tf.as_dtype(compute_dtype)
+        self.embeddings = Embeddings(config, seed)
+        self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
+        hidden = config.hidden_size
+        self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
+        self.built = True
+
+    def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
+        """Encode a batch; shapes and outputs as in the class's docstring.
+
+        training: apply dropout, drawn from `seed` (int32 [2]; a fresh one where None is given).
+        packed: skip padding. Equal results at real tokens, zeros at padded ones.
+        pooled_only: return `pooled_output` alone, and compute in the last layer only what it depends on.
+        """
+        mask = inputs["input_mask"]
+        layout = packed_layout(mask) if packed else dense_layout(mask)
+        seeds = self._dropout_seeds(training, seed)
+        x = self.embeddings(  # float32 [T, H]
+            inputs["input_word_ids"], inputs["input_type_ids"], layout=layout, seed=seeds[0]
+        )
+        x = tf.cast(x, self.product_dtype)
+        states, attention = [x], []
+        last = len(self.transformer_layers) - 1
+        for index, layer in enumerate(self.transformer_layers):
+            first_only = pooled_only and index == last
+            own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
+            x, probabilities = layer(x, layout=layout, first_only=first_only, seeds=own_seeds)
+            states.append(x)
+            attention.append(probabilities)
+        first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
+        pooled = tf.tanh(self.pooler(tf.cast(first, tf.float32)))
+        if pooled_only:
+            return {"pooled_output": pooled}
+        states = [tf.cast(spread(state, layout), tf.float32) for state in states]
+        outputs = {
+            "embedding_output": states[0],
+            "encoder_outputs": states[1:],
+            "sequence_output": states[-1],
+            "pooled_output": pooled,
+        }
+        if return_attention:
+            outputs["attention_probs"] = attention
+        return outputs
+
+    def _dropout_seeds(self, training: bool, seed) -> list:
+        """A seed for each place of dropout: one after the embeddings, three in each layer; None outside training."""
+        count = 1 + 3 * len(self.transformer_layers)
+        if not training:
+            return [None] * count
+        if seed is None:
+            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
+        return [seed + tf.constant([0, place]) for place in range(count)]

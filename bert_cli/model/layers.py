@@ -1,0 +1,157 @@
+"""The layers of BERT (Devlin et al., 2018), on rows of tokens; weights are named as in Google's checkpoints.
+
+Letters in shapes: B batch, S sequence, T computed tokens (see layout.py), R rows a layer is asked for (T, or B for the
+first tokens alone), H hidden, I intermediate, N heads, D head width, V vocabulary, P positions, K token types.
+Weights are float32; products run in the compute dtype of the encoder.
+"""
+
+import zlib
+
+import keras
+import tensorflow as tf
+
+from bert_cli.model import ops
+from bert_cli.model.config import BertConfig
+from bert_cli.model.layout import Layout, collect, first_rows, join_heads, split_heads
+
+
+class Scoped(keras.layers.Layer):
+    """A layer whose weights have a place in Google's checkpoint: `scope` + "/" + weight name."""
+
+    def __init__(self, scope: str):
+        super().__init__(name=scope.replace("/", "_"), autocast=False)
+        self.scope = scope
+        self.checkpoint_names: list[str] = []
+
+    def add_scoped(self, name: str, shape: tuple[int, ...], initializer):
+        """Add a float32 weight called `scope/name` in checkpoints."""
+        self.checkpoint_names.append(f"{self.scope}/{name}")
+        return self.add_weight(name=name.replace("/", "_"), shape=shape, initializer=initializer, dtype="float32")
+
+    def add_normal(self, name: str, shape: tuple[int, ...], stddev: float, seed: int):
+        """Add a weight drawn from the normal distribution cut at two standard deviations, as the original's.
+
+        The draw depends on `seed` and the weight's own name, not on what was made before it.
+        """
+        own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
+        return self.add_scoped(name, shape, keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed))
+
+
+def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
+    """Checkpoint name -> variable, for all Scoped layers inside `layer`, in the order they were made."""
+    named = {}
+    for part in layer._flatten_layers(include_self=True, recursive=True):
+        if isinstance(part, Scoped):
+            named.update(zip(part.checkpoint_names, part._trainable_variables, strict=True))
+    return named
+
+
+class Dense(Scoped):
+    """x W + b for rows of tokens: [R, inputs] -> [R, units]; variables kernel [inputs, units], bias [units]."""
+
+    def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
+        super().__init__(scope)
+        self.kernel = self.add_normal("kernel", (inputs, units), stddev, seed)
+        self.bias = self.add_scoped("bias", (units,), "zeros")
+
+    def call(self, x):
+        # bias_add directly after a two-dimensional product is the pattern that fuses.
+        return tf.nn.bias_add(tf.matmul(x, tf.cast(self.kernel.value, x.dtype)), tf.cast(self.bias.value, x.dtype))
+
+
+class LayerNorm(Scoped):
+    """Layer normalisation over H, epsilon 1e-12 in the original; variables gamma [H], beta [H]."""
+
+    def __init__(self, scope: str, width: int, epsilon: float):
+        super().__init__(scope)
+        self.epsilon = epsilon
+        self.beta = self.add_scoped("beta", (width,), "zeros")
+        self.gamma = self.add_scoped("gamma", (width,), "ones")
+
+    def call(self, x):
+        return ops.layer_norm(x, self.gamma.value, self.beta.value, self.epsilon)
+
+
+class Embeddings(Scoped):
+    """Word + token type + position embeddings, normalised, for the computed tokens: -> float32 [T, H]."""
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("bert/embeddings")
+        hidden, stddev = config.hidden_size, config.initializer_range
+        self.type_count = config.type_vocab_size
+        self.rate = config.hidden_dropout_prob
+        self.words = self.add_normal("word_embeddings", (config.vocab_size, hidden), stddev, seed)
+        self.types = self.add_normal("token_type_embeddings", (config.type_vocab_size, hidden), stddev, seed)
+        self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, hidden), stddev, seed)
+        self.norm = LayerNorm("bert/embeddings/LayerNorm", hidden, config.layer_norm_eps)
+        self.training_table = None  # a stand-in for `words` while training on part of the vocabulary
+
+    def call(self, word_ids, type_ids, layout: Layout, seed=None):
+        table = self.words.value if self.training_table is None else self.training_table
+        x = tf.gather(table, collect(word_ids, layout))  # [T, H]
+        # A product with one-hot rows, as in the original: a type out of range adds nothing.
+        x += tf.matmul(tf.one_hot(collect(type_ids, layout), self.type_count), self.types.value)
+        positions = tf.convert_to_tensor(self.positions.value)[: layout.length]  # [S, H]
+        if layout.slots is None:
+            x = tf.reshape(x, [layout.batch, layout.length, x.shape[-1]]) + positions
+            x = tf.reshape(x, [layout.batch * layout.length, x.shape[-1]])
+        else:
+            x += tf.gather(positions, layout.slots % layout.length)
+        return ops.dropout(self.norm(x), self.rate, seed)
+
+
+class SelfAttention(keras.layers.Layer):
+    """Scaled dot-product attention over all heads; the probabilities are normalised in float32."""
+
+    def __init__(self, scope: str, config: BertConfig, seed: int):
+        super().__init__(name=scope.replace("/", "_"), autocast=False)
+        hidden, stddev = config.hidden_size, config.initializer_range
+        self.heads = config.num_attention_heads
+        self.rate = config.attention_probs_dropout_prob
+        self.scale = (hidden // self.heads) ** -0.5
+        self.query, self.key, self.value = (
+            Dense(f"{scope}/{part}", hidden, hidden, stddev, seed) for part in ("query", "key", "value")
+        )
+
+    def call(self, x, layout: Layout, first_only: bool, seed=None):
+        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout)."""
+        key = split_heads(self.key(x), self.heads, layout)  # [B, N, S, D]
+        value = split_heads(self.value(x), self.heads, layout)
+        if first_only:
+            query = self.query(tf.gather(x, first_rows(layout)))  # [B, H]
+            query = tf.reshape(query, [layout.batch, self.heads, 1, key.shape[-1]])
+        else:
+            query = split_heads(self.query(x), self.heads, layout)
+        scores = tf.matmul(query, key, transpose_b=True)  # [B, N, S or 1, S]
+        probabilities = tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + layout.key_bias)
+        weights = ops.dropout(tf.cast(probabilities, x.dtype), self.rate, seed)
+        context = tf.matmul(weights, value)  # [B, N, S or 1, D]
+        if first_only:
+            return tf.reshape(context, [layout.batch, x.shape[-1]]), probabilities
+        return join_heads(context, self.heads, layout), probabilities
+
+
+class TransformerLayer(keras.layers.Layer):
+    """One post-norm layer: attention and feed-forward, each with dropout, residual and normalisation."""
+
+    def __init__(self, index: int, config: BertConfig, seed: int):
+        scope = f"bert/encoder/layer_{index}"
+        super().__init__(name=scope.replace("/", "_"), autocast=False)
+        hidden, wide, stddev = config.hidden_size, config.intermediate_size, config.initializer_range
+        self.activation = config.activation
+        self.rate = config.hidden_dropout_prob
+        self.attention = SelfAttention(f"{scope}/attention/self", config, seed)
+        self.attention_output = Dense(f"{scope}/attention/output/dense", hidden, hidden, stddev, seed)
+        self.attention_norm = LayerNorm(f"{scope}/attention/output/LayerNorm", hidden, config.layer_norm_eps)
+        self.widen = Dense(f"{scope}/intermediate/dense", hidden, wide, stddev, seed)
+        self.narrow = Dense(f"{scope}/output/dense", wide, hidden, stddev, seed)
+        self.output_norm = LayerNorm(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
+
+    def call(self, x, layout: Layout, first_only: bool = False, seeds=(None, None, None)):
+        """x: [T, H] -> ([R, H], attention probabilities). With `first_only` just the first tokens' rows are made."""
+        context, probabilities = self.attention(x, layout=layout, first_only=first_only, seed=seeds[0])
+        residual = tf.gather(x, first_rows(layout)) if first_only else x
+        attended = ops.dropout(self.attention_output(context), self.rate, seeds[1])
+        x = self.attention_norm(residual + attended)  # [R, H]
+        wide = ops.activate(self.widen(x), self.activation, training=seeds[2] is not None)  # [R, I]
+        return self.output_norm(x + ops.dropout(self.narrow(wide), self.rate, seeds[2])), probabilities

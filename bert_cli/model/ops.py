@@ -1,0 +1,94 @@
+"""Element-wise pieces of BERT, each with a gradient written by hand where that saves passes over memory.
+
+On a CPU, fine-tuning on short texts is bound by these passes as much as by the matrix products.
+"""
+
+import math
+
+import tensorflow as tf
+
+_GELU_SCALE = math.sqrt(2.0 / math.pi)
+_GELU_CUBIC = 0.044715
+
+
+def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
+    """Layer normalisation over the last axis with the biased variance (Ba et al., 2016); inside, float32.
+
+    x: [T, H] in the compute dtype; gamma, beta: float32 [H]. Returns [T, H] in x's dtype.
+    """
+    dtype = x.dtype
+
+    @tf.custom_gradient
+    def normalise(x, gamma, beta):
+        x = tf.cast(x, tf.float32)
+        centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+        inverse = tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axis=-1, keepdims=True) + epsilon)
+        unit = centred * inverse  # [T, H]
+
+        def gradient(dy):
+            dy = tf.cast(dy, tf.float32)
+            d_unit = dy * gamma
+            along = tf.reduce_mean(d_unit * unit, axis=-1, keepdims=True)
+            dx = (d_unit - tf.reduce_mean(d_unit, axis=-1, keepdims=True) - unit * along) * inverse
+            return tf.cast(dx, dtype), tf.reduce_sum(dy * unit, axis=0), tf.reduce_sum(dy, axis=0)
+
+        return tf.cast(unit * gamma + beta, dtype), gradient
+
+    return normalise(x, gamma, beta)
+
+
+@tf.custom_gradient
+def _gelu_tanh(x):
+    square = tf.square(x)
+    bend = tf.tanh(_GELU_SCALE * x * (1.0 + _GELU_CUBIC * square))
+
+    def gradient(dy):
+        slope = 0.5 * (1.0 + bend) + (0.5 * _GELU_SCALE) * x * (1.0 - tf.square(bend)) * (
+            1.0 + (3.0 * _GELU_CUBIC) * square
+        )
+        return dy * slope
+
+    return 0.5 * x * (1.0 + bend), gradient
+
+
+@tf.custom_gradient
+def _gelu_erf(x):
+    normal_cdf = 0.5 * (1.0 + tf.math.erf(x * math.sqrt(0.5)))
+
+    def gradient(dy):
+        return dy * (normal_cdf + x * tf.exp(-0.5 * tf.square(x)) * (1.0 / math.sqrt(2.0 * math.pi)))
+
+    return x * normal_cdf, gradient
+
+
+_ACTIVATIONS = {
+    "linear": tf.identity,
+    "relu": tf.nn.relu,
+    "tanh": tf.tanh,
+    "gelu_tanh": _gelu_tanh,
+    "gelu_erf": _gelu_erf,
+}
+
+
+def activate(x: tf.Tensor, name: str, training: bool) -> tf.Tensor:
+    """Apply the activation of BertConfig.activation. Outside training GELU stays one op that fuses into the product."""
+    if not training and name.startswith("gelu"):
+        return tf.nn.gelu(x, approximate=name == "gelu_tanh")
+    return _ACTIVATIONS[name](x)
+
+
+def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None) -> tf.Tensor:
+    """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
+
+    One 32-bit random number serves two elements, so `rate` is met to 1/65536; the scale is the inverse of the exact
+    keeping probability, which keeps the expectation exact.
+    """
+    if seed is None or rate == 0.0:
+        return x
+    dropped = round(rate * 65536)
+    count = tf.size(x)
+    bits = tf.random.stateless_uniform([(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32)
+    halves = tf.reshape(tf.bitcast(bits, tf.uint16), [-1])[:count]
+    keep = tf.reshape(tf.cast(halves, tf.int32) >= dropped, tf.shape(x))
+    scale = tf.cast(65536.0 / (65536.0 - dropped), x.dtype)
+    return x * (tf.cast(keep, x.dtype) * scale)

@@ -1,0 +1,104 @@
+"""Metrics of the classification tasks. scikit-learn is imported where it is used: it takes a second."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
+    """Mean over batches (of `batch_size` consecutive examples, the last may be short) of the mean loss in the batch."""
+    losses = np.asarray(losses, np.float64)
+    return float(np.mean([losses[start : start + batch_size].mean() for start in range(0, len(losses), batch_size)]))
+
+
+def matthews_correlation(label_ids: np.ndarray, predicted: np.ndarray) -> float:
+    """Matthews' correlation coefficient, -1…1; 0 where all labels or all predictions are the same class."""
+    from sklearn.metrics import matthews_corrcoef
+
+    if len(np.unique(label_ids)) < 2 or len(np.unique(predicted)) < 2:
+        return 0.0  # undefined; scikit-learn gives 0 too, but warns
+    return float(matthews_corrcoef(label_ids, predicted))
+
+
+def f1(label_ids: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
+    """F1 of class 1 where there are two classes; of more, the mean over the classes that occur (macro F1).
+
+    A class occurs when an example has it as label or as prediction; the F1 of any other is undefined and left out.
+    """
+    from sklearn.metrics import f1_score
+
+    if num_labels == 2:
+        return float(f1_score(label_ids, predicted, labels=[1], average="macro", zero_division=0))
+    return float(f1_score(label_ids, predicted, average="macro", zero_division=0))
+
+
+def classification_metrics(
+    label_ids: np.ndarray,
+    losses: np.ndarray,
+    probabilities: np.ndarray,
+    label_names: Sequence[str],
+    batch_size: int,
+) -> dict[str, np.float32 | int]:
+    """The metrics of an evaluation: float32 scalars, and the number of examples.
+
+    Args: label_ids int [n] (n > 0), losses float [n] (cross entropy of each example), probabilities float [n, labels],
+    all in file order; `batch_size` is that of the original's evaluation, which its `loss` depends on.
+
+    eval_accuracy  share of examples whose most probable class (of equals the first) is the label
+    eval_loss      mean over examples
+    loss           mean over batches of the batch means; differs from eval_loss where the last batch is short
+    eval_mcc       see matthews_correlation
+    eval_f1        see f1
+    eval_examples  n
+
+    The first three are the original's.
+    """
+    label_ids = np.asarray(label_ids)
+    predicted = np.asarray(probabilities).argmax(axis=1)
+    return {
+        "eval_accuracy": np.float32((predicted == label_ids).mean()),
+        "eval_loss": np.float32(np.mean(losses, dtype=np.float64)),
+        "loss": np.float32(mean_of_batch_means(losses, batch_size)),
+        "eval_mcc": np.float32(matthews_correlation(label_ids, predicted)),
+        "eval_f1": np.float32(f1(label_ids, predicted, len(label_names))),
+        "eval_examples": len(label_ids),
+    }
+
+
+def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
+    """Scores of each class and the confusion matrix, ready for JSON.
+
+    {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix": [[int]]}: rows of the matrix are
+    labels, columns are predictions, in the order of `label_names`. An undefined ratio (0 / 0) is 0.
+    """
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    indices = list(range(len(label_names)))
+    predicted = np.asarray(probabilities).argmax(axis=1)
+    columns = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)
+    scores = zip(label_names, *(column.tolist() for column in columns), strict=True)
+    return {
+        "classes": {
+            name: {"precision": precision, "recall": recall, "f1": f1_value, "support": int(support)}
+            for name, precision, recall, f1_value, support in scores
+        },
+        "confusion_matrix": confusion_matrix(label_ids, predicted, labels=indices).tolist(),
+    }
+
+
+def format_report(report: dict) -> list[str]:
+    """The result of classification_report as lines of a table for the log."""
+    names = list(report["classes"])
+    width = max(len(name) for name in [*names, "label"])
+    lines = [f"{'label':<{width}}  precision  recall      f1  support"]
+    for name, scores in report["classes"].items():
+        lines.append(
+            f"{name:<{width}}  {scores['precision']:9.4f}  {scores['recall']:6.4f}  {scores['f1']:6.4f}"
+            f"  {scores['support']:7d}"
+        )
+    cell = max(9, *(len(name) for name in names))
+    lines.append("rows: label, columns: prediction")
+    lines.append(" ".join([" " * width, *(f"{name:>{cell}}" for name in names)]))
+    for name, counts in zip(names, report["confusion_matrix"], strict=True):
+        lines.append(" ".join([f"{name:<{width}}", *(f"{count:>{cell}}" for count in counts)]))
+    return lines

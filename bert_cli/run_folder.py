@@ -1,0 +1,137 @@
+"""A training run's folder: what it holds, whether a run may go on in it, and starting anew."""
+
+import dataclasses
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+
+import numpy as np
+
+from bert_cli import files
+from bert_cli.errors import InputError
+from bert_cli.flags import write_flags
+from bert_cli.model.checkpoint_path import CheckpointPath, latest_checkpoint
+from bert_cli.model.config import BertConfig, write_config
+
+LOG = logging.getLogger("bert_cli")
+MANIFEST = "run.json"
+_OURS = re.compile(
+    r"checkpoint|model\.ckpt-\d+\.(index|meta|data-\d{5}-of-\d{5})|(labels|vocab|flags|eval_results)\.txt|bert_config\.json"
+    r"|(run|run_report)\.json|(test_results|predictions)\.tsv|\.writing-.*"
+)
+
+# Files that a run would write over; in a folder without a manifest they belong to somebody else.
+_FOREIGN = ("vocab.txt", "bert_config.json", "labels.txt", "config.json", "bert_model.ckpt.index", "train.tsv")
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """A fingerprint of arrays, for the manifest."""
+    total = hashlib.sha256()
+    for array in arrays:
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()[:16]
+
+
+def find_state(folder: str, manifest: dict, overwrite: bool, start: CheckpointPath | None) -> str | None:
+    """Prefix of the checkpoint that this run goes on from, or None for a new run.
+
+    `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from. Raises InputError
+    where the folder holds another run and `overwrite` is not set. Nothing is changed.
+    """
+    if start and os.path.abspath(start.folder) == os.path.abspath(folder):
+        raise InputError(
+            f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
+        )
+    if files.exists(folder) and not files.is_directory(folder):
+        raise InputError(f"{folder}: is a file, a folder is needed; check --output_dir")
+    latest = latest_checkpoint(folder)
+    path = os.path.join(folder, MANIFEST)
+    if not files.exists(path):
+        foreign = [name for name in _FOREIGN if files.exists(os.path.join(folder, name))]
+        if foreign:
+            raise InputError(
+                f"{folder}: holds {foreign[0]}, which no run of ours put there: it looks like a folder of models or data; "
+                "use another --output_dir"
+            )
+    if overwrite or latest is None:
+        return None
+    if not files.exists(path):
+        raise InputError(
+            f"{folder}: holds {os.path.basename(latest)} but no {MANIFEST}, so it cannot be told whether this run may go on "
+            "from it; use another --output_dir, or --overwrite_output_dir to start anew"
+        )
+    try:
+        before = json.loads(files.read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}: is not JSON: {error.msg}; --overwrite_output_dir starts anew"
+        ) from None
+    now = json.loads(json.dumps(manifest))
+    changes = [
+        _change(key, before.get(key), now.get(key))
+        for key in sorted({*before, *now})
+        if before.get(key) != now.get(key)
+    ]
+    if changes:
+        raise InputError(
+            f"{folder}: holds another run: {'; '.join(changes)}; use another --output_dir to keep both, or "
+            "--overwrite_output_dir to start anew"
+        )
+    return latest
+
+
+def _change(key: str, before, now) -> str:
+    if isinstance(before, dict) and isinstance(now, dict):
+        parts = [
+            _change(f"{key}.{k}", before.get(k), now.get(k)) for k in {**before, **now} if before.get(k) != now.get(k)
+        ]
+        return ", ".join(parts)
+    return f"{key} was {_short(before)}, is now {_short(now)}"
+
+
+def _short(value) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def begin(
+    folder: str, manifest: dict, labels: tuple[str, ...], config: BertConfig, vocabulary: bytes, flags: dict
+) -> None:
+    """Start a new run: remove what an earlier run left, write what later runs need; other files are left alone."""
+    files.make_directory(folder)
+    for name in files.list_directory(folder):
+        path = os.path.join(folder, name)
+        if not _OURS.fullmatch(name):
+            continue
+        if not files.is_directory(path):
+            files.remove(path)
+        elif name.startswith(".writing-"):
+            shutil.rmtree(path)
+    write_json(os.path.join(folder, MANIFEST), manifest)
+    with files.atomic_write(os.path.join(folder, "labels.txt")) as file:
+        file.write("".join(f"{label}\n" for label in labels))
+    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+        file.write(vocabulary)
+    write_config(os.path.join(folder, "bert_config.json"), config)
+    write_flags(os.path.join(folder, "flags.txt"), flags)
+
+
+def write_json(path: str, values: dict) -> None:
+    with files.atomic_write(path) as file:
+        file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_labels(folder: str) -> tuple[str, ...] | None:
+    """The labels of a run, in the order of the probability columns; None where there is no labels.txt."""
+    path = os.path.join(folder, "labels.txt")
+    if not files.exists(path):
+        return None
+    return tuple(line for line in files.read_text(path).split("\n") if line)
+
+
+def model_manifest(config: BertConfig, vocab_file: str) -> dict:
+    """The model's part of a manifest."""
+    text = files.read_bytes(vocab_file)
+    return {"config": dataclasses.asdict(config), "vocabulary": hashlib.sha256(text).hexdigest()[:16]}

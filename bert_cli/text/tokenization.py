@@ -1,0 +1,229 @@
+"""Text -> words -> word pieces -> ids, equal token for token to tokenization.py of the original BERT.
+
+    text      "Unaffable, isn't it?"
+    chunks    "Unaffable,"  "isn't"  "it?"                     what white space separates
+    words     "unaffable" ","  "isn" "'" "t"  "it" "?"         BasicTokenizer
+    pieces    "una" "##ffa" "##ble" "," …                      WordpieceTokenizer
+    ids       14477 20961 3468 1010 …                          FullTokenizer.encode
+
+No step looks across white space, so the result of a chunk never depends on its neighbours. That is what the speed
+rests on: results of chunks and words are remembered, and running text repeats a few of them most of the time.
+"""
+
+import functools
+import itertools
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+from bert_cli.text.vocabulary import UNK, Vocabulary
+
+# Characters that str.split() takes for white space, but that the original deletes before it splits: "a\x0bb" is "ab".
+_DELETED_WHITE_SPACE = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
+_DELETE_WHITE_SPACE = re.compile(f"[{_DELETED_WHITE_SPACE}]+")
+
+# For a chunk, which has no \t \n \r or space: nothing is left of other ASCII controls, punctuation stands alone.
+_ASCII_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
+_ASCII_WORDS = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
+
+# The original's blocks of ideographs, and no kana or hangul, which are written with spaces or stay whole words.
+_CJK_RANGES = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+
+# Entries a memo holds before it starts anew. Chunks and words of English text then take about 30 MB together.
+CACHE_SIZE = 1 << 17
+# Longer chunks (a sentence without spaces, a URL, a line of base64) hardly ever come twice.
+_LONGEST_CACHED = 64
+
+
+class _Memo(dict):
+    """Remembers `compute(text)`; a dict, because looking up what is known must cost next to nothing.
+
+    A full memo is emptied, not frozen: the words of a corpus change on the way through it.
+    """
+
+    def __init__(self, compute: Callable[[str], tuple], size: int):
+        super().__init__()
+        self.compute = compute
+        self.size = size
+
+    def __missing__(self, text: str) -> tuple:
+        result = self.compute(text)
+        if self.size and len(text) <= _LONGEST_CACHED:
+            if len(self) >= self.size:
+                self.clear()
+            self[text] = result
+        return result
+
+    def __reduce__(self):
+        return _Memo, (self.compute, self.size)  # a worker process gets the tokenizer, not what it remembers
+
+
+def _chunks(text: str) -> list[str]:
+    """Split where the original ends a word for white space: \\t \\n \\r, space, category Zs, U+2028 and U+2029."""
+    for character in _DELETED_WHITE_SPACE:
+        if character in text:
+            return _DELETE_WHITE_SPACE.sub("", text).split()
+    return text.split()
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _clean(character: str) -> str:
+    """The character, or nothing for controls and formats, or the character between spaces for ideographs.
+
+    Private-use characters, surrogates and unassigned code points stay (as in the original since March 2019).
+    """
+    code = ord(character)
+    if any(first <= code <= last for first, last in _CJK_RANGES):
+        return f" {character} "
+    if character in "\0\ufffd" or unicodedata.category(character) in ("Cc", "Cf"):
+        return ""
+    return character
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _set_apart(character: str) -> str:
+    """The character, between spaces for punctuation. ASCII symbols such as $ and ^ count as punctuation, € does not."""
+    if _ASCII_WORDS.fullmatch(character):
+        return character if character.isalnum() else f" {character} "
+    return f" {character} " if unicodedata.category(character).startswith("P") else character
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _strip_accent(character: str) -> str:
+    """_set_apart, or nothing for a combining accent; of a character that comes out of NFD."""
+    return "" if unicodedata.category(character) == "Mn" else _set_apart(character)
+
+
+class BasicTokenizer:
+    """Splits text into words and single punctuation characters, lower-cased and without accents on request.
+
+    With do_lower_case=False nothing is normalised at all. No word is protected: "[MASK]" gives "[", "mask", "]".
+    `cache_size` bounds the number of remembered chunks; 0 remembers none.
+    """
+
+    def __init__(self, do_lower_case: bool = True, cache_size: int = CACHE_SIZE):
+        self.do_lower_case = do_lower_case
+        self._words = _Memo(self.split_chunk, cache_size)
+
+    def tokenize(self, text: str) -> list[str]:
+        """Words of the text, in order."""
+        return list(itertools.chain.from_iterable(map(self._words.__getitem__, _chunks(text))))
+
+    def split_chunk(self, chunk: str) -> tuple[str, ...]:
+        """Words of a text without white space, never from memory."""
+        if chunk.isascii():
+            if self.do_lower_case:
+                chunk = chunk.lower()
+            if chunk.isalnum():
+                return (chunk,)
+            return tuple(_ASCII_WORDS.findall(_ASCII_CONTROLS.sub("", chunk)))
+        text = "".join(map(_clean, chunk))
+        if not self.do_lower_case:
+            return tuple("".join(map(_set_apart, text)).split())
+        # Lower-casing first: it can itself make an accent (U+0130), and nothing is composed again (Hangul stays jamo).
+        # It sees whole words, as a final sigma is told by what surrounds it.
+        text = unicodedata.normalize("NFD", text.lower())
+        return tuple("".join(map(_strip_accent, text)).split())
+
+
+class WordpieceTokenizer:
+    """Cuts words into the longest pieces of a vocabulary, from the left; pieces inside a word begin with "##".
+
+    A word of more than `max_input_chars_per_word` characters, or with a rest that no piece begins, is one `unk_token`.
+    """
+
+    def __init__(
+        self,
+        vocab_ids: dict[str, int],
+        unk_token: str = UNK,
+        max_input_chars_per_word: int = 200,
+        cache_size: int = CACHE_SIZE,
+    ):
+        self.unk_token = unk_token
+        self.max_input_chars_per_word = max_input_chars_per_word
+        self._first = {token: token for token in vocab_ids}
+        self._inside = {token[2:]: token for token in vocab_ids if token.startswith("##")}
+        # No piece is longer than this, so that a word of 200 letters costs thousands, not ten thousands of look-ups.
+        self._longest = max(map(len, vocab_ids), default=0)
+        self._pieces = _Memo(self._cut, cache_size)
+
+    def tokenize(self, text: str) -> list[str]:
+        """Pieces of a word, or of all words of a text that BasicTokenizer has split and spaces have joined."""
+        return self.tokenize_words(text.split())
+
+    def tokenize_words(self, words: Iterable[str]) -> list[str]:
+        """Pieces of words, none of which is empty or holds white space."""
+        return list(itertools.chain.from_iterable(map(self._pieces.__getitem__, words)))
+
+    def _cut(self, word: str) -> tuple[str, ...]:
+        length = len(word)
+        if length > self.max_input_chars_per_word:
+            return (self.unk_token,)
+        pieces = []
+        known = self._first
+        start = 0
+        while start < length:
+            for end in range(min(length, start + self._longest), start, -1):
+                piece = known.get(word[start:end])
+                if piece is not None:
+                    break
+            else:
+                return (self.unk_token,)
+            pieces.append(piece)
+            known = self._inside
+            start = end
+        return tuple(pieces)
+
+
+class FullTokenizer:
+    """Text to word pieces and ids, as FullTokenizer of the original. [CLS] and [SEP] are not added.
+
+    `vocabulary` is a Vocabulary or a dict token -> id; `ids` is that dict.
+    `cache_size` bounds the number of remembered chunks and words; 0 remembers none. Results never depend on it.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary | dict[str, int], do_lower_case: bool = True, cache_size: int = CACHE_SIZE
+    ):
+        if isinstance(vocabulary, Vocabulary):
+            self.ids = vocabulary.ids
+            self._tokens = dict(enumerate(vocabulary.tokens))
+        else:
+            self.ids = vocabulary
+            self._tokens = {index: token for token, index in vocabulary.items()}
+        self.do_lower_case = do_lower_case
+        self.basic_tokenizer = BasicTokenizer(do_lower_case, cache_size)
+        self.wordpiece_tokenizer = WordpieceTokenizer(self.ids, cache_size=cache_size)
+        self._chunk_pieces = _Memo(self._tokenize_chunk, cache_size)
+        self._chunk_ids = _Memo(self._encode_chunk, cache_size)
+
+    def tokenize(self, text: str) -> list[str]:
+        """Word pieces of the text, in order."""
+        return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, _chunks(text))))
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the word pieces: convert_tokens_to_ids(tokenize(text)), but faster."""
+        return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, _chunks(text))))
+
+    def convert_tokens_to_ids(self, tokens: Iterable[str]) -> list[int]:
+        """Id of each token. Raises KeyError for one that is not in the vocabulary, as the original does."""
+        return [self.ids[token] for token in tokens]
+
+    def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
+        """Token of each id. Raises KeyError for one that is not in the vocabulary, as the original does."""
+        return [self._tokens[index] for index in ids]
+
+    def _tokenize_chunk(self, chunk: str) -> tuple[str, ...]:
+        return tuple(self.wordpiece_tokenizer.tokenize_words(self.basic_tokenizer.split_chunk(chunk)))
+
+    def _encode_chunk(self, chunk: str) -> tuple[int, ...]:
+        return tuple([self.ids[piece] for piece in self._tokenize_chunk(chunk)])

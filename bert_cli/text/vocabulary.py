@@ -1,0 +1,97 @@
+"""Vocabulary files: one token a line, the line number (from 0) is the token's id. The special tokens are named here."""
+
+import dataclasses
+
+from bert_cli.errors import InputError
+from bert_cli.files import read_bytes
+
+PAD = "[PAD]"
+UNK = "[UNK]"
+CLS = "[CLS]"
+SEP = "[SEP]"
+MASK = "[MASK]"
+
+# The original pads with 0 wherever [PAD] stands in the file, so [PAD] is never looked up and may even be missing.
+PAD_ID = 0
+LOOKED_UP = (UNK, CLS, SEP, MASK)
+
+# Share of entries, see looks_cased. Google's cased vocabularies have 29 % and 16 %, the uncased and the Chinese one
+# below 0.01 % (`<S>` and `<T>`).
+CASED_SHARE = 0.01
+
+
+@dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """A vocabulary file that was read and checked.
+
+    Attributes:
+      ids: token -> id. A token on several lines has the id of the last of them.
+      tokens: id -> token, for every line of the file; earlier lines of a repeated token keep its text.
+      size: number of lines, which is the highest id + 1 and what `vocab_size` of the model must not be below.
+      path: where it was read, for messages.
+    """
+
+    ids: dict[str, int]
+    tokens: list[str]
+    size: int
+    path: str
+
+
+def _read_lines(path: str) -> list[str]:
+    """Stripped lines. Only `\\n` ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token."""
+    data = read_bytes(path)
+    try:
+        lines = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); save the vocabulary as UTF-8"
+        ) from None
+    if lines[-1] == "":
+        lines.pop()
+    return [line.strip() for line in lines]
+
+
+def _number(tokens: list[str]) -> dict[str, int]:
+    return {token: index for index, token in enumerate(tokens)}
+
+
+def load_vocab(path: str) -> dict[str, int]:
+    """Token -> id exactly as load_vocab of the original, without any check of the contents.
+
+    Lines are stripped of Unicode white space. Of repeated lines the last one counts and ids go on counting lines; all
+    blank lines are the token "". A byte-order mark stays part of the first token.
+
+    Raises:
+      InputError: the file cannot be read, or is not UTF-8 (with the line number).
+    """
+    return _number(_read_lines(path))
+
+
+def read_vocabulary(path: str) -> Vocabulary:
+    """Read a vocabulary (see load_vocab) and check that it has every token that is looked up by name.
+
+    Raises:
+      InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS], [SEP] or [MASK].
+    """
+    tokens = _read_lines(path)
+    if not tokens:
+        raise InputError(f"{path}: is empty; give a BERT vocabulary, one token a line")
+    ids = _number(tokens)
+    missing = [token for token in LOOKED_UP if token not in ids]
+    if missing:
+        raise InputError(
+            f"{path}: has no line {' and no line '.join(missing)}; give a BERT vocabulary, one token a line"
+        )
+    return Vocabulary(ids=ids, tokens=tokens, size=len(tokens), path=path)
+
+
+def looks_cased(vocabulary: Vocabulary) -> bool:
+    """True where at least 1 % of the entries (CASED_SHARE) could never come out of lower-cased text.
+
+    Such an entry holds an upper-case letter. Entries in square brackets do not count: [CLS] is in every vocabulary.
+    """
+    cased = sum(
+        token != token.lower() and not (token.startswith("[") and token.endswith("]")) for token in vocabulary.ids
+    )
+    return cased >= CASED_SHARE * len(vocabulary.ids)

@@ -1,0 +1,29 @@
+"""Arrays of a batch -> what strategy.run takes."""
+
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.errors import InputError
+
+
+def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str) -> None:
+    """InputError unless the batch can be split evenly over the replicas."""
+    replicas = strategy.num_replicas_in_sync
+    if batch_size % replicas:
+        raise InputError(
+            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices; give a multiple of {replicas}"
+        )
+
+
+def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
+    """The batch on its device, or, with several replicas, an equal share of its rows on each."""
+    replicas = strategy.num_replicas_in_sync
+    if replicas == 1:
+        return {name: tf.convert_to_tensor(values) for name, values in batch.items()}
+
+    def share(context):
+        size = len(next(iter(batch.values()))) // replicas
+        start = context.replica_id_in_sync_group * size
+        return {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
+
+    return strategy.experimental_distribute_values_from_function(share)

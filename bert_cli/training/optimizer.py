@@ -1,0 +1,120 @@
+"""Adam with weight decay as Google's optimization.py computes it, in few passes over memory."""
+
+import os
+import re
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.training.schedule import learning_rate
+
+BETA_1 = 0.9
+BETA_2 = 0.999
+EPSILON = 1e-6
+WEIGHT_DECAY = 0.01
+CLIP_NORM = 1.0
+# What the fused kernel makes of 1 − β₂ is that much smaller than 0.001.
+_SECOND_SCALE = np.float32(0.001 / (1.0 - float(np.float32(BETA_2))))
+# Searched for anywhere in a variable's name, case-sensitively, as the original does.
+NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
+
+
+def global_norm(gradients: list) -> tf.Tensor:
+    """The norm over all gradients, as the original's clip computes it: float32 scalar.
+
+    The gradient of the word embeddings in fine-tuning is a tf.IndexedSlices, whose rows enter one by one, before rows of
+    the same word are added up.
+    """
+    parts = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
+    return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(part) for part in parts]))
+
+
+class AdamWeightDecay:
+    """AdamW without bias correction: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u.
+
+    The fused Adam kernel updates w, m and v in one pass over memory. It takes 1 − β from a float32 β, which for 0.999 is
+    1.3e-5 off, more than the original's results allow; so the kernel works on V = v/d with d = 0.001/(1 − β) as the kernel
+    sees it, and rate and epsilon divided by √d undo that.
+
+    Weights and slots are updated through the handle of the current replica, where each replica applies the same summed
+    gradient, so no cross-replica update is needed.
+    """
+
+    def __init__(self, weights: dict, peak_rate: float, num_train_steps: int, num_warmup_steps: int):
+        """weights: checkpoint name -> variable that gets gradients. To be called inside the strategy's scope."""
+        self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
+        self.peak_rate = peak_rate
+        self.num_train_steps = num_train_steps
+        self.num_warmup_steps = num_warmup_steps
+        self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
+        self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
+        self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
+
+    def apply(self, gradients: dict, norm: tf.Tensor | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+        """Update all weights and count the step, in the current replica. Returns (norm before clipping, rate).
+
+        gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global norm, where known.
+        """
+        step = tf.raw_ops.ReadVariableOp(resource=self.step.handle, dtype=tf.int64)
+        rate = learning_rate(step, self.peak_rate, self.num_train_steps, self.num_warmup_steps)
+        if norm is None:
+            norm = global_norm(list(gradients.values()))
+        clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
+        for name, gradient in gradients.items():
+            weight = self.weights[name]
+            gradient = tf.convert_to_tensor(gradient) * clip
+            if not NOT_DECAYED.search(name):
+                _decay(weight, rate * WEIGHT_DECAY, gradient)
+            tf.raw_ops.ResourceApplyAdam(
+                var=weight.handle,
+                m=self.first[name].handle,
+                v=self.second[name].handle,
+                beta1_power=0.0,  # no bias correction
+                beta2_power=0.0,
+                lr=rate / _SECOND_SCALE**0.5,
+                beta1=BETA_1,
+                beta2=BETA_2,
+                epsilon=EPSILON / _SECOND_SCALE**0.5,
+                grad=gradient,
+            )
+        with tf.control_dependencies([step]):
+            tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
+        return norm, rate
+
+    def rates(self, start: int, stop: int) -> np.ndarray:
+        """The learning rates of the updates start … stop − 1, float64."""
+        steps = tf.range(start, stop, dtype=tf.int64)
+        return learning_rate(steps, self.peak_rate, self.num_train_steps, self.num_warmup_steps).numpy().astype(float)
+
+    def moments(self) -> dict[str, np.ndarray]:
+        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them.
+
+        The slots are set to what `restore` would make of the result: a run that saves goes on with the very numbers with
+        which a resumed run starts.
+        """
+        named = {}
+        for name in self.weights:
+            named[f"{name}/adam_m"] = self.first[name].numpy()
+            named[f"{name}/adam_v"] = self.second[name].numpy() * _SECOND_SCALE
+        self.restore(named, int(self.step.numpy()))
+        return named
+
+    def restore(self, moments: dict[str, np.ndarray], step: int) -> None:
+        """Go on after `step` finished steps from the moments of a checkpoint."""
+        for name in self.weights:
+            self.first[name].assign(moments[f"{name}/adam_m"])
+            self.second[name].assign(moments[f"{name}/adam_v"] / _SECOND_SCALE)
+        self.step.assign(step)
+
+
+def _decay(weight: tf.Variable, amount: tf.Tensor, gradient: tf.Tensor) -> None:
+    """w ← w·(1 − amount), in this replica; `gradient` is any finite tensor of w's shape."""
+    if os.environ.get("PROX"):
+        alpha = 1e-20
+        tf.raw_ops.ResourceApplyProximalGradientDescent(
+            var=weight.handle, alpha=alpha, l1=0.0, l2=amount / (1.0 - amount) / alpha, delta=gradient
+        )
+        return
+    value = tf.raw_ops.ReadVariableOp(resource=weight.handle, dtype=tf.float32)
+    tf.raw_ops.AssignSubVariableOp(resource=weight.handle, value=value * amount)

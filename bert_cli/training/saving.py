@@ -1,0 +1,103 @@
+"""Training checkpoints in a folder: model.ckpt-N in Google's naming, the newest kept, written whole or not at all."""
+
+import os
+import shutil
+import tempfile
+
+import numpy as np
+
+from bert_cli import files
+from bert_cli.errors import InputError
+from bert_cli.model.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
+from bert_cli.model.checkpoint_path import numbered_checkpoints
+from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.training.optimizer import AdamWeightDecay
+
+
+def training_tensors(
+    variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None
+) -> dict[str, np.ndarray]:
+    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64)."""
+    if compact:
+        compact.full_table(optimizer)
+    tensors = {name: variable.numpy() for name, variable in variables.items()}
+    moments = optimizer.moments()
+    if compact:
+        for ending in ("adam_m", "adam_v"):
+            moments[f"{WORDS}/{ending}"] = compact.expand(moments[f"{WORDS}/{ending}"])
+    return tensors | moments | {STEP_NAME: np.int64(optimizer.step.numpy())}
+
+
+def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None) -> int:
+    """Bring weights, moments and step back from a training checkpoint; returns the number of finished steps.
+
+    Raises InputError where a variable is missing or has another shape.
+    """
+    reader = Tf1Reader(prefix)
+    names = [*variables, *(f"{name}/{ending}" for name in optimizer.weights for ending in ("adam_m", "adam_v"))]
+    for name in [*names, STEP_NAME]:
+        if name not in reader.shapes:
+            raise InputError(
+                f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
+            )
+    for name, variable in variables.items():
+        if reader.shapes[name] != tuple(variable.shape):
+            raise InputError(
+                f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs {list(variable.shape)}; "
+                "use another --output_dir, or --overwrite_output_dir"
+            )
+    values = {name: reader.read(name) for name in names}
+    for name, variable in variables.items():
+        variable.assign(values[name])
+    step = int(reader.read(STEP_NAME))
+    if compact:
+        compact.started_at(step)
+        for ending in ("adam_m", "adam_v"):
+            values[f"{WORDS}/{ending}"] = values[f"{WORDS}/{ending}"][compact.used]
+    optimizer.restore(values, step)
+    return step
+
+
+def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep: int) -> str:
+    """Write model.ckpt-`step` and the `checkpoint` file, then remove all but the `keep` newest; returns the prefix.
+
+    A reader of the folder, or a run that is stopped at any moment, sees the old state or the new one.
+    """
+    prefix = os.path.join(folder, f"model.ckpt-{step}")
+    if files.is_remote(folder):
+        write_tf1(prefix, tensors)
+    else:
+        try:
+            _write_local(folder, prefix, tensors)
+        except OSError as error:
+            raise InputError(
+                f"{prefix}: cannot be written: {error.strerror}; the older checkpoints are whole"
+            ) from None
+    numbers = numbered_checkpoints(folder)
+    kept = numbers[-keep:] if keep > 0 else numbers
+    _write_state(folder, step, kept)
+    for number in numbers:
+        if number not in kept and number != step:
+            for path in reversed(data_files(os.path.join(folder, f"model.ckpt-{number}"))):
+                files.remove(path)
+    return prefix
+
+
+def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> None:
+    temporary = tempfile.mkdtemp(dir=folder, prefix=".writing-")
+    try:
+        hidden = os.path.join(temporary, os.path.basename(prefix))
+        write_tf1(hidden, tensors)
+        for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
+            with open(source, "rb") as written:
+                os.fsync(written.fileno())
+            os.replace(source, target)
+    finally:
+        shutil.rmtree(temporary)
+
+
+def _write_state(folder: str, step: int, kept: list[int]) -> None:
+    lines = [f'model_checkpoint_path: "model.ckpt-{step}"']
+    lines += [f'all_model_checkpoint_paths: "model.ckpt-{number}"' for number in kept]
+    with files.atomic_write(os.path.join(folder, "checkpoint")) as file:
+        file.write("\n".join(lines) + "\n")

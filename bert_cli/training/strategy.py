@@ -1,0 +1,98 @@
+"""Where the computation runs: one device, several, several machines, or a TPU."""
+
+import json
+import os
+
+import tensorflow as tf
+
+from bert_cli.errors import InputError
+
+STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+# NVIDIA's Ampere is the first generation with fast bfloat16.
+_BFLOAT16_CAPABILITY = (8, 0)
+
+
+def make_strategy(name: str, use_tpu: bool, tpu_name=None, tpu_zone=None, gcp_project=None) -> tf.distribute.Strategy:
+    """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
+
+    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one worker; all GPUs where there are
+    several; else the one GPU, or the CPU. Raises InputError where what was asked for is not there.
+    """
+    if name == "tpu" or (name == "auto" and use_tpu):
+        return _tpu_strategy(tpu_name, tpu_zone, gcp_project)
+    workers = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {}).get("worker", [])
+    if name == "multi_worker" or (name == "auto" and len(workers) > 1):
+        if not workers:
+            raise InputError(
+                "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
+            )
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    gpus = tf.config.list_logical_devices("GPU")
+    if name == "mirrored" or (name == "auto" and len(gpus) > 1):
+        return tf.distribute.MirroredStrategy([device.name for device in gpus or tf.config.list_logical_devices("CPU")])
+    return tf.distribute.OneDeviceStrategy(gpus[0].name if gpus else "/cpu:0")
+
+
+def _tpu_strategy(tpu_name, tpu_zone, gcp_project) -> tf.distribute.Strategy:
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
+            tpu=tpu_name or "local", zone=tpu_zone, project=gcp_project
+        )
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        return tf.distribute.TPUStrategy(resolver)
+    except (ValueError, tf.errors.OpError, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"no TPU could be reached with --tpu_name={tpu_name}: {reason} (a TPU needs tensorflow-tpu 2.20; see README)"
+        ) from None
+
+
+def is_tpu(strategy: tf.distribute.Strategy) -> bool:
+    return isinstance(strategy, tf.distribute.TPUStrategy)
+
+
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
+    """True for the one process that writes files."""
+    resolver = strategy.cluster_resolver
+    if resolver is None or is_tpu(strategy):
+        return True
+    return resolver.task_type in (None, "chief") or (resolver.task_type == "worker" and resolver.task_id == 0)
+
+
+def describe(strategy: tf.distribute.Strategy) -> str:
+    """One line for the log: which devices compute."""
+    count = strategy.num_replicas_in_sync
+    kind = "TPU" if is_tpu(strategy) else ("GPU" if _on_gpu(strategy) else "CPU")
+    return (
+        f"{count} {kind} core{'s' if count > 1 else ''}"
+        if kind == "TPU"
+        else f"{count} {kind}{'s' if count > 1 else ''}"
+    )
+
+
+def _on_gpu(strategy) -> bool:
+    return any("GPU" in device for device in strategy.extended.worker_devices)
+
+
+def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
+    """The dtype of matrix products for --precision; auto is bfloat16 where the hardware has it fast, else float32."""
+    if precision != "auto":
+        return precision
+    if is_tpu(strategy):
+        return "bfloat16"
+    if _on_gpu(strategy):
+        details = [tf.config.experimental.get_device_details(gpu) for gpu in tf.config.list_physical_devices("GPU")]
+        fast = all(detail.get("compute_capability", (0, 0)) >= _BFLOAT16_CAPABILITY for detail in details)
+        return "bfloat16" if fast else "float32"
+    return "bfloat16" if _cpu_has_bfloat16() else "float32"
+
+
+def _cpu_has_bfloat16() -> bool:
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="ignore") as file:
+            flags = next((line for line in file if line.startswith("flags")), "").split()
+    except FileNotFoundError:  # not Linux
+        return False
+    return "amx_bf16" in flags or "avx512_bf16" in flags

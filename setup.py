@@ -1,0 +1,36 @@
+"""The package: version, dependencies, extras, entry points."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+ROOT = pathlib.Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
+
+setup(
+    name="bert_cli",
+    version=VERSION,
+    description="Google's 2018 BERT workflow on today's TensorFlow: same flags and files, several times faster",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11,<3.14",
+    packages=find_packages(include=["bert_cli", "bert_cli.*"]),
+    package_data={"bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
+    install_requires=[
+        "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
+        "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
+        "tensorflow-hub>=0.16.1,<0.17",
+        "setuptools<81",  # tensorflow-hub 0.16 imports pkg_resources, gone in 82
+        "absl-py>=2.1",
+        "pandas>=2.2",
+        "numpy>=1.26",
+        "scikit-learn>=1.5",  # metrics
+        "scipy>=1.13",  # rank correlations
+        "safetensors>=0.5",  # Hugging Face weights, without pickles
+        "rich>=13.7",  # progress and tables
+    ],
+    extras_require={"dev": ["pytest>=8", "hypothesis>=6.100", "ruff>=0.9"]},
+    entry_points={"console_scripts": ["bert-classify = bert_cli.run_classifier:main"]},
+)

@@ -1,0 +1,296 @@
+"""Reading of the task files: columns, guids, labels, their errors. For the header rule see test_header_rule."""
+
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.examples.classification import (
+    TASKS,
+    ClassificationExample,
+    describe_examples,
+    find_labels,
+    find_task,
+    read_examples,
+)
+
+
+@pytest.fixture
+def data_dir(tmp_path):
+    """A function that writes files (name -> rows of cells, or text) and gives the folder."""
+
+    def write(files: dict) -> str:
+        for name, rows in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = rows if isinstance(rows, str) else "".join("\t".join(row) + "\n" for row in rows)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        return str(tmp_path)
+
+    return write
+
+
+def message(call, *arguments, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+COLA_TRAIN = [["s1", "1", "", "The tide came in."], ["s1", "0", "*", "Came tide the in."]]
+MNLI_HEADER = ["index", "p", "pair", "genre", "b1", "b2", "p1", "p2", "sentence1", "sentence2"]
+
+
+def mnli_row(index: str, text_a: str, text_b: str, *labels: str) -> list[str]:
+    return [index, "0", "0n", "fiction", "(", "(", "(", "(", text_a, text_b, *labels]
+
+
+def xnli_row(language: str, label: str, text_a: str, text_b: str) -> list[str]:
+    return [language, label, "", "", "", "", text_a, text_b]
+
+
+XNLI_HEADER = ["language", "gold_label", "b1", "b2", "p1", "p2", "sentence1", "sentence2", "promptID"]
+
+
+def test_cola_train_and_dev_have_no_header(data_dir):
+    folder = data_dir({"train.tsv": COLA_TRAIN, "dev.tsv": COLA_TRAIN[:1]})
+    assert read_examples("cola", "train", folder) == [
+        ClassificationExample("train-0", "The tide came in.", None, "1"),
+        ClassificationExample("train-1", "Came tide the in.", None, "0"),
+    ]
+    assert read_examples("cola", "dev", folder) == [ClassificationExample("dev-0", "The tide came in.", None, "1")]
+
+
+def test_cola_test_rows_are_numbered_from_one_and_have_no_label(data_dir):
+    folder = data_dir({"test.tsv": [["index", "sentence"], ["0", "Who goes there?"], ["1", ""]]})
+    assert read_examples("cola", "test", folder) == [
+        ClassificationExample("test-1", "Who goes there?", None, None),
+        ClassificationExample("test-2", "", None, None),
+    ]
+
+
+def test_mrpc(data_dir):
+    header = ["Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"]
+    row = ["1", "77", "78", "It rained.", "Rain fell."]
+    folder = data_dir({f"{name}.tsv": [header, row] for name in ("train", "dev", "test")})
+    for split, label in (("train", "1"), ("dev", "1"), ("test", None)):
+        expected = [ClassificationExample(f"{split}-1", "It rained.", "Rain fell.", label)]
+        assert read_examples("MRPC", split, folder) == expected
+
+
+def test_mnli_takes_the_guid_from_the_first_and_the_label_from_the_last_column(data_dir):
+    folder = data_dir(
+        {
+            "train.tsv": [[*MNLI_HEADER, "label1", "gold_label"], mnli_row("31", "A.", "B.", "neutral", "entailment")],
+            "dev_matched.tsv": [[*MNLI_HEADER, "gold_label"], mnli_row("x9", "A.", "", "contradiction")],
+            "test_matched.tsv": [MNLI_HEADER, mnli_row("4", "A.", "B.")],
+        }
+    )
+    assert read_examples("mnli", "train", folder) == [ClassificationExample("train-31", "A.", "B.", "entailment")]
+    assert read_examples("mnli", "dev", folder) == [ClassificationExample("dev_matched-x9", "A.", "", "contradiction")]
+    assert read_examples("mnli", "test", folder) == [ClassificationExample("test-4", "A.", "B.", None)]
+
+
+def test_xnli(data_dir):
+    folder = data_dir(
+        {
+            "multinli/multinli.train.zh.tsv": [
+                ["premise", "hypo", "label"],
+                ["河水很冷", "天气", "contradictory"],
+                ["甲", "乙", "neutral"],
+            ],
+            "xnli.dev.tsv": [
+                XNLI_HEADER,
+                xnli_row("ar", "neutral", "x", "y"),
+                xnli_row("zh", "entailment", "甲", "乙"),
+                xnli_row("zh", "neutral", "丙", "丁"),
+            ],
+        }
+    )
+    assert read_examples("xnli", "train", folder) == [
+        ClassificationExample("train-1", "河水很冷", "天气", "contradiction"),
+        ClassificationExample("train-2", "甲", "乙", "neutral"),
+    ]
+    # Guids are numbers of rows in the file, rows of other languages and the header counted.
+    assert [example.guid for example in read_examples("xnli", "dev", folder)] == ["dev-2", "dev-3"]
+
+
+def test_xnli_dev_knows_no_other_spelling_of_labels(data_dir):
+    folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("zh", "contradictory", "甲", "乙")]})
+    assert ":2: label 'contradictory' is not among" in message(read_examples, "xnli", "dev", folder)
+
+
+def test_xnli_without_a_row_of_its_language(data_dir):
+    folder = data_dir({"xnli.dev.tsv": [XNLI_HEADER, xnli_row("ar", "neutral", "x", "y")]})
+    expected = f"{folder}/xnli.dev.tsv: holds no data row of language zh (in column 1) below its header; check the file"
+    assert message(read_examples, "xnli", "dev", folder) == expected
+
+
+def test_xnli_has_no_test_file(data_dir):
+    expected = "--do_predict: the task xnli has no test file; leave it out, or use --do_eval"
+    assert message(read_examples, "xnli", "test", data_dir({})) == expected
+
+
+def test_label_orders():
+    assert {name: task.labels for name, task in TASKS.items()} == {
+        "cola": ("0", "1"),
+        "mnli": ("contradiction", "entailment", "neutral"),
+        "mrpc": ("0", "1"),
+        "xnli": ("contradiction", "entailment", "neutral"),
+    }
+
+
+def test_unknown_task():
+    expected = "--task_name: 'sst' is not a task; choose one of cola, mnli, mrpc, xnli"
+    assert message(find_task, "sst") == expected
+
+
+def test_missing_file(data_dir):
+    folder = data_dir({})
+    assert message(read_examples, "cola", "dev", folder) == f"{folder}/dev.tsv: no such file; check --data_dir"
+
+
+def test_short_rows(data_dir):
+    folder = data_dir({"train.tsv": "s1\t1\t\tIt rained.\nbroken\ns1\t0\n"})
+    assert message(read_examples, "cola", "train", folder) == (
+        f"{folder}/train.tsv:2: expected at least 4 tab-separated columns (id, label, mark, text), found 1 "
+        "(and 1 more such row); put each example on one line, with a tab between the columns"
+    )
+
+
+@pytest.mark.parametrize("task", ["cola", "mrpc"])
+def test_comma_separated_file(data_dir, task):
+    folder = data_dir({"train.tsv": "id,label,mark,text\n1,0,,It rained.\n2,1,,Rain fell.\n"})
+    assert "this is a comma-separated file, save it with tabs" in message(read_examples, task, "train", folder)
+
+
+def test_mnli_needs_a_label_column_beside_the_texts(data_dir):
+    folder = data_dir({"train.tsv": [MNLI_HEADER, mnli_row("0", "A.", "neutral")]})
+    assert ":2: expected at least 11 tab-separated columns" in message(read_examples, "mnli", "train", folder)
+
+
+def test_unknown_label(data_dir):
+    folder = data_dir({"dev.tsv": [*COLA_TRAIN, ["s1", "x", "", "A."], ["s1", "y", "", "B."], ["s1", "x", "", "C."]]})
+    assert message(read_examples, "cola", "dev", folder) == (
+        f"{folder}/dev.tsv:3: label 'x' is not among 0, 1 (and 2 more such rows); "
+        "correct it, or name all labels with --labels"
+    )
+    assert len(read_examples("cola", "dev", folder, labels=["0", "1", "x", "y"])) == 5
+
+
+def test_mrpc_train_is_not_open_to_other_labels(data_dir):
+    rows = [["Quality", "a", "b", "c", "d"], ["2", "1", "2", "A.", "B."]]
+    assert ":2: label '2' is not among 0, 1" in message(read_examples, "mrpc", "train", data_dir({"train.tsv": rows}))
+
+
+@pytest.mark.parametrize("label", ["", "  "])
+def test_empty_label(data_dir, label):
+    folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", label, "", "A."]]})
+    expected = f"{folder}/train.tsv:3: the label in column 2 is empty; every row needs one"
+    assert message(read_examples, "cola", "train", folder) == expected
+
+
+def test_empty_label_in_the_last_column(data_dir):
+    folder = data_dir({"train.tsv": [[*MNLI_HEADER, "gold_label"], mnli_row("0", "A.", "B.", "")]})
+    assert message(read_examples, "mnli", "train", folder).endswith(
+        "train.tsv:2: the label in the last column is empty; every row needs one"
+    )
+
+
+def test_label_with_a_blank_would_be_a_class_of_its_own(data_dir):
+    folder = data_dir({"train.tsv": [*COLA_TRAIN, ["s1", "1 ", "", "A."]]})
+    expected = f"{folder}/train.tsv:3: label '1 ' has a blank at its end or start; remove it"
+    assert message(read_examples, "cola", "train", folder) == expected
+
+
+def test_texts_in_the_label_column_are_not_taken_for_labels(data_dir):
+    rows = [[f"s{i}", f"The boat number {i} sank.", "", str(i % 2)] for i in range(30)]
+    assert message(read_examples, "cola", "train", data_dir({"train.tsv": rows})).endswith(
+        "train.tsv:1: column 2 holds 30 different labels in 30 rows ('The boat number 0 sank.'); "
+        "check the order of the columns (id, label, mark, text), or name all labels with --labels"
+    )
+
+
+def test_header_only(data_dir):
+    folder = data_dir({"test.tsv": "index\tsentence\n"})
+    expected = f"{folder}/test.tsv: holds no data row below its header; check the file"
+    assert message(read_examples, "cola", "test", folder) == expected
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a1", "1", "", "It rained."], ["a1", "0", "", "Rain fell."]],
+        [["id", "label", "mark", "text"], ["a1", "1", "", "It rained."], ["a2", "0", "", "Rain fell."]],
+        [["a1", "3", "", "Tea"]],
+        [["It rained.", "1"], ["Rain fell.", "0"]],
+        [["", "id", "text"], ["0", "120", "It rained."], ["1", "121", "Rain fell."]],
+    ],
+    ids=["as train.tsv", "with a header", "one row", "text, label", "row numbers before the id"],
+)
+@pytest.mark.parametrize("header", ["auto", "yes", "no"])
+def test_cola_test_file_with_labels_in_place_of_texts(data_dir, rows, header):
+    text = message(read_examples, "cola", "test", data_dir({"test.tsv": rows}), header=header)
+    assert "column 2 holds labels or numbers ('" in text
+    assert text.endswith("where the text is expected; lay the file out as id<TAB>text under a header row")
+
+
+def test_word_labels_in_place_of_texts_are_seen_where_the_labels_are_known(data_dir):
+    folder = data_dir({"test.tsv": [["id", "label", "mark", "text"], ["a1", "good", "", "Nice."]]})
+    assert "column 2 holds labels" in message(read_examples, "cola", "test", folder, labels=["bad", "good"])
+
+
+def test_texts_may_be_numbers(data_dir):
+    folder = data_dir({"test.tsv": [["index", "sentence"], ["0", "42"], ["1", "7"]]})
+    assert [example.text_a for example in read_examples("cola", "test", folder)] == ["42", "7"]
+
+
+def test_columns_behind_the_text_are_ignored(data_dir):
+    folder = data_dir({"test.tsv": [["id", "text", "x", "y"], ["0", "Tea", "1", "2"], ["1", "9", "1", "2"]]})
+    assert [example.text_a for example in read_examples("cola", "test", folder)] == ["Tea", "9"]
+
+
+def train_with(labels, data_dir):
+    rows = [[f"s{number}", label, "", f"Text number {number}."] for number, label in enumerate(labels)]
+    return read_examples("cola", "train", data_dir({"train.tsv": rows}))
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["1", "1"], ("0", "1")),
+        (["1", "0"], ("0", "1")),
+        (["2", "10", "0", "1", "-1"], ("-1", "0", "1", "2", "10")),
+        (["spam", "ham", "ham"], ("ham", "spam")),
+        (["none", "10", "9", "all"], ("9", "10", "all", "none")),
+        (["1.5", "1"], ("1", "1.5")),
+        (["2", "1"], ("1", "2")),
+    ],
+)
+def test_labels_found_in_train(data_dir, labels, expected):
+    assert find_labels("cola", train_with(labels, data_dir)) == expected
+
+
+def test_labels_of_test_examples_are_those_of_the_task(data_dir):
+    assert find_labels("mnli", [ClassificationExample("test-1", "A.", "B.", None)]) == TASKS["mnli"].labels
+
+
+def test_a_single_label_of_its_own(data_dir):
+    examples = train_with(["good", "good"], data_dir)
+    expected = "every example has the label 'good'; two labels at least are needed, see --labels"
+    assert message(find_labels, "cola", examples) == expected
+
+
+def test_describe(data_dir):
+    examples = train_with(["10", "9", "9", "9"], data_dir)
+    assert describe_examples(examples) == "4 examples; labels: 9 3 (75.0%), 10 1 (25.0%)"
+    assert describe_examples([ClassificationExample("test-1", "A.", None, None)]) == "1 examples, no labels"
+
+
+@pytest.mark.parametrize(("split", "header"), [("eval", "auto"), ("dev", "maybe")])
+def test_a_misspelt_argument_of_the_caller(data_dir, split, header):
+    with pytest.raises(ValueError, match="no such split or header rule"):
+        read_examples("cola", split, data_dir({}), header=header)
+
+
+def test_real_cola(shared):
+    sizes = {split: len(read_examples("cola", split, str(shared / "data/cola"))) for split in ("train", "dev", "test")}
+    assert sizes == {"train": 8551, "dev": 1043, "test": 1063}

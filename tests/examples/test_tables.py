@@ -1,0 +1,138 @@
+"""Tab-separated files row by row, and the signs of a header."""
+
+import logging
+
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.examples.tables import Row, check_columns, is_numbering, is_sentence_like, quoted, read_rows
+
+
+def write(folder, data: bytes | str) -> str:
+    path = folder / "rows.tsv"
+    path.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8"))
+    return str(path)
+
+
+def test_rows_have_line_numbers_and_cells(tmp_path):
+    assert read_rows(write(tmp_path, "a\tb\nc\t\td\n")) == [Row(1, ["a", "b"]), Row(2, ["c", "", "d"])]
+
+
+def test_last_line_may_lack_its_newline(tmp_path):
+    assert read_rows(write(tmp_path, "a\tb\nc\td")) == [Row(1, ["a", "b"]), Row(2, ["c", "d"])]
+
+
+def test_windows_line_ends_and_byte_order_mark_are_dropped(tmp_path):
+    assert read_rows(write(tmp_path, b"\xef\xbb\xbfa\tb\r\nc\td\r\r\n")) == [Row(1, ["a", "b"]), Row(2, ["c", "d"])]
+
+
+def test_other_line_separators_are_ordinary_characters(tmp_path):
+    text = "one\u2028two\x85three\x0bfour\x0cfive\x1csix"
+    assert read_rows(write(tmp_path, f"1\t{text}\n")) == [Row(1, ["1", text])]
+
+
+def test_quotes_are_ordinary_characters(tmp_path):
+    rows = read_rows(write(tmp_path, '"\t"a ""b"\n\'\tc"\n'))
+    assert rows == [Row(1, ['"', '"a ""b"']), Row(2, ["'", 'c"'])]
+
+
+def test_a_cell_may_be_longer_than_the_limit_of_the_csv_module(tmp_path):
+    rows = read_rows(write(tmp_path, f"1\t{'x' * 200_000}\n"))
+    assert len(rows[0].cells[1]) == 200_000
+
+
+def test_blank_lines_are_skipped_and_counted(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, "bert_cli"):
+        rows = read_rows(write(tmp_path, "a\tb\n\n  \r\nc\td\n"))
+    assert [row.line for row in rows] == [1, 4]
+    assert caplog.messages == [f"{tmp_path}/rows.tsv: skipped 2 blank line(s), the first is line 2"]
+
+
+def test_blank_lines_at_the_end_are_not_worth_a_warning(tmp_path, caplog):
+    assert len(read_rows(write(tmp_path, "a\tb\n\n\n"))) == 1
+    assert caplog.messages == []
+
+
+def test_a_row_of_tabs_is_not_blank(tmp_path):
+    assert read_rows(write(tmp_path, "\t\n")) == [Row(1, ["", ""])]
+
+
+@pytest.mark.parametrize("data", ["", "\n", " \r\n\n", "\ufeff"])
+def test_empty_file(tmp_path, data):
+    with pytest.raises(InputError, match=r"rows\.tsv: is empty; a file of tab-separated rows is needed$"):
+        read_rows(write(tmp_path, data))
+
+
+def test_carriage_return_inside_a_line(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_rows(write(tmp_path, b"1\ta\n2\tb\r3\tc\n4\t\rd\n"))
+    assert str(caught.value) == (
+        f"{tmp_path}/rows.tsv:2: a carriage return inside the line (and 1 more such row); "
+        "remove it, or save the file with \\n line ends"
+    )
+
+
+def test_missing_cells_are_empty():
+    row = Row(7, ["a", "b"])
+    assert [row.cell(column) for column in (0, 1, 2, -1, -3, None)] == ["a", "b", "", "b", "", ""]
+
+
+def test_short_rows_are_named_with_what_is_wanted():
+    rows = [Row(1, ["a", "b", "c"]), Row(17, ["a"]), Row(18, ["a", "b"]), Row(21, ["", ""])]
+    with pytest.raises(InputError) as caught:
+        check_columns("train.tsv", rows, 3, "id, label, text")
+    assert str(caught.value) == (
+        "train.tsv:17: expected at least 3 tab-separated columns (id, label, text), found 1 (and 2 more such rows); "
+        "put each example on one line, with a tab between the columns"
+    )
+
+
+@pytest.mark.parametrize(("separator", "name"), [(",", "comma"), (";", "semicolon")])
+def test_a_file_with_another_separator_is_called_what_it_is(separator, name):
+    rows = [Row(1, [f"a{separator}1{separator}x"]), Row(2, [f"b{separator}0{separator}y"])]
+    with pytest.raises(InputError, match=rf"found 1 .*; this is a {name}-separated file, save it with tabs$"):
+        check_columns("train.tsv", rows, 3, "id, label, text")
+
+
+def test_one_short_row_with_a_comma_does_not_make_a_comma_separated_file():
+    with pytest.raises(InputError, match="put each example on one line"):
+        check_columns("train.tsv", [Row(1, ["a", "1"]), Row(2, ["so, it broke"])], 2, "id, text")
+
+
+def test_more_columns_than_needed_are_fine():
+    check_columns("train.tsv", [Row(1, ["a", "b", "c", "d"])], 2, "id, text")
+
+
+def test_quoted_cells_stay_short_and_on_one_line():
+    assert quoted("plain") == "'plain'"
+    assert quoted("a\u2028b\x85c\x0bd") == r"'a\u2028b\x85c\x0bd'"
+    assert quoted("x" * 50, width=5) == "'xxxx…'"
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["0", "1", "2", "3"], True),
+        (["1", "2", "3"], True),
+        (["", "0", "1"], True),
+        (["0", "1"], True),
+        (["0"], False),
+        (["", "0"], False),
+        (["1", "0", "", "text"], False),
+        (["0", "2"], False),
+    ],
+)
+def test_column_numbers(cells, expected):
+    assert is_numbering(cells) is expected
+
+
+@pytest.mark.parametrize("cell", ["sentence", "#1 String", "Sentence 1", "索引", "Zu bewertender Satz", "", "text_a"])
+def test_names_of_columns_are_not_sentences(cell):
+    assert not is_sentence_like(cell)
+
+
+@pytest.mark.parametrize(
+    "cell", ["Come in.", 'He said "no."', "Really?", "河水很冷。", "the boat that they had sold sank"]
+)
+def test_sentences(cell):
+    assert is_sentence_like(cell)

@@ -1,0 +1,104 @@
+"""Examples to ids: a case to check by hand, and every feature of the original's golden sets."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.examples.classification import TASKS, ClassificationExample, read_examples
+from bert_cli.features.classification import classification_features, format_features
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    path = tmp_path_factory.mktemp("vocabulary") / "vocab.txt"
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "tide", "came", "in", ".", "##s", "rain"]
+    path.write_text("\n".join(tokens) + "\n", encoding="utf-8")
+    return FullTokenizer(read_vocabulary(str(path)), do_lower_case=True)
+
+
+EXAMPLES = [
+    ClassificationExample("dev-0", "The tides came in.", None, "b"),
+    ClassificationExample("dev-1", "", None, "a"),
+    ClassificationExample("dev-2", "Rain", None, None),
+]
+
+
+def test_ids_by_hand(tokenizer):
+    features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=6)
+    # [CLS] the tide ##s came | in . are cut; nothing; rain
+    assert features.sequences.token_ids.tolist() == [2, 5, 6, 10, 7, 3, 2, 3, 2, 11, 3]
+    assert features.sequences.offsets.tolist() == [0, 6, 8, 11]
+    assert not features.sequences.segment_ids.any()
+    assert features.label_ids.tolist() == [1, 0, 0]
+    assert features.guids == ("dev-0", "dev-1", "dev-2")
+    assert features.num_truncated == 1
+    assert len(features) == 3
+
+
+def test_types(tokenizer):
+    features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=6)
+    arrays = [*vars(features.sequences).values(), features.label_ids]
+    assert [array.dtype for array in arrays] == [np.int32, np.int8, np.int64, np.int32]
+
+
+def test_first_examples_for_the_log(tokenizer):
+    features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=7)
+    assert format_features(features, ("a", "b"), tokenizer, max_seq_length=7, count=1) == [
+        "*** Example ***",
+        "guid: dev-0",
+        "tokens: [CLS] the tide ##s came in [SEP]",
+        "input_ids: 2 5 6 10 7 8 3",
+        "input_mask: 1 1 1 1 1 1 1",
+        "segment_ids: 0 0 0 0 0 0 0",
+        "label: b (id = 1)",
+    ]
+
+
+def test_log_lines_are_padded_and_end_with_the_examples(tokenizer):
+    lines = format_features(
+        classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5), ("a", "b"), tokenizer, max_seq_length=5
+    )
+    assert len(lines) == 14
+    assert lines[2:7] == [
+        "tokens: [CLS] [SEP]",
+        "input_ids: 2 3 0 0 0",
+        "input_mask: 1 1 0 0 0",
+        "segment_ids: 0 0 0 0 0",
+        "label: a (id = 0)",
+    ]
+
+
+@pytest.mark.parametrize(("text_b", "length"), [(None, 2), ("", 4)])
+def test_max_seq_length_without_room(tokenizer, text_b, length):
+    with pytest.raises(InputError, match=f"--max_seq_length: {length} is too short"):
+        classification_features([ClassificationExample("x", "a", text_b, "a")], ("a",), tokenizer, length)
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+@pytest.mark.parametrize(
+    ("task", "vocab_file", "do_lower_case"),
+    [("cola", "vocab.txt", True), ("mrpc", "vocab.txt", True), ("mnli", "vocab_cased.txt", False)],
+)
+def test_features_of_the_original(shared, task, vocab_file, do_lower_case, split):
+    folder = shared / "golden/classifier"
+    tokenizer = FullTokenizer(read_vocabulary(str(folder / vocab_file)), do_lower_case)
+    examples = read_examples(task, split, str(folder / task / "data"))
+    features = classification_features(examples, TASKS[task].labels, tokenizer, max_seq_length=32)
+    name = {"train": "train", "dev": "eval", "test": "predict"}[split]
+    text = (folder / task / f"{name}_features.jsonl").read_text(encoding="utf-8")
+    expected = [json.loads(line) for line in text.split("\n") if line]
+    padded = features.sequences.padded(range(len(features)), 32)
+    for row, record in enumerate(expected):
+        assert {
+            "guid": features.guids[row],
+            "input_ids": padded["input_word_ids"][row].tolist(),
+            "input_mask": padded["input_mask"][row].tolist(),
+            "segment_ids": padded["input_type_ids"][row].tolist(),
+            "label_ids": [features.label_ids[row]],
+            "is_real_example": [1],
+        } == record
+    assert len(features) == len(expected) > 0

@@ -1,0 +1,135 @@
+"""Metrics against numbers worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bert_cli.outputs.metrics import (
+    classification_metrics,
+    classification_report,
+    f1,
+    format_report,
+    matthews_correlation,
+    mean_of_batch_means,
+)
+
+
+def one_hot(predicted: list[int], num_labels: int) -> np.ndarray:
+    """Probabilities with the given most probable classes."""
+    return np.eye(num_labels, dtype=np.float32)[predicted] * 0.5 + 0.5 / num_labels
+
+
+# Of class 1: 3 hits, 1 false alarm, 2 missed; of class 0: 4 right.
+LABELS = np.array([1, 1, 1, 1, 1, 0, 0, 0, 0, 0])
+PREDICTED = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+
+
+def test_binary_metrics_by_hand():
+    losses = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], np.float32)
+    metrics = classification_metrics(LABELS, losses, one_hot(PREDICTED, 2), ["0", "1"], batch_size=4)
+    assert metrics["eval_accuracy"] == np.float32(0.7)
+    assert metrics["eval_loss"] == np.float32(5.5)
+    # Batches 1…4, 5…8, 9…10 have the means 2.5, 6.5 and 9.5.
+    assert metrics["loss"] == np.float32(18.5 / 3)
+    # Precision 3/4, recall 3/5.
+    assert metrics["eval_f1"] == pytest.approx(2 * 0.75 * 0.6 / 1.35, abs=1e-7)
+    # (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)) with TP 3, TN 4, FP 1, FN 2.
+    assert metrics["eval_mcc"] == pytest.approx((3 * 4 - 1 * 2) / math.sqrt(4 * 5 * 5 * 6), abs=1e-7)
+    assert metrics["eval_examples"] == 10
+
+
+def test_types_and_text_of_the_metrics():
+    metrics = classification_metrics(LABELS, np.ones(10, np.float32), one_hot(PREDICTED, 2), ["0", "1"], 8)
+    assert {name: type(value) for name, value in metrics.items()} == {
+        "eval_accuracy": np.float32,
+        "eval_loss": np.float32,
+        "loss": np.float32,
+        "eval_mcc": np.float32,
+        "eval_f1": np.float32,
+        "eval_examples": int,
+    }
+    assert str(metrics["eval_accuracy"]) == "0.7"
+
+
+@pytest.mark.parametrize(("batch_size", "expected"), [(1, 4.0), (2, 5.5), (3, 4.0), (100, 4.0)])
+def test_mean_of_batch_means(batch_size, expected):
+    # By twos: (1 + 2) / 2 and 9 alone.
+    losses = np.array([1, 2, 9], np.float32)
+    expected = (1.5 + 9) / 2 if batch_size == 2 else expected
+    assert mean_of_batch_means(losses, batch_size) == expected
+
+
+def test_of_equal_probabilities_the_first_class_counts():
+    metrics = classification_metrics([0, 1], [0.0, 0.0], np.full((2, 2), 0.5, np.float32), ["0", "1"], 8)
+    assert metrics["eval_accuracy"] == 0.5
+
+
+THREE_LABELS = np.array([0, 0, 1, 1, 2, 2])
+THREE_PREDICTED = [0, 1, 1, 1, 2, 0]
+
+
+def test_macro_f1_by_hand():
+    # Class 0: 1 hit, 1 false alarm, 1 missed: F1 1/2. Class 1: 2, 1, 0: 4/5. Class 2: 1, 0, 1: 2/3.
+    assert f1(THREE_LABELS, np.array(THREE_PREDICTED), 3) == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
+
+
+def test_macro_f1_leaves_out_classes_that_do_not_occur():
+    assert f1(THREE_LABELS, np.array(THREE_PREDICTED), 5) == pytest.approx((1 / 2 + 4 / 5 + 2 / 3) / 3)
+
+
+def test_mcc_of_three_classes_by_hand():
+    # Gorodkin's R_K: (c s - sum p t) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)) with c 4 right of s 6,
+    # predicted 2, 3, 1 times, true 2, 2, 2 times.
+    expected = (4 * 6 - (2 * 2 + 3 * 2 + 1 * 2)) / math.sqrt((36 - 14) * (36 - 12))
+    assert matthews_correlation(THREE_LABELS, np.array(THREE_PREDICTED)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("labels", "predicted", "f1_of_one"),
+    [
+        ([0, 1, 0, 1], [0, 0, 0, 0], 0.0),
+        ([0, 1, 0, 1], [1, 1, 1, 1], 2 / 3),
+        ([0, 0], [0, 0], 0.0),
+        ([1, 1], [1, 1], 1.0),
+        ([0, 0], [0, 1], 0.0),
+        ([1], [1], 1.0),
+    ],
+)
+def test_degenerate_cases_give_numbers_without_warnings(labels, predicted, f1_of_one):
+    probabilities = one_hot(predicted, 2)
+    metrics = classification_metrics(labels, np.zeros(len(labels)), probabilities, ["0", "1"], 8)
+    assert metrics["eval_mcc"] == 0.0
+    assert metrics["eval_f1"] == np.float32(f1_of_one)
+    report = classification_report(labels, probabilities, ["0", "1"])
+    assert np.sum(report["confusion_matrix"]) == len(labels)
+
+
+def test_perfect_and_opposite():
+    labels = np.array([0, 1, 1, 0])
+    assert matthews_correlation(labels, labels) == pytest.approx(1.0)
+    assert matthews_correlation(labels, 1 - labels) == pytest.approx(-1.0)
+
+
+def test_report_by_hand():
+    assert classification_report(LABELS, one_hot(PREDICTED, 3), ["no", "yes", "never"]) == {
+        "classes": {
+            "no": {"precision": pytest.approx(4 / 6), "recall": 0.8, "f1": pytest.approx(8 / 11), "support": 5},
+            "yes": {"precision": 0.75, "recall": 0.6, "f1": pytest.approx(2 / 3), "support": 5},
+            "never": {"precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 0},
+        },
+        "confusion_matrix": [[4, 1, 0], [2, 3, 0], [0, 0, 0]],
+    }
+
+
+def test_report_as_lines():
+    report = classification_report(LABELS, one_hot(PREDICTED, 2), ["no", "contradiction"])
+    assert format_report(report) == [
+        "label          precision  recall      f1  support",
+        "no                0.6667  0.8000  0.7273        5",
+        "contradiction     0.7500  0.6000  0.6667        5",
+        "rows: label, columns: prediction",
+        "                         no contradiction",
+        "no                        4             1",
+        "contradiction             2             3",
+    ]

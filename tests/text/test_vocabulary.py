@@ -1,0 +1,115 @@
+"""Vocabulary files: numbering of untidy files as in the original, and what is refused."""
+
+import dataclasses
+import json
+
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.text import vocabulary
+from bert_cli.text.vocabulary import load_vocab, looks_cased, read_vocabulary
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def write(folder, text: str) -> str:
+    path = folder / "vocab.txt"
+    path.write_bytes(text.encode("utf-8"))
+    return str(path)
+
+
+def test_repeated_and_blank_lines_keep_counting(tmp_path):
+    path = write(tmp_path, "[PAD]\n[UNK]\n\n[CLS] \nx\nx\n\u3000\n")
+    assert load_vocab(path) == {"[PAD]": 0, "[UNK]": 1, "": 6, "[CLS]": 3, "x": 5}
+
+
+def test_only_newline_ends_a_line(tmp_path):
+    path = write(tmp_path, "a\u2028b\nc\x85d\ne\rf\r\n\x0bg\x0c\nlast")
+    assert load_vocab(path) == {"a\u2028b": 0, "c\x85d": 1, "e\rf": 2, "g": 3, "last": 4}
+
+
+def test_byte_order_mark_stays(tmp_path):
+    assert load_vocab(write(tmp_path, "\ufeff[PAD]\n[UNK]\n")) == {"\ufeff[PAD]": 0, "[UNK]": 1}
+
+
+def test_untidy_file_as_the_original_reads_it(shared):
+    folder = shared / "golden" / "tokenization"
+    expected = json.loads((folder / "untidy_vocab.json").read_text(encoding="utf-8"))
+    assert load_vocab(str(folder / "untidy_vocab.txt")) == expected
+
+
+def test_read_vocabulary_keeps_every_line(tmp_path):
+    path = write(tmp_path, "\n".join([*SPECIAL, "x", "", "x", "y"]) + "\n")
+    result = read_vocabulary(path)
+    assert result.tokens == [*SPECIAL, "x", "", "x", "y"]
+    assert result.size == 9
+    assert result.ids["x"] == 7
+    assert result.path == path
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.size = 3
+
+
+def test_pad_is_not_needed(tmp_path):
+    assert read_vocabulary(write(tmp_path, "[unused]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")).size == 5
+    assert vocabulary.PAD_ID == 0
+
+
+@pytest.mark.parametrize("token", ["[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+def test_missing_special_token_is_named(tmp_path, token):
+    path = write(tmp_path, "\n".join(special for special in SPECIAL if special != token))
+    with pytest.raises(InputError) as caught:
+        read_vocabulary(path)
+    assert str(caught.value) == f"{path}: has no line {token}; give a BERT vocabulary, one token a line"
+
+
+def test_all_missing_special_tokens_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"has no line \[CLS\] and no line \[SEP\];"):
+        read_vocabulary(write(tmp_path, "[PAD]\n[UNK]\n[MASK]\n"))
+
+
+def test_empty_file(tmp_path):
+    path = write(tmp_path, "")
+    assert load_vocab(path) == {}
+    with pytest.raises(InputError, match="is empty"):
+        read_vocabulary(path)
+
+
+@pytest.mark.parametrize("read", [load_vocab, read_vocabulary])
+def test_bad_utf8_names_the_line(tmp_path, read):
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(b"[PAD]\n[UNK]\ncaf\xe9\n")
+    with pytest.raises(InputError) as caught:
+        read(str(path))
+    assert str(caught.value).startswith(f"{path}:3: is not UTF-8 (byte 0xe9)")
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        read_vocabulary(str(tmp_path / "absent.txt"))
+
+
+@pytest.mark.parametrize(("cased", "expected"), [(0, False), (9, False), (10, True), (500, True)])
+def test_looks_cased_from_one_percent(tmp_path, cased, expected):
+    words = [f"Word{index}" for index in range(cased)] + [f"word{index}" for index in range(995 - cased)]
+    assert looks_cased(read_vocabulary(write(tmp_path, "\n".join(SPECIAL + words)))) is expected
+
+
+def test_brackets_are_no_evidence_of_case(tmp_path):
+    assert not looks_cased(read_vocabulary(write(tmp_path, "\n".join([*SPECIAL, "[NEW]", "a"]))))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "cased"),
+    [
+        ("uncased", 30522, False),
+        ("chinese", 21128, False),
+        ("cased", 28996, True),
+        ("multilingual-cased", 119547, True),
+    ],
+)
+def test_google_vocabularies(shared, name, size, cased):
+    result = read_vocabulary(str(shared / "data" / "vocab" / f"bert-base-{name}-vocab.txt"))
+    assert result.size == size
+    assert looks_cased(result) is cased
+    if "uncased" in name:
+        assert [result.ids[token] for token in SPECIAL] == [0, 100, 101, 102, 103]
