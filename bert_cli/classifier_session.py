@@ -22,6 +22,7 @@ from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.feeding import check_batch_size, place
 from bert_cli.training.inference import infer
 from bert_cli.training.loop import run_steps
+from bert_cli.training.losses import cross_entropy
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.step import LossScale, make_train_step
@@ -131,8 +132,7 @@ class ClassifierSession:
         """This replica's share of the mean cross entropy over the global batch."""
         inputs = {name: batch[name] for name in _INPUTS}
         logits = self.model(inputs, training=True, seed=seed, packed=self.packed)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["label_ids"], logits=logits)
-        return tf.reduce_sum(losses) / self.settings.train_batch_size
+        return tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / self.settings.train_batch_size
 
     def infer(self, features: ClassificationFeatures, batch_size: int, title: str) -> dict:
         """Run over all examples: `probabilities` float32 [n, labels], `losses` float32 [n], and examples_per_second.
@@ -143,8 +143,7 @@ class ClassifierSession:
 
         def forward(batch):
             logits = self.model({name: batch[name] for name in _INPUTS}, packed=self.packed)
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=batch["label_ids"], logits=logits)
-            return {"probabilities": tf.nn.softmax(logits), "losses": losses}
+            return {"probabilities": tf.nn.softmax(logits), "losses": cross_entropy(batch["label_ids"], logits)}
 
         lengths = features.sequences.lengths
         if self.packed:

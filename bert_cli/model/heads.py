@@ -6,11 +6,11 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.layers import Scoped
+from bert_cli.model.layers import Dense, LayerNorm, Scoped
 
 # Fixed in the original, whatever the config's own rates say.
 CLASSIFIER_DROPOUT = 0.1
-CLASSIFIER_STDDEV = 0.02
+HEAD_STDDEV = 0.02
 
 
 class ClassifierHead(Scoped):
@@ -18,7 +18,7 @@ class ClassifierHead(Scoped):
 
     def __init__(self, hidden: int, label_count: int, seed: int):
         super().__init__("classifier")
-        self.output_weights = self.add_normal("output_weights", (label_count, hidden), CLASSIFIER_STDDEV, seed)
+        self.output_weights = self.add_normal("output_weights", (label_count, hidden), HEAD_STDDEV, seed)
         self.output_bias = self.add_scoped("output_bias", (label_count,), "zeros")
         self.checkpoint_names = ["output_weights", "output_bias"]  # the original gives them no scope
 
@@ -44,3 +44,97 @@ class BertClassifier(keras.Model):
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=True)
         head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
         return self.head(outputs["pooled_output"], dropout_rate=self.head_dropout, seed=head_seed)
+
+
+class MaskedLmHead(Scoped):
+    """Logits over the vocabulary for hidden rows: dense, activation, normalisation, then the tied word embeddings.
+
+    Variables: cls/predictions/transform/{dense,LayerNorm}/…, cls/predictions/output_bias [V].
+    """
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/predictions")
+        hidden = config.hidden_size
+        self.activation = config.activation
+        self.transform = Dense("cls/predictions/transform/dense", hidden, hidden, config.initializer_range, seed)
+        self.norm = LayerNorm("cls/predictions/transform/LayerNorm", hidden, config.layer_norm_eps)
+        self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
+
+    def call(self, rows, word_embeddings, training=False):
+        """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, H] -> float32 [M, V]."""
+        x = self.norm(ops.activate(self.transform(rows), self.activation, training))
+        logits = tf.matmul(x, tf.cast(word_embeddings, x.dtype), transpose_b=True)
+        return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
+
+
+class NextSentenceHead(Scoped):
+    """Logits [B, 2] from the pooled output: index 0 is "B follows A", 1 is "B is random"."""
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/seq_relationship")
+        stddev = config.initializer_range
+        self.output_weights = self.add_normal("output_weights", (2, config.hidden_size), stddev, seed)
+        self.output_bias = self.add_scoped("output_bias", (2,), "zeros")
+
+    def call(self, pooled):
+        return tf.nn.bias_add(tf.matmul(pooled, self.output_weights.value, transpose_b=True), self.output_bias.value)
+
+
+class BertPretrainer(keras.Model):
+    """Encoder with the masked-LM and next-sentence heads of run_pretraining.py.
+
+    A dict of int32 [B, S] and `masked_lm_positions` int32 [B, P] -> dict of float32 `masked_lm_logits` [B, P, V] and
+    `next_sentence_logits` [B, 2]. Only the masked positions go through the head.
+    """
+
+    def __init__(self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0):
+        super().__init__(name="pretraining_model", autocast=False)
+        self.encoder = BertEncoder(config, compute_dtype, seed)
+        self.masked_lm = MaskedLmHead(config, seed)
+        self.next_sentence = NextSentenceHead(config, seed)
+        self.built = True
+
+    def call(self, inputs, training=False, seed=None, packed=False):
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
+        positions = inputs["masked_lm_positions"]
+        rows = tf.gather(outputs["sequence_output"], positions, batch_dims=1)  # [B, P, H]
+        rows = tf.cast(tf.reshape(rows, [-1, rows.shape[-1]]), self.encoder.product_dtype)
+        words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
+        logits = self.masked_lm(rows, word_embeddings=words, training=training)  # [B·P, V]
+        shape = tf.concat([tf.shape(positions), tf.shape(logits)[1:]], axis=0)
+        return {
+            "masked_lm_logits": tf.reshape(logits, shape),
+            "next_sentence_logits": self.next_sentence(outputs["pooled_output"]),
+        }
+
+
+class SpanHead(Scoped):
+    """Start and end logits for each token: variables cls/squad/output_weights [2, H], output_bias [2]."""
+
+    def __init__(self, hidden: int, seed: int):
+        super().__init__("cls/squad")
+        self.output_weights = self.add_normal("output_weights", (2, hidden), HEAD_STDDEV, seed)
+        self.output_bias = self.add_scoped("output_bias", (2,), "zeros")
+
+    def call(self, sequence):
+        """sequence: float32 [B, S, H] -> (start, end), each float32 [B, S]."""
+        logits = tf.einsum("bsh,nh->nbs", sequence, self.output_weights.value)
+        logits += tf.convert_to_tensor(self.output_bias.value)[:, tf.newaxis, tf.newaxis]
+        return logits[0], logits[1]
+
+
+class BertSpanModel(keras.Model):
+    """Encoder and span head of run_squad.py: a dict of int32 [B, S] -> (start, end) logits, each float32 [B, S].
+
+    The original's loss has the padded positions in its softmax, so training computes them too (`packed=False`).
+    """
+
+    def __init__(self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0):
+        super().__init__(name="span_model", autocast=False)
+        self.encoder = BertEncoder(config, compute_dtype, seed)
+        self.head = SpanHead(config.hidden_size, seed)
+        self.built = True
+
+    def call(self, inputs, training=False, seed=None, packed=False):
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
+        return self.head(outputs["sequence_output"])

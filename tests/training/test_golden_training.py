@@ -1,0 +1,116 @@
+"""Training steps equal those of the original (golden/training), whichever way the batch is laid out."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.model.checkpoint import Tf1Reader, load_weights
+from bert_cli.model.config import read_config
+from bert_cli.model.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.model.layers import named_weights
+from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.training.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.saving import training_tensors
+from bert_cli.training.step import make_train_step
+
+# Floors of the tolerance, by what a tensor is (README of the golden sets).
+FLOORS = {"adam_m": 1e-6, "adam_v": 1e-8}
+
+
+def golden_folder(kind: str, request) -> pathlib.Path:
+    """The classification run is shipped with the tests; the others stand in ../shared."""
+    own = request.getfixturevalue("fixtures") / "golden" / "training" / kind
+    return own if own.is_dir() else request.getfixturevalue("shared") / "golden" / "training" / kind
+
+
+def inputs_of(batch: dict) -> dict:
+    return {
+        "input_word_ids": batch["input_ids"],
+        "input_mask": batch["input_mask"],
+        "input_type_ids": batch["segment_ids"],
+    }
+
+
+def classification(config, packed):
+    model = BertClassifier(config, 3)
+    model.head_dropout = 0.0  # fixed at 0.1 in the original, which was run without
+
+    def loss_fn(batch, seed):
+        logits = model(inputs_of(batch), training=True, seed=seed, packed=packed)
+        return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
+
+    return model, loss_fn, ()
+
+
+def pretraining(config, packed):
+    model = BertPretrainer(config)
+
+    def loss_fn(batch, seed):
+        inputs = inputs_of(batch) | {"masked_lm_positions": batch["masked_lm_positions"]}
+        outputs = model(inputs, training=True, seed=seed, packed=packed)
+        masked = masked_lm_loss(batch["masked_lm_ids"], batch["masked_lm_weights"], outputs["masked_lm_logits"])
+        next_sentence = cross_entropy(batch["next_sentence_labels"][:, 0], outputs["next_sentence_logits"])
+        return masked + tf.reduce_mean(next_sentence)
+
+    return model, loss_fn, ()
+
+
+def squad(config, packed):
+    model = BertSpanModel(config)
+
+    def loss_fn(batch, seed):
+        logits = model(inputs_of(batch), training=True, seed=seed, packed=packed)
+        return tf.reduce_mean(span_loss(batch["start_positions"], batch["end_positions"], *logits))
+
+    return model, loss_fn, ("bert/pooler/dense/kernel", "bert/pooler/dense/bias")
+
+
+@pytest.mark.parametrize(
+    ("build", "packed", "compact"),
+    [
+        (classification, False, False),
+        (classification, True, False),
+        (classification, True, True),
+        (pretraining, False, False),
+        (pretraining, True, False),
+        (squad, False, False),
+    ],
+)
+def test_trajectory(build, packed, compact, request):
+    folder = golden_folder(build.__name__, request)
+    expected = json.loads((folder / "trajectory.json").read_text())
+    batch = dict(np.load(folder / "batch.npz"))
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    with strategy.scope():
+        model, loss_fn, without_gradient = build(read_config(str(folder / "bert_config.json")), packed)
+        variables = named_weights(model)
+        report = load_weights(variables, Tf1Reader(str(folder / "bert_model.ckpt")))
+        assert report.missing == []
+        trained = {name: v for name, v in variables.items() if name not in without_gradient}
+        words = None
+        if compact:
+            words = CompactWords(model.encoder, batch["input_ids"])
+            batch["input_ids"] = words.compact_ids(batch["input_ids"])
+            trained |= {WORDS: words.table}
+        steps = expected["num_train_steps"]
+        optimizer = AdamWeightDecay(trained, expected["init_lr"], steps, expected["num_warmup_steps"])
+    step = make_train_step(strategy, loss_fn, optimizer, seed=1, loss_scale=None, signature=None)
+    placed = {name: tf.constant(values) for name, values in batch.items()}
+    for wanted in expected["steps"]:
+        loss, rate = step(placed)
+        assert abs(float(loss) - wanted["loss"]) <= 1e-5
+        assert abs(float(rate) - wanted["learning_rate"]) <= 1e-6 * expected["init_lr"]
+    assert abs(float(loss_fn(placed, None)) - expected["loss_after_last_update"]) <= 1e-5
+    tensors = training_tensors(variables, optimizer, words)
+    assert tensors.pop("global_step") == expected["final_global_step"]
+    final = np.load(folder / "final.npz")
+    assert set(final.files) <= set(tensors)  # the shipped copy holds a selection
+    assert not any(f"{name}/adam_m" in tensors for name in without_gradient)
+    for name in final.files:
+        floor = FLOORS.get(name.rpartition("/")[2], 1e-5)
+        difference = np.abs(tensors[name] - final[name]).max()
+        assert difference <= 1e-4 * np.abs(final[name]).max() + floor, name
