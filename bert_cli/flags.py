@@ -108,8 +108,7 @@ class CommandFlags:
             for name in names:
                 flag = self.values[name]
                 default = "" if flag.default is None else f" (default: {_shown(flag.default)})"
-                choices = f" {{{'|'.join(flag.parser.enum_values)}}}" if hasattr(flag.parser, "enum_values") else ""
-                body = f"{flag.help}{choices}{default}"
+                body = f"{flag.help}{default}"
                 lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{name}: ", subsequent_indent="      ")
             lines.append("")
         lines.append(

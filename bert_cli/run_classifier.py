@@ -278,9 +278,10 @@ def predict(session, split: Split, labels: tuple[str, ...], settings: Settings) 
     return {"predict_examples_per_second": results["examples_per_second"]}
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
+    """The command; `arguments` default to those of the process. Returns its exit code."""
     return run_command(
-        "bert-classify", __doc__, define_flags, lambda values, given: run(settings_from_flags(values, given))
+        "bert-classify", __doc__, define_flags, lambda values, given: run(settings_from_flags(values, given)), arguments
     )
 
 

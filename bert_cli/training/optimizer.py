@@ -1,6 +1,5 @@
 """Adam with weight decay as Google's optimization.py computes it, in few passes over memory."""
 
-import os
 import re
 
 import keras
@@ -65,7 +64,7 @@ class AdamWeightDecay:
             weight = self.weights[name]
             gradient = tf.convert_to_tensor(gradient) * clip
             if not NOT_DECAYED.search(name):
-                _decay(weight, rate * WEIGHT_DECAY, gradient)
+                _decay(weight, rate * WEIGHT_DECAY)
             tf.raw_ops.ResourceApplyAdam(
                 var=weight.handle,
                 m=self.first[name].handle,
@@ -108,13 +107,7 @@ class AdamWeightDecay:
         self.step.assign(step)
 
 
-def _decay(weight: tf.Variable, amount: tf.Tensor, gradient: tf.Tensor) -> None:
-    """w ← w·(1 − amount), in this replica; `gradient` is any finite tensor of w's shape."""
-    if os.environ.get("PROX"):
-        alpha = 1e-20
-        tf.raw_ops.ResourceApplyProximalGradientDescent(
-            var=weight.handle, alpha=alpha, l1=0.0, l2=amount / (1.0 - amount) / alpha, delta=gradient
-        )
-        return
+def _decay(weight: tf.Variable, amount: tf.Tensor) -> None:
+    """w ← w·(1 − amount), in this replica."""
     value = tf.raw_ops.ReadVariableOp(resource=weight.handle, dtype=tf.float32)
     tf.raw_ops.AssignSubVariableOp(resource=weight.handle, value=value * amount)
