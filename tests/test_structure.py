@@ -1,0 +1,270 @@
+"""Who may import whom, what never imports TensorFlow, and how long files and functions may be.
+
+The order is text -> examples -> features -> batches -> model -> training -> outputs -> commands: left never imports
+right. Modules directly under bert_cli are commands, except errors, files and flags, which anybody may import.
+"""
+
+import ast
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHARED = {"errors", "files", "flags"}
+# What each layer may import besides itself and SHARED. model and training know nothing of text and tasks: they meet the
+# data in a command. outputs knows features (windows, positions), never the model that made its numbers.
+MAY_IMPORT = {
+    "text": set(),
+    "examples": {"text"},
+    "features": {"text", "examples"},
+    "batches": {"text", "examples", "features"},
+    "model": set(),
+    "training": {"model"},
+    "outputs": {"text", "examples", "features"},
+    "commands": {"text", "examples", "features", "batches", "model", "training", "outputs"},
+    "shared": set(),
+}
+LIGHT = {"text", "examples", "features", "outputs", "shared"}
+TENSORFLOW = {"tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_hub"}
+SLOW_TO_IMPORT = TENSORFLOW | {"pandas", "sklearn", "scipy"}
+MAX_FILE_LINES = 320
+MAX_FUNCTION_LINES = 60
+
+
+def dotted_name(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+MODULES = {dotted_name(path): path for path in sorted((ROOT / "bert_cli").rglob("*.py"))}
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+def layer_of(name):
+    """Layer of a dotted name inside bert_cli: a key of MAY_IMPORT."""
+    parts = name.split(".")
+    if len(parts) == 1 or parts[1] in SHARED or parts[1].startswith("__"):
+        return "shared"
+    return parts[1] if parts[1] in MAY_IMPORT else "commands"
+
+
+def read(module):
+    return MODULES[module].read_text(encoding="utf-8")
+
+
+def imports(module, source):
+    """(line, dotted name, inside a function) of each import; for `from a import b` the name is a.b."""
+    found = []
+
+    def visit(node, inside):
+        if isinstance(node, ast.Import):
+            found.extend((node.lineno, alias.name, inside) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")[: -node.level] if node.level else []
+            base = ".".join(package + ([node.module] if node.module else []))
+            found.extend((node.lineno, f"{base}.{alias.name}", inside) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            found.extend((node.lineno, str(a.value), inside) for a in node.args[:1] if isinstance(a, ast.Constant))
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            visit(child, inside)
+
+    visit(ast.parse(source), False)
+    return found
+
+
+def wrong_layer(module, source):
+    layer = layer_of(module)
+    allowed = MAY_IMPORT[layer] | {layer, "shared"}
+    return [
+        f"line {line}: {layer} imports {name}"
+        for line, name, _ in imports(module, source)
+        if name.split(".")[0] == "bert_cli" and layer_of(name) not in allowed
+    ]
+
+
+def wrong_tensorflow(module, source):
+    """Imports of TensorFlow in a light module; files.py may import it inside a function, for remote paths."""
+    if layer_of(module) not in LIGHT:
+        return []
+    return [
+        f"line {line}: imports {name}"
+        for line, name, inside in imports(module, source)
+        if name.split(".")[0] in TENSORFLOW and not (module == "bert_cli.files" and inside)
+    ]
+
+
+def long_functions(module, source):
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "run":
+            lines = node.end_lineno - node.lineno
+            if ast.get_docstring(node) is not None:
+                lines -= node.body[0].end_lineno - node.body[0].lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                found.append(f"line {node.lineno}: {node.name} has {lines} lines")
+    return found
+
+
+def swallowed_exceptions(module, source):
+    """`except:` or `except Exception:` that does nothing, and its other spelling, suppress(Exception)."""
+
+    def everything(node):
+        names = node.elts if isinstance(node, ast.Tuple) else [node]
+        return any(ast.unparse(name).split(".")[-1] in ("Exception", "BaseException") for name in names if name)
+
+    def nothing(node):
+        return isinstance(node, ast.Pass | ast.Continue) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ExceptHandler):
+            guilty = (node.type is None or everything(node.type)) and all(map(nothing, node.body))
+        else:
+            suppress = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress")
+            guilty = suppress and any(map(everything, node.args))
+        if guilty:
+            found.append(f"line {node.lineno}: hides every exception")
+    return found
+
+
+@pytest.mark.parametrize("layer", [layer for layer in MAY_IMPORT if layer not in ("commands", "shared")])
+def test_each_layer_is_a_package(layer):
+    assert f"bert_cli.{layer}.__init__" in MODULES
+
+
+@every_module
+def test_imports_follow_the_layers(module):
+    assert wrong_layer(module, read(module)) == []
+
+
+@every_module
+def test_light_layers_never_import_tensorflow(module):
+    assert wrong_tensorflow(module, read(module)) == []
+
+
+@every_module
+def test_files_are_short(module):
+    assert len(read(module).splitlines()) <= MAX_FILE_LINES
+
+
+@every_module
+def test_functions_are_short(module):
+    assert long_functions(module, read(module)) == []
+
+
+@every_module
+def test_no_exception_is_swallowed(module):
+    assert swallowed_exceptions(module, read(module)) == []
+
+
+# Imports each module named on standard input in a process where the slow packages cannot be found, and prints
+# {module: the slow packages that were asked for}. A module that fails is dropped by Python, so each stands for itself.
+RECORDER = """
+import importlib, json, sys
+names, slow = json.load(sys.stdin)
+asked = []
+class Recorder:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in slow:
+            asked.append(name)
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Recorder())
+result = {}
+for name in names:
+    asked.clear()
+    try:
+        importlib.import_module(name.removesuffix(".__init__"))
+    except ModuleNotFoundError:
+        if not asked:
+            raise
+    result[name] = sorted(set(asked))
+print(json.dumps(result))
+"""
+
+
+def is_entry_point(module):
+    """A command that is started by its own name; others at the top hold what such a command imports once it works."""
+    return any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in ast.parse(read(module)).body)
+
+
+LIGHT_MODULES = [name for name in MODULES if layer_of(name) in LIGHT or is_entry_point(name)]
+
+
+def slow_packages_asked_for(names, folder):
+    given = json.dumps([names, sorted(SLOW_TO_IMPORT)])
+    command = [sys.executable, "-c", RECORDER]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def asked_for():
+    return slow_packages_asked_for(LIGHT_MODULES, ROOT)
+
+
+@pytest.mark.parametrize("module", LIGHT_MODULES)
+def test_importing_loads_nothing_slow(module, asked_for):
+    """A wrong flag is answered in under a second: commands, too, import TensorFlow only when they start to work."""
+    assert asked_for[module] == []
+
+
+def test_recorder_tells_the_guilty_module(tmp_path):
+    (tmp_path / "guilty.py").write_text("try:\n    import scipy.stats\nexcept ImportError:\n    scipy = None\n")
+    (tmp_path / "innocent.py").write_text("import json\n\ndef later():\n    import pandas\n")
+    (tmp_path / "by_proxy.py").write_text("import keras\n")
+    found = slow_packages_asked_for(["guilty", "innocent", "by_proxy"], tmp_path)
+    assert found == {"guilty": ["scipy"], "innocent": [], "by_proxy": ["keras"]}
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "source"),
+    [
+        (wrong_layer, "bert_cli.text.a", "from bert_cli.examples import tables"),
+        (wrong_layer, "bert_cli.text.a", "from bert_cli import features"),
+        (wrong_layer, "bert_cli.features.a", "def f():\n    import bert_cli.batches.records"),
+        (wrong_layer, "bert_cli.features.a", "from ..model import config"),
+        (wrong_layer, "bert_cli.features.__init__", "from ..outputs import metrics"),
+        (wrong_layer, "bert_cli.features.a", "import importlib\nimportlib.import_module('bert_cli.outputs.files')"),
+        (wrong_layer, "bert_cli.model.a", "from bert_cli.training.step import f"),
+        (wrong_layer, "bert_cli.model.a", "from bert_cli.text.vocabulary import Vocabulary"),
+        (wrong_layer, "bert_cli.training.a", "from bert_cli.batches import stream"),
+        (wrong_layer, "bert_cli.outputs.a", "from bert_cli.model import config"),
+        (wrong_layer, "bert_cli.outputs.a", "from bert_cli.run_squad import Settings"),
+        (wrong_layer, "bert_cli.flags", "from bert_cli.model import config"),
+        (wrong_tensorflow, "bert_cli.text.a", "def f():\n    import tensorflow as tf"),
+        (wrong_tensorflow, "bert_cli.outputs.a", "from tensorflow.io import gfile"),
+        (wrong_tensorflow, "bert_cli.flags", "import keras"),
+        (wrong_tensorflow, "bert_cli.files", "import tensorflow"),
+        (long_functions, "bert_cli.text.a", "def f():\n" + "    print()\n" * 61),
+        (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept:\n    pass"),
+        (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept (ValueError, Exception):\n    ..."),
+        (swallowed_exceptions, "bert_cli.text.a", "with contextlib.suppress(Exception):\n    f()"),
+    ],
+)
+def test_rules_catch(check, module, source):
+    assert len(check(module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "source"),
+    [
+        (wrong_layer, "bert_cli.features.a", "from bert_cli.text import tokenization\nfrom . import packing"),
+        (wrong_layer, "bert_cli.features.__init__", "from .packing import pack"),
+        (wrong_layer, "bert_cli.run_squad", "from bert_cli.model import encoder\nfrom bert_cli import __version__"),
+        (wrong_layer, "bert_cli.model.a", "from bert_cli import files\nfrom bert_cli.errors import InputError"),
+        (wrong_tensorflow, "bert_cli.files", "def f():\n    import tensorflow as tf"),
+        (wrong_tensorflow, "bert_cli.batches.a", "import tensorflow as tf"),
+        (long_functions, "bert_cli.run_squad", "def run(settings):\n" + "    print()\n" * 61),
+        (long_functions, "bert_cli.text.a", 'def f():\n    """A\n\n    B."""\n' + "    print()\n" * 60),
+        (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept ValueError:\n    pass"),
+        (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept Exception:\n    log()\n    raise"),
+    ],
+)
+def test_rules_allow(check, module, source):
+    assert check(module, source) == []
