@@ -1,5 +1,6 @@
 """A classifier on its devices: weights in, training, probabilities out. Imports TensorFlow."""
 
+import contextlib
 import dataclasses
 import logging
 import math
@@ -20,7 +21,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
 from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.feeding import check_batch_size, place
-from bert_cli.training.inference import infer
+from bert_cli.training.inference import infer, make_runner
 from bert_cli.training.loop import run_steps
 from bert_cli.training.losses import cross_entropy
 from bert_cli.training.optimizer import AdamWeightDecay
@@ -33,6 +34,15 @@ _INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 _SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in _INPUTS} | {
     "label_ids": tf.TensorSpec([None], tf.int32, name="label_ids")
 }
+
+
+@contextlib.contextmanager
+def _memory_advice(flag: str):
+    """Turn a device's lack of memory into advice."""
+    try:
+        yield
+    except tf.errors.ResourceExhaustedError:
+        raise InputError(f"out of memory: lower --{flag}, or --max_seq_length, or use --precision=bfloat16") from None
 
 
 class ClassifierSession:
@@ -52,6 +62,7 @@ class ClassifierSession:
                 check_batch_size(settings.train_batch_size, self.strategy, "train_batch_size")
             self.model = BertClassifier(config, label_count, self.precision, settings.random_seed)
         self.variables = named_weights(self.model)
+        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
@@ -115,9 +126,10 @@ class ClassifierSession:
                 progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
 
             began = time.monotonic()
-            losses = run_steps(
-                step_fn, batches, start, steps, save, settings.save_checkpoints_steps, report, settings.log_steps
-            )
+            with _memory_advice("train_batch_size"):
+                losses = run_steps(
+                    step_fn, batches, start, steps, save, settings.save_checkpoints_steps, report, settings.log_steps
+                )
             seconds = time.monotonic() - began
         compact.close(optimizer)
         return {
@@ -134,16 +146,16 @@ class ClassifierSession:
         logits = self.model(inputs, training=True, seed=seed, packed=self.packed)
         return tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / self.settings.train_batch_size
 
+    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
+        logits = self.model({name: batch[name] for name in _INPUTS}, packed=self.packed)
+        return {"probabilities": tf.nn.softmax(logits), "losses": cross_entropy(batch["label_ids"], logits)}
+
     def infer(self, features: ClassificationFeatures, batch_size: int, title: str) -> dict:
         """Run over all examples: `probabilities` float32 [n, labels], `losses` float32 [n], and examples_per_second.
 
         Examples are computed in order of length, as many at once as have the tokens of `batch_size` padded ones; the
         results are in file order.
         """
-
-        def forward(batch):
-            logits = self.model({name: batch[name] for name in _INPUTS}, packed=self.packed)
-            return {"probabilities": tf.nn.softmax(logits), "losses": cross_entropy(batch["label_ids"], logits)}
 
         lengths = features.sequences.lengths
         if self.packed:
@@ -153,13 +165,12 @@ class ClassifierSession:
             groups = np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
         with Progress(title, len(features), every=max(1, len(features) // 4)) as progress:
             began = time.monotonic()
-            results = infer(
-                self.strategy,
-                forward,
-                groups,
-                lambda rows: self._batch(features.sequences, features.label_ids, rows),
-                _SIGNATURE,
-                lambda count: progress.update(progress.position + count),
-            )
+            with _memory_advice("eval_batch_size and --predict_batch_size"):
+                results = infer(
+                    self._runner,
+                    groups,
+                    lambda rows: self._batch(features.sequences, features.label_ids, rows),
+                    lambda count: progress.update(progress.position + count),
+                )
             seconds = time.monotonic() - began
         return results | {"examples_per_second": round(len(features) / seconds, 2)}

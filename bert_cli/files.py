@@ -4,9 +4,13 @@ Nothing here imports TensorFlow unless a remote path is used, so that a missing 
 """
 
 import contextlib
+import functools
+import glob
+import io
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 
 from bert_cli.errors import InputError
 
@@ -22,14 +26,34 @@ def _gfile():
     return tf.io.gfile
 
 
+def _reporting(function):
+    """The same function of a path, in which what goes wrong with a remote path is an InputError."""
+
+    @functools.wraps(function)
+    def reporting(path: str):
+        if not is_remote(path):
+            return function(path)
+        import tensorflow as tf
+
+        try:
+            return function(path)
+        except tf.errors.OpError as error:
+            raise InputError(f"{path}: cannot be reached: {error.message.splitlines()[0]}") from None
+
+    return reporting
+
+
+@_reporting
 def exists(path: str) -> bool:
     return _gfile().exists(path) if is_remote(path) else os.path.exists(path)
 
 
+@_reporting
 def is_directory(path: str) -> bool:
     return _gfile().isdir(path) if is_remote(path) else os.path.isdir(path)
 
 
+@_reporting
 def list_directory(path: str) -> list[str]:
     """Names in a directory, sorted; an empty list where there is no such directory."""
     if not is_directory(path):
@@ -38,6 +62,13 @@ def list_directory(path: str) -> list[str]:
     return sorted(name.rstrip("/") for name in names)
 
 
+@_reporting
+def match(pattern: str) -> list[str]:
+    """Paths that a glob pattern matches, sorted; the name of a file matches itself."""
+    return sorted(_gfile().glob(pattern) if is_remote(pattern) else glob.glob(pattern))
+
+
+@_reporting
 def make_directory(path: str) -> None:
     if is_remote(path):
         _gfile().makedirs(path)
@@ -50,6 +81,25 @@ def make_directory(path: str) -> None:
         raise InputError(f"{path}: cannot make this directory: {error.strerror}") from None
 
 
+def check_can_write(folder: str, flag: str) -> None:
+    """Raise InputError, naming `flag`, unless files can be made in `folder`, which may be missing. Changes nothing."""
+    if is_remote(folder):
+        return
+    path = os.path.abspath(folder)
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    if not os.path.isdir(path):
+        raise InputError(f"{path}: is a file, a folder is needed; check --{flag}")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: no permission to write there; check --{flag}")
+
+
+def absolute(path: str | None) -> str | None:
+    """A path that holds from any working directory; a remote one, or none, as it is."""
+    return path if path is None or is_remote(path) else os.path.abspath(path)
+
+
+@_reporting
 def remove(path: str) -> None:
     """Remove one file; no complaint where it is already gone."""
     if is_remote(path):
@@ -70,6 +120,7 @@ def check_readable(path: str, flag: str) -> None:
         raise InputError(f"{path}: permission denied; check --{flag}")
 
 
+@_reporting
 def read_bytes(path: str) -> bytes:
     if is_remote(path):
         with _gfile().GFile(path, "rb") as file:
@@ -83,6 +134,11 @@ def read_bytes(path: str) -> bytes:
         raise InputError(f"{path}: is a directory, a file is needed") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def open_binary(path: str):
+    """The file, opened for reading bytes piece by piece; a context. Raises OSError, as open does."""
+    return _gfile().GFile(path, "rb") if is_remote(path) else open(path, "rb")
 
 
 def read_text(path: str) -> str:
@@ -110,27 +166,76 @@ def read_text(path: str) -> str:
 def atomic_write(path: str, mode: str = "w"):
     """Open a file that appears under `path`, whole, when the block ends; after an exception nothing is changed.
 
-    Text is UTF-8 with `\\n` line ends. Remote stores make a file visible only when it is closed, so there it is plain.
+    Text is UTF-8 with `\\n` line ends. What goes to a remote place is held in memory until then.
+    Raises InputError where the file cannot be written, for want of permission or space.
     """
     text = "b" not in mode
     if is_remote(path):
+        held = io.StringIO() if text else io.BytesIO()
+        yield held
         with _gfile().GFile(path, mode) as file:
-            yield file
+            file.write(held.getvalue())
         return
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".writing-")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".writing-")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         with os.fdopen(handle, mode, encoding="utf-8" if text else None, newline="\n" if text else None) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes 0600; a result file is as readable as any other
+        _make_readable(temporary)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.remove(temporary)
+        if isinstance(error, OSError) and not isinstance(
+            error, BrokenPipeError
+        ):  # a pipe is the log's, not this file's
+            raise InputError(f"{path}: cannot be written: {error.strerror}") from None
         raise
+
+
+def _make_readable(path: str) -> None:
+    """mkstemp makes files for their owner alone; a result is as readable as any other file."""
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(path, 0o666 & ~umask)
+
+
+@contextlib.contextmanager
+def atomic_paths(paths: Sequence[str]):
+    """Local files to write to, in place of `paths`; these appear, whole, when the block ends, and after an exception none.
+
+    For files that belong together, and for other processes that write them: yields a list of names of empty files.
+    Raises InputError where a file cannot be written, for want of permission or space.
+    """
+    temporaries: list[str] = []
+    try:
+        for path in paths:
+            folder = tempfile.gettempdir() if is_remote(path) else os.path.dirname(path) or "."
+            handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+            os.close(handle)
+            temporaries.append(temporary)
+        yield list(temporaries)
+        for temporary in temporaries:
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            _make_readable(temporary)
+        for path, temporary in zip(paths, temporaries, strict=True):
+            if is_remote(path):
+                _gfile().copy(temporary, path, overwrite=True)
+            else:
+                os.replace(temporary, path)
+    except BrokenPipeError:  # nobody reads the log any more; this is not about files
+        raise
+    except OSError as error:
+        raise InputError(f"{paths[0]}: cannot be written: {error.strerror or error}") from None
+    finally:
+        for temporary in temporaries:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(temporary)
 
 
 def copy_file(source: str, target: str) -> None:

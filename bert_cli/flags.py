@@ -2,7 +2,9 @@
 
 import difflib
 import logging
+import math
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable
@@ -24,6 +26,16 @@ _KNOWN_MISTAKES = {
     "num_epochs": "the flag is --num_train_epochs",
 }
 _HELP_WIDTH = 110
+# What absl and Python say about a value, and the same for people.
+_PLAINER = (
+    (r"invalid literal for int\(\).*", "a whole number is needed"),
+    (r"could not convert string to float.*", "a number is needed"),
+    (r"\('Non-boolean argument.*", "true or false is needed"),
+    (r"ERROR:: Unable to open flagfile: \[Errno \d+\] (.*): '(.*)'", r"--flagfile=\2: \1"),
+    (r"^flag --", "--"),
+)
+# Flags of Google's commands that scripts pass on empty where they are not used.
+_MAY_BE_EMPTY = {"tpu_name", "tpu_zone", "gcp_project", "master"}
 
 
 class CommandFlags:
@@ -72,13 +84,26 @@ class CommandFlags:
             rest = self.values(["command", *arguments])[1:]
         except absl_flags.UnrecognizedFlagError as error:
             raise InputError(self._unknown(error.flagname)) from None
+        except UnicodeDecodeError:
+            raise InputError("--flagfile: the file is not UTF-8 text") from None
         except (absl_flags.Error, OSError) as error:
-            raise InputError(" ".join(str(error).split())) from None
+            raise InputError(_plain(str(error))) from None
         if rest:
             raise InputError(self._stray(rest[0], arguments))
         names = self.names()
         given = frozenset(name for name in names if self.values[name].present)
+        for name in given:
+            self._check(name, self.values[name].value)
         return {name: self.values[name].value for name in names}, given
+
+    @staticmethod
+    def _check(name: str, value) -> None:
+        if value == "" and name not in _MAY_BE_EMPTY:
+            raise InputError(
+                f"--{name}= has no value (a variable that is not set?); leave the flag out for the default"
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"--{name}={value}: a finite number is needed")
 
     def _unknown(self, name: str) -> str:
         bare = name.replace("-", "_")
@@ -96,7 +121,7 @@ class CommandFlags:
         if before in self.names() and self.values[before].boolean:
             return (
                 f"stray word {word!r}: --{before} is true by itself and takes no word after a blank; write "
-                f"--{before}={word.lower()} or --no{before}"
+                f"--{before}=true or --{before}=false"
             )
         return f"stray word {word!r}: every argument is a flag such as --name=value (is a blank inside a value not quoted?)"
 
@@ -115,6 +140,13 @@ class CommandFlags:
             "--flagfile=FILE reads flags from a file, one --name=value a line. Booleans: --x, --nox, --x=true, --x=false."
         )
         return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    text = " ".join(text.split())
+    for pattern, replacement in _PLAINER:
+        text = re.sub(pattern, replacement, text)
+    return text
 
 
 def _shown(value) -> str:
@@ -163,6 +195,19 @@ def read_flags(path: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
+def remembered_flags(path: str, define: Callable[[CommandFlags], None], names: list[str]) -> dict:
+    """Values of those of `names` that the flags.txt of an earlier run has; InputError, naming it, for a bad value."""
+    saved = read_flags(path)
+    kept = [name for name in names if name in saved]
+    flags = CommandFlags()
+    define(flags)
+    try:
+        values, _ = flags.parse([f"--{name}={saved[name]}" for name in kept])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return {name: values[name] for name in kept}
+
+
 class _StderrHandler(logging.Handler):
     """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
 
@@ -171,34 +216,48 @@ class _StderrHandler(logging.Handler):
 
 
 def run_command(
-    command: str, description: str, define: Callable[[CommandFlags], None], run: Callable, arguments=None
+    command: str,
+    description: str,
+    define: Callable[[CommandFlags], None],
+    run: Callable,
+    arguments=None,
+    interrupted: str = "the same command goes on from the last checkpoint",
 ) -> int:
-    """Parse the command line, call `run(values, given)`, and turn an InputError into one line; returns the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    flags = CommandFlags()
-    define(flags)
-    if any(
-        argument.lstrip("-") in ("help", "helpfull", "helpshort", "h") for argument in arguments if argument[:1] == "-"
-    ):
-        print(flags.help(command, description))
-        return 0
-    if any(argument in ("--version", "-version") for argument in arguments):
-        print(f"{command} {__version__}")
-        return 0
-    log = logging.getLogger("bert_cli")
-    if not log.handlers:
-        log.addHandler(_StderrHandler())
-        log.propagate = False
-    log.setLevel(logging.INFO)
+    """Parse the command line, call `run(values, given)`, and turn an InputError into one line; returns the exit code.
+
+    `interrupted`: what to say after Ctrl-C.
+    """
     try:
-        run(*flags.parse(arguments))
+        return _run_command(command, description, define, run, sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
         print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"{command}: interrupted; the same command goes on from the last checkpoint", file=sys.stderr)
+        print(f"{command}: interrupted; {interrupted}", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
         return 1
+
+
+def _run_command(
+    command: str, description: str, define: Callable[[CommandFlags], None], run: Callable, arguments: list[str]
+) -> int:
+    flags = CommandFlags()
+    define(flags)
+    asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
+    if asked & {"help", "helpfull", "helpshort", "h"}:
+        print(flags.help(command, description), flush=True)
+        return 0
+    if "version" in asked:
+        print(f"{command} {__version__}", flush=True)
+        return 0
+    log = logging.getLogger("bert_cli")
+    if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):
+        log.addHandler(_StderrHandler())
+        log.propagate = False
+    log.setLevel(logging.INFO)
+    run(*flags.parse(arguments))
     return 0

@@ -19,7 +19,7 @@ from bert_cli.batches.stream import check_steps
 from bert_cli.errors import InputError
 from bert_cli.examples.classification import describe_examples, find_labels, find_task, read_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
-from bert_cli.flags import CommandFlags, define_device_flags, run_command
+from bert_cli.flags import CommandFlags, define_device_flags, remembered_flags, run_command
 from bert_cli.model.checkpoint_path import find_checkpoint, step_number
 from bert_cli.model.config import read_config
 from bert_cli.outputs.classification import write_eval_results, write_predictions, write_test_results
@@ -34,8 +34,9 @@ _REMEMBERED = ("task_name", "data_dir", "max_seq_length", "header", "gelu")
 # Settings that change the result of training.
 _DECISIVE = (
     "task_name", "max_seq_length", "train_batch_size", "learning_rate", "num_train_epochs", "warmup_proportion",
-    "random_seed", "init_checkpoint",
+    "random_seed",
 )  # fmt: skip
+_PATHS = ("data_dir", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,11 +139,8 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 
 def _remembered(values: dict, given: frozenset[str]) -> dict:
     checkpoint = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"])
-    saved = sources.ModelSources("", "", checkpoint).saved_flags
-    kept = {name: saved[name] for name in _REMEMBERED if name in saved and name not in given}
-    if "max_seq_length" in kept:
-        kept["max_seq_length"] = int(kept["max_seq_length"])
-    return kept
+    names = [name for name in _REMEMBERED if name not in given]
+    return remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +156,13 @@ def read_splits(settings: Settings, tokenizer: FullTokenizer, folder: str) -> tu
     wanted = {"train": settings.do_train, "dev": settings.do_eval, "test": settings.do_predict}
     labels, splits = settings.labels, {}
     if not settings.do_train:
-        labels = labels or run_folder.read_labels(folder) or find_task(settings.task_name).labels
+        saved = run_folder.read_labels(folder)
+        if labels and saved and labels != saved:
+            raise InputError(
+                f"--labels={','.join(labels)}: {os.path.join(folder, 'labels.txt')} says {','.join(saved)}, the order in "
+                "which the model was trained; leave --labels out"
+            )
+        labels = labels or saved or find_task(settings.task_name).labels
     for name in (name for name, needed in wanted.items() if needed):
         examples = read_examples(settings.task_name, name, settings.data_dir, settings.header, labels)
         labels = labels or find_labels(settings.task_name, examples)
@@ -169,40 +173,44 @@ def read_splits(settings: Settings, tokenizer: FullTokenizer, folder: str) -> tu
         if features.num_truncated:
             LOG.info(
                 "%s: %d of %d examples were cut to %d tokens",
-                name,
-                features.num_truncated,
-                len(features),
-                settings.max_seq_length,
-            )
+                name, features.num_truncated, len(features), settings.max_seq_length,
+            )  # fmt: skip
         splits[name] = Split(examples, features)
     LOG.info("labels: %s", ", ".join(labels))
     return labels, splits
 
 
-def training_manifest(settings: Settings, labels, features, config, vocab_file: str, do_lower_case: bool) -> dict:
+def training_manifest(settings: Settings, labels, features, config, model, do_lower_case: bool) -> dict:
     """All that decides the result of training: a run with another manifest is another run."""
     data = run_folder.digest(features.sequences.token_ids, features.sequences.offsets, features.label_ids)
     decided = {name: getattr(settings, name) for name in _DECISIVE}
     decided |= {
+        "init_checkpoint": files.absolute(model.checkpoint.location) if model.checkpoint else None,
         "labels": list(labels),
         "do_lower_case": do_lower_case,
         "training_data": data,
         "train_examples": len(features),
     }
-    return decided | run_folder.model_manifest(config, vocab_file)
+    return decided | run_folder.model_manifest(config, model.vocab_file)
+
+
+def flags_to_save(settings: Settings, labels: tuple[str, ...], do_lower_case: bool) -> dict:
+    """Flags that repeat a training run from any working directory; `labels` and `do_lower_case` as they were found."""
+    values = dataclasses.asdict(settings) | {"do_lower_case": do_lower_case, "overwrite_output_dir": None}
+    values |= {name: files.absolute(values[name]) for name in _PATHS}
+    # A name with a comma cannot be given as a flag; such labels come from train.tsv and are found there again.
+    return values | {"labels": None if any("," in label for label in labels) else ",".join(labels)}
 
 
 def run(settings: Settings) -> dict:
     """Do what the settings say; returns the report that is also written to run_report.json."""
     began, folder = time.monotonic(), settings.output_dir
-    if settings.do_train:
-        checkpoint = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
-    else:
+    files.check_can_write(folder, "output_dir")
+    checkpoint = given = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
+    if not settings.do_train:
         checkpoint = sources.trained_checkpoint(settings.init_checkpoint, folder)
-        if checkpoint is None:
-            raise InputError(
-                f"{folder}: holds no trained model; add --do_train, or give --init_checkpoint a fine-tuned one"
-            )
+        if given and checkpoint != given:
+            LOG.warning("warning: %s comes first, --init_checkpoint is not used", checkpoint.location)
     model = sources.find_sources(settings.vocab_file, settings.bert_config_file, checkpoint)
     config = read_config(model.config_file, settings.gelu)
     vocabulary = read_vocabulary(model.vocab_file)
@@ -215,7 +223,7 @@ def run(settings: Settings) -> dict:
     if settings.do_train:
         train = splits["train"].features
         steps = check_steps(len(train), settings.train_batch_size, settings.num_train_epochs)
-        manifest = training_manifest(settings, labels, train, config, model.vocab_file, do_lower_case)
+        manifest = training_manifest(settings, labels, train, config, model, do_lower_case)
         state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
@@ -231,8 +239,10 @@ def run(settings: Settings) -> dict:
         files.make_directory(folder)
     else:
         session.load_initial(model.checkpoint, model.is_builtin, state)
-        if state is None and session.is_chief:
-            saved = dataclasses.asdict(settings) | {"labels": ",".join(labels), "do_lower_case": do_lower_case}
+        if session.is_chief and state:
+            run_folder.remove_leftovers(folder)
+        elif session.is_chief:
+            saved = flags_to_save(settings, labels, do_lower_case)
             run_folder.begin(folder, manifest, labels, config, files.read_bytes(model.vocab_file), saved)
         report |= session.train(train, steps, state, folder)
     if settings.do_eval:

@@ -20,7 +20,7 @@ LOG = logging.getLogger("bert_cli")
 MANIFEST = "run.json"
 _OURS = re.compile(
     r"checkpoint|model\.ckpt-\d+\.(index|meta|data-\d{5}-of-\d{5})|(labels|vocab|flags|eval_results)\.txt|bert_config\.json"
-    r"|(run|run_report)\.json|(test_results|predictions)\.tsv|\.writing-.*"
+    r"|(run|run_report)\.json|(test_results|predictions)\.tsv"
 )
 
 # Files that a run would write over; in a folder without a manifest they belong to somebody else.
@@ -41,12 +41,10 @@ def find_state(folder: str, manifest: dict, overwrite: bool, start: CheckpointPa
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from. Raises InputError
     where the folder holds another run and `overwrite` is not set. Nothing is changed.
     """
-    if start and os.path.abspath(start.folder) == os.path.abspath(folder):
+    if start and os.path.realpath(start.folder) == os.path.realpath(folder):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
-    if files.exists(folder) and not files.is_directory(folder):
-        raise InputError(f"{folder}: is a file, a folder is needed; check --output_dir")
     latest = latest_checkpoint(folder)
     path = os.path.join(folder, MANIFEST)
     if not files.exists(path):
@@ -69,6 +67,8 @@ def find_state(folder: str, manifest: dict, overwrite: bool, start: CheckpointPa
         raise InputError(
             f"{path}:{error.lineno}: is not JSON: {error.msg}; --overwrite_output_dir starts anew"
         ) from None
+    if not isinstance(before, dict):
+        raise InputError(f"{path}: holds no JSON object; --overwrite_output_dir starts anew")
     now = json.loads(json.dumps(manifest))
     changes = [
         _change(key, before.get(key), now.get(key))
@@ -101,14 +101,13 @@ def begin(
 ) -> None:
     """Start a new run: remove what an earlier run left, write what later runs need; other files are left alone."""
     files.make_directory(folder)
-    for name in files.list_directory(folder):
+    ours = [name for name in files.list_directory(folder) if _OURS.fullmatch(name)]
+    # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
+    for name in sorted(ours, key=lambda name: (name == MANIFEST, not name.startswith(("checkpoint", "model.ckpt")))):
         path = os.path.join(folder, name)
-        if not _OURS.fullmatch(name):
-            continue
         if not files.is_directory(path):
             files.remove(path)
-        elif name.startswith(".writing-"):
-            shutil.rmtree(path)
+    remove_leftovers(folder)
     write_json(os.path.join(folder, MANIFEST), manifest)
     with files.atomic_write(os.path.join(folder, "labels.txt")) as file:
         file.write("".join(f"{label}\n" for label in labels))
@@ -116,6 +115,16 @@ def begin(
         file.write(vocabulary)
     write_config(os.path.join(folder, "bert_config.json"), config)
     write_flags(os.path.join(folder, "flags.txt"), flags)
+
+
+def remove_leftovers(folder: str) -> None:
+    """Remove the half-written files of a run that was killed."""
+    for name in files.list_directory(folder):
+        path = os.path.join(folder, name)
+        if name.startswith(".writing-") and files.is_directory(path):
+            shutil.rmtree(path)
+        elif name.startswith(".writing-"):
+            files.remove(path)
 
 
 def write_json(path: str, values: dict) -> None:

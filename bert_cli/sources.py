@@ -63,20 +63,21 @@ def find_sources(
     return ModelSources(vocab_file, bert_config_file, checkpoint)
 
 
-def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath | None:
+def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
     """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
 
     As in the original, the newest checkpoint of output_dir wins over an --init_checkpoint from elsewhere; one from within
-    output_dir, such as its model.ckpt-<number>, is taken as it is.
+    output_dir, such as its model.ckpt-<number>, is taken as it is. InputError where there is none at all.
     """
     chosen = find_checkpoint(init_checkpoint) if init_checkpoint else None
     latest = latest_checkpoint(output_dir)
+    if chosen and (latest is None or os.path.realpath(chosen.folder) == os.path.realpath(output_dir)):
+        return chosen
     if latest is None:
-        return chosen
-    if chosen and os.path.abspath(chosen.folder) == os.path.abspath(output_dir):
-        return chosen
-    if chosen:
-        LOG.info("%s is used, not --init_checkpoint: a trained state in --output_dir comes first", latest)
+        raise InputError(
+            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give --init_checkpoint a "
+            "fine-tuned one"
+        )
     return find_checkpoint(latest)
 
 

@@ -46,7 +46,9 @@ def plural(noun: str) -> str:
 def with_suffix(word: str, suffix: str) -> str:
     """Add -s, -ed, -ing, -er or -est by the spelling rules: carries, closed, sitting, tallest."""
     if suffix == "s":
-        return re.sub(r"([^aeiou])y$", r"\1ie", plural(word).removesuffix("s")) + "s" if word[-1] == "y" else plural(word)
+        return (
+            re.sub(r"([^aeiou])y$", r"\1ie", plural(word).removesuffix("s")) + "s" if word[-1] == "y" else plural(word)
+        )
     if word.endswith("e"):
         return word[:-1] + suffix
     if suffix != "ing" and re.search(r"[^aeiou]y$", word):
@@ -155,7 +157,9 @@ def make_pairs(grammar: Grammar, phenomenon: str, count: int, seen: set[str], rn
         if seen.isdisjoint({right.lower(), wrong.lower()}):
             seen.update({right.lower(), wrong.lower()})
             pairs.append(Pair(phenomenon, right, wrong))
-    raise ValueError(f"{phenomenon}: its templates have fewer than {count} different pairs left; ask for fewer sentences")
+    raise ValueError(
+        f"{phenomenon}: its templates have fewer than {count} different pairs left; ask for fewer sentences"
+    )
 
 
 def make_split(grammar: Grammar, size: int, seen: set[str], rng: random.Random) -> list[tuple[str, int, str]]:

@@ -1,4 +1,4 @@
-"""Fixtures for all tests. The folder `shared`, beside the checkout, holds golden outputs and data sets that cannot be shipped."""
+"""Fixtures for all tests. The folder `shared`, beside the checkout, holds golden outputs and data that cannot be shipped."""
 
 import pathlib
 

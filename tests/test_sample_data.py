@@ -56,7 +56,9 @@ def test_no_sentence_stands_twice():
 def test_every_word_is_one_entry_of_the_built_in_vocabulary():
     builtin = ROOT / "bert_cli" / "builtin"
     vocabulary = read_vocabulary(str(builtin / "vocab.txt"))
-    assert len(vocabulary.ids) == vocabulary.size == json.loads((builtin / "bert_config.json").read_text())["vocab_size"]
+    assert (
+        len(vocabulary.ids) == vocabulary.size == json.loads((builtin / "bert_config.json").read_text())["vocab_size"]
+    )
     words = {word for name in SIZES for text in sentences(name) for word in BasicTokenizer().tokenize(text)}
     assert words <= set(vocabulary.ids)
 

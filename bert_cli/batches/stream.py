@@ -8,8 +8,13 @@ from bert_cli.errors import InputError
 
 
 def check_steps(num_examples: int, batch_size: int, num_epochs: float) -> int:
-    """The number of training steps, int(examples / batch_size × epochs) as the original counts; InputError if 0."""
+    """The number of training steps, int(examples / batch_size × epochs) as the original counts.
+
+    InputError where that is 0, or does not fit int32.
+    """
     steps = int(num_examples / batch_size * num_epochs)
+    if steps > np.iinfo(np.int32).max:
+        raise InputError(f"--num_train_epochs={num_epochs} makes {steps:.3g} training steps; give a smaller number")
     if steps == 0:
         raise InputError(
             f"{num_examples} examples in batches of {batch_size} for {num_epochs} epochs make no training step; give a "

@@ -102,5 +102,8 @@ def numbered_checkpoints(folder: str) -> list[int]:
 
 
 def step_number(prefix: str) -> int:
-    """The N of model.ckpt-N."""
-    return int(prefix.rpartition("-")[2])
+    """The N of model.ckpt-N; InputError for another name."""
+    number = prefix.rpartition("-")[2]
+    if not number.isdecimal():
+        raise InputError(f"{prefix}: the name does not end in -<step>, so it cannot be told how far its training is")
+    return int(number)

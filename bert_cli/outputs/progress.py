@@ -16,7 +16,8 @@ def _clock(seconds: float) -> str:
 class Progress:
     """A context that shows how far a piece of work is; `total` and positions are in steps or examples.
 
-    On a terminal it is one moving line with a bar; elsewhere `line` writes to the log each `every` units.
+    On a terminal it is one moving line with a bar, of which the last state stays in the log; elsewhere the log gets a line
+    each `every` units.
     """
 
     def __init__(
@@ -26,7 +27,9 @@ class Progress:
         self.title, self.total, self.start, self.every = title, total, start, every
         self.unit_size, self.unit = unit_size, unit
         self.position = start
-        self._began = time.monotonic()
+        self._counted = (start, time.monotonic())  # where the rate is counted from
+        self._updates, self._updated = 0, 0.0
+        self._line = ""
         self._bar = None
 
     def __enter__(self):
@@ -45,22 +48,33 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind, *exception):
         if self._bar:
             self._bar.stop()
+            if kind is None and self._line:
+                LOG.info(self._line)
 
     def rate(self) -> float:
-        """Units (examples) per second since the start."""
-        return (self.position - self.start) * self.unit_size / max(time.monotonic() - self._began, 1e-9)
+        """Units (examples) per second.
+
+        Counted from the second update on, where there is one: the first piece of work takes the compilation with it.
+        """
+        position, began = self._counted
+        return (self.position - position) * self.unit_size / max(time.monotonic() - began, 1e-9)
 
     def update(self, position: int, values: dict[str, str] | None = None) -> None:
         """Say how far the work is, with what else to show, such as the loss."""
         previous, self.position = self.position, position
+        self._updates += 1
+        if self._updates == 2:
+            self._counted = (previous, self._updated)
+        self._updated = time.monotonic()
         rate = self.rate()
         left = (self.total - position) * self.unit_size / rate if rate else 0.0
         shown = {**(values or {}), f"{self.unit}/s": f"{rate:.1f}", "left": _clock(left)}
         text = "  ".join(f"{name} {value}" for name, value in shown.items())
+        self._line = f"{self.title} {position}/{self.total}  {text}"
         if self._bar:
             self._bar.update(self._task, completed=position, text=text)
         elif position // self.every > previous // self.every or position == self.total:
-            LOG.info("%s %d/%d  %s", self.title, position, self.total, text)
+            LOG.info(self._line)

@@ -8,20 +8,11 @@ import tensorflow as tf
 from bert_cli.training.feeding import place
 
 
-def infer(
-    strategy: tf.distribute.Strategy,
-    forward: Callable,
-    groups: Iterable[np.ndarray],
-    make_batch: Callable[[np.ndarray], dict[str, np.ndarray]],
-    signature: dict,
-    advance: Callable[[int], None],
-) -> dict[str, np.ndarray]:
-    """Apply `forward(batch) -> dict of tensors with a row per example` to all groups of rows.
+def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: dict) -> Callable:
+    """Compile `forward(batch) -> dict of tensors with a row per example`; returns run(rows, make_batch) -> dict of arrays.
 
-    Returns arrays whose row i belongs to row i of the data set, whatever the groups' order. make_batch(rows) gives the
-    arrays of a batch, `signature` their tf.TensorSpec; advance(n) is called after n more rows.
+    `signature` is the tf.TensorSpec of each entry of a batch. To be made once for a model: compiling takes seconds.
     """
-    groups = list(groups)
     # Several machines: each computes everything with its own copy of the weights, so that nobody waits for anybody.
     alone = strategy.num_replicas_in_sync == 1 or isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
     compiled = tf.function(forward, input_signature=[signature])
@@ -30,23 +21,38 @@ def infer(
     def on_replicas(batch):
         return strategy.run(forward, args=(batch,))
 
+    def run(rows: np.ndarray, make_batch: Callable) -> dict[str, np.ndarray]:
+        if alone:
+            batch = {name: tf.convert_to_tensor(values) for name, values in make_batch(rows).items()}
+            return {name: value.numpy() for name, value in compiled(batch).items()}
+        shares = on_replicas(place(make_batch(_fill_up(rows, strategy.num_replicas_in_sync)), strategy))
+        return {
+            name: np.concatenate([part.numpy() for part in strategy.experimental_local_results(value)])[: len(rows)]
+            for name, value in shares.items()
+        }
+
+    return run
+
+
+def infer(
+    run: Callable,
+    groups: Iterable[np.ndarray],
+    make_batch: Callable[[np.ndarray], dict[str, np.ndarray]],
+    advance: Callable[[int], None],
+) -> dict[str, np.ndarray]:
+    """Apply what make_runner made to all groups of rows.
+
+    Returns arrays whose row i belongs to row i of the data set, whatever the groups' order. make_batch(rows) gives the
+    arrays of a batch; advance(n) is called after n more rows.
+    """
+    groups = list(groups)
     results: dict[str, np.ndarray] = {}
     total = sum(len(rows) for rows in groups)
     for rows in groups:
-        if alone:
-            batch = {name: tf.convert_to_tensor(values) for name, values in make_batch(rows).items()}
-            outputs = {name: value.numpy() for name, value in compiled(batch).items()}
-        else:
-            filled = _fill_up(rows, strategy.num_replicas_in_sync)
-            shares = on_replicas(place(make_batch(filled), strategy))
-            outputs = {
-                name: np.concatenate([part.numpy() for part in strategy.experimental_local_results(value)])
-                for name, value in shares.items()
-            }
-        for name, values in outputs.items():
+        for name, values in run(rows, make_batch).items():
             if name not in results:
                 results[name] = np.empty((total, *values.shape[1:]), values.dtype)
-            results[name][rows] = values[: len(rows)]
+            results[name][rows] = values
         advance(len(rows))
     return results
 

@@ -1,0 +1,298 @@
+"""A model and data sets small enough to train in seconds, and bert-classify called as a user calls it."""
+
+import csv
+import dataclasses
+import json
+import pathlib
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli.run_classifier import main
+
+VOCABULARY = """a the my our old young small big red green cat dog bird fish horse farmer teacher house garden river bread
+song sees likes eats chases buys sings paints builds opens in near under and not never . , ? '"""
+WORDS = VOCABULARY.split()
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+CONFIG = {
+    "vocab_size": len(SPECIAL) + len(WORDS) + 2 * len(LETTERS),
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+    "type_vocab_size": 2,
+    "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "initializer_range": 0.1,
+}
+# Of people and of animals, with few words in common: easy to tell apart.
+PEOPLE = [
+    "the old farmer buys bread .",
+    "my teacher paints our house .",
+    "a farmer builds a big red house near the garden .",
+    "our young teacher sings a song .",
+    "the teacher buys bread and paints , and builds .",
+    "a farmer opens the house , and not the garden .",
+    "the young farmer buys my house .",
+    "my old teacher never sings .",
+    "our farmer paints a big red garden .",
+    "the teacher opens the garden .",
+    "a teacher opens my old house .",
+    "the farmer sings the teacher a song .",
+]
+ANIMALS = [
+    "a dog chases a cat .",
+    "small green fish",
+    "the bird sees a fish in the river , under a horse .",
+    "small horse , small dog ?",
+    "that cat eats fish .",
+    "a horse likes a small dog and a green bird .",
+    "never under a horse !",
+    "a dog sees a bird , likes it , eats it .",
+    "the fish likes the river .",
+    "the horse sees a cat .",
+    "green bird , small bird ?",
+    "a cat chases fish in the river .",
+]
+# (sentence, whether it is of people), 24 rows
+SENTENCES = [row for pair in zip(PEOPLE, ANIMALS, strict=True) for row in zip(pair, (True, False), strict=True)]
+
+
+def write_table(path: pathlib.Path, rows: list[list[str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_cola(folder: pathlib.Path, labels: tuple[str, ...] = ("0", "1")) -> pathlib.Path:
+    """24 rows to train on, 11 to evaluate, of which two are labelled wrong, and 13 to predict."""
+    if len(labels) == 2:
+        marks = [labels[int(of_people)] for _, of_people in SENTENCES]
+    else:
+        marks = [labels[number % len(labels)] for number in range(len(SENTENCES))]
+    rows = [[f"s{n:02}", mark, "", text] for n, (mark, (text, _)) in enumerate(zip(marks, SENTENCES, strict=True))]
+    write_table(folder / "train.tsv", rows)
+    wrong = [[name, marks[n + 6], mark, text] for n, (name, _, mark, text) in enumerate(rows[5:7])]
+    write_table(folder / "dev.tsv", [*wrong, *rows[7:16]])
+    write_table(folder / "test.tsv", [["id", "sentence"], *([row[0], row[3]] for row in rows[3:16])])
+    return folder
+
+
+def write_mrpc(folder: pathlib.Path) -> pathlib.Path:
+    names = ["Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"]
+    rows = [
+        [str(n % 2), str(700 + n), str(900 + n), PEOPLE[n % 12], PEOPLE[n % 12] if n % 2 else PEOPLE[(n + 5) % 12]]
+        for n in range(16)
+    ]
+    write_table(folder / "train.tsv", [names, *rows])
+    write_table(folder / "dev.tsv", [names, *rows[:7]])
+    write_table(folder / "test.tsv", [["index", *names[1:]], *([str(n), *row[1:]] for n, row in enumerate(rows[:9]))])
+    return folder
+
+
+def write_mnli(folder: pathlib.Path) -> pathlib.Path:
+    names = ["index", *(f"column{n}" for n in range(7)), "sentence1", "sentence2", "label1", "gold_label"]
+    labels = ("neutral", "entailment", "contradiction")
+    rows = [
+        [str(n), *["-"] * 7, PEOPLE[n % 12], PEOPLE[(n + n % 3) % 12], labels[n % 3], labels[n % 3]] for n in range(15)
+    ]
+    write_table(folder / "train.tsv", [names, *rows])
+    write_table(folder / "dev_matched.tsv", [names, *rows[:7]])
+    write_table(folder / "test_matched.tsv", [names[:10], *(row[:10] for row in rows[:8])])
+    return folder
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a call of the command gave: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def last_line(self) -> str:
+        return self.err.rstrip("\n").rpartition("\n")[2]
+
+    def assert_refused(self, *parts: str) -> None:
+        """Exit code 1, and one line of error at the end, which holds all `parts`."""
+        assert self.code == 1, self.err
+        assert self.last_line.startswith("bert-classify: error: "), self.err
+        assert self.err.count("bert-classify: error: ") == 1
+        assert "Traceback" not in self.err
+        assert self.out == ""
+        for part in parts:
+            assert part in self.last_line
+
+
+@pytest.fixture
+def classify(capfd):
+    """Call bert-classify with flags."""
+
+    def call(*flags) -> Outcome:
+        capfd.readouterr()
+        code = main([str(flag) for flag in flags])
+        return Outcome(code, *capfd.readouterr())
+
+    return call
+
+
+def snapshot(folder: pathlib.Path) -> dict[str, tuple[int, int]] | None:
+    """Size and time of change (ns) of all that is in a folder; None where there is no such folder."""
+    if not folder.is_dir():
+        return None
+    found = {str(path.relative_to(folder)): path.stat() for path in [folder, *folder.rglob("*")]}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
+
+
+@pytest.fixture(name="snapshot")
+def snapshot_fixture():
+    return snapshot
+
+
+@pytest.fixture
+def refused(classify, tmp_path):
+    """Call bert-classify, which must refuse, once with an output_dir that is not there and once with one of files."""
+
+    def check(flags, *parts):
+        missing, present = tmp_path / "no" / "out", tmp_path / "present"
+        present.mkdir(exist_ok=True)
+        (present / "notes.txt").write_text("mine", encoding="utf-8")
+        (present / "test_results.tsv").write_text("0.5\t0.5\n", encoding="utf-8")
+        before = snapshot(present)
+        for output_dir in (missing, present):
+            classify(f"--output_dir={output_dir}", *flags).assert_refused(*parts)
+        assert not missing.parent.exists()
+        assert snapshot(present) == before
+
+    return check
+
+
+@dataclasses.dataclass(frozen=True)
+class RunFolder:
+    """What a run left in its output_dir, read by other means than ours."""
+
+    path: pathlib.Path
+
+    def names(self) -> set[str]:
+        return {path.name for path in self.path.iterdir()}
+
+    def checkpoints(self) -> list[int]:
+        """Numbers N of the whole checkpoints model.ckpt-N, ascending."""
+        return sorted(
+            int(path.stem.partition("-")[2])
+            for path in self.path.glob("model.ckpt-*.index")
+            if path.with_name(f"{path.stem}.data-00000-of-00001").exists()
+        )
+
+    def tensors(self, number: int) -> dict[str, np.ndarray]:
+        import tensorflow as tf  # after prepare_host
+
+        reader = tf.train.load_checkpoint(str(self.path / f"model.ckpt-{number}"))
+        return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+
+    def probabilities(self) -> np.ndarray:
+        return np.loadtxt(self.path / "test_results.tsv", ndmin=2)
+
+    def predictions(self) -> pd.DataFrame:
+        return pd.read_csv(
+            self.path / "predictions.tsv",
+            sep="\t",
+            quoting=csv.QUOTE_NONE,
+            keep_default_na=False,
+            dtype={"id": str, "label": str},
+        )
+
+    def eval_results(self) -> dict[str, float]:
+        lines = (self.path / "eval_results.txt").read_text(encoding="utf-8").splitlines()
+        return {name: float(value) for name, _, value in (line.partition(" = ") for line in lines)}
+
+    def report(self) -> dict:
+        return json.loads((self.path / "run_report.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def run_folder():
+    """RunFolder(path), for tests, which cannot import this file."""
+    return RunFolder
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory) -> pathlib.Path:
+    """A folder with vocab.txt and bert_config.json."""
+    folder = tmp_path_factory.mktemp("model")
+    vocabulary = [*SPECIAL, *WORDS, *LETTERS, *(f"##{letter}" for letter in LETTERS)]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    (folder / "bert_config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model_flags(model) -> tuple[str, ...]:
+    """Flags of the model, and numbers with which 30 steps let it tell people from animals."""
+    return (
+        f"--vocab_file={model / 'vocab.txt'}",
+        f"--bert_config_file={model / 'bert_config.json'}",
+        "--max_seq_length=32",
+        "--train_batch_size=4",
+        "--learning_rate=0.003",
+        "--num_train_epochs=5",
+        "--save_checkpoints_steps=10",
+        "--precision=float32",
+    )
+
+
+@pytest.fixture
+def cola(tmp_path) -> pathlib.Path:
+    return write_cola(tmp_path / "cola")
+
+
+@pytest.fixture
+def mrpc(tmp_path) -> pathlib.Path:
+    return write_mrpc(tmp_path / "mrpc")
+
+
+@pytest.fixture
+def mnli(tmp_path) -> pathlib.Path:
+    return write_mnli(tmp_path / "mnli")
+
+
+@pytest.fixture
+def cola_with_labels(tmp_path):
+    """Make the data set with other labels than 0 and 1."""
+    return lambda *labels: write_cola(tmp_path / "cola_labels", labels)
+
+
+@pytest.fixture(scope="session")
+def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
+    """An output_dir after 30 steps, evaluation and prediction, and the flags that made it. Not to be changed."""
+    folder = tmp_path_factory.mktemp("trained")
+    write_cola(folder / "cola")
+    flags = ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
+    with pytest.MonkeyPatch.context() as patch:
+        # Relative paths on purpose: what is remembered of them has to hold from elsewhere.
+        patch.chdir(folder)
+        assert main([*flags, "--data_dir=cola", "--output_dir=out"]) == 0
+    return folder / "out", [*flags, f"--data_dir={folder / 'cola'}"]
+
+
+@pytest.fixture
+def trained(trained_once, tmp_path) -> pathlib.Path:
+    """A copy of the trained output_dir for one test."""
+    return pathlib.Path(shutil.copytree(trained_once[0], tmp_path / "trained"))
+
+
+@pytest.fixture(scope="session")
+def trained_flags(trained_once) -> list[str]:
+    """The flags that made `trained`, without --output_dir."""
+    return trained_once[1]
+
+
+@pytest.fixture
+def flags(model_flags, cola) -> list[str]:
+    """Flags of a run on `cola` that does not say yet what to do; later flags win over these."""
+    return ["--task_name=cola", f"--data_dir={cola}", *model_flags]

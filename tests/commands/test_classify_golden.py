@@ -1,0 +1,27 @@
+"""bert-classify run as the original was run gives the original's files."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+
+def read_eval(path):
+    pairs = (line.split(" = ") for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: float(value) for name, value in pairs}
+
+
+@pytest.mark.parametrize("task", ["cola", "mrpc", "mnli"])
+def test_evaluation_and_prediction_equal_the_original(task, shared, tmp_path, classify, monkeypatch):
+    golden = shared / "golden" / "classifier"
+    given = json.loads((golden / task / "flags.json").read_text(encoding="utf-8"))["command_line"]
+    output_dir = shutil.copytree(golden / task / "model", tmp_path / "out")
+    monkeypatch.chdir(golden)
+    outcome = classify(*given, f"--output_dir={output_dir}", "--precision=float32")
+    assert outcome.code == 0, outcome.err
+
+    wanted, found = read_eval(golden / task / "eval_results.txt"), read_eval(output_dir / "eval_results.txt")
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, abs=1e-5)
+    wanted, found = (np.loadtxt(folder / "test_results.tsv", ndmin=2) for folder in (golden / task, output_dir))
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)

@@ -1,0 +1,191 @@
+"""Each mistake in a model's files is answered by one line that names the file, exit code 1, and nothing is touched."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+BAD_CONFIGS = {
+    "no JSON": ("vocab_size = 98", [":1: is not JSON"]),
+    "cut": ('{\n"vocab_size": 98,\n', [":3: is not JSON"]),
+    "a list": ("[98]", ["holds no JSON object"]),
+    "empty": ("", ["is not JSON"]),
+    "no vocab_size": ({"vocab_size": None}, ["has no vocab_size"]),
+    "words for numbers": ({"hidden_size": "16"}, ["hidden_size must be a whole number", "'16'"]),
+    "no layer": ({"num_hidden_layers": 0}, ["num_hidden_layers must be", "found 0"]),
+    "heads that do not divide": ({"num_attention_heads": 3}, ["hidden_size 16", "num_attention_heads 3"]),
+    "unknown activation": ({"hidden_act": "swish"}, ["hidden_act 'swish'"]),
+    "dropout of all": ({"hidden_dropout_prob": 1.0}, ["hidden_dropout_prob must be", "1.0"]),
+    "another kind of model": ({"model_type": "roberta"}, ["model_type is 'roberta'"]),
+    "smaller than the vocabulary": ({"vocab_size": 97}, ["has 98 entries", "vocab_size 97", "--vocab_file"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CONFIGS)
+def test_bad_config(name, refused, flags, model, tmp_path):
+    content, parts = BAD_CONFIGS[name]
+    path = tmp_path / "bert_config.json"
+    if isinstance(content, dict):
+        values = json.loads((model / "bert_config.json").read_text(encoding="utf-8")) | content
+        content = json.dumps({key: value for key, value in values.items() if value is not None})
+    path.write_text(content, encoding="utf-8")
+    refused([*flags, f"--bert_config_file={path}", "--do_train"], str(path), *parts)
+
+
+# name -> (the file's bytes made from the sound ones, what the error says)
+BAD_VOCABULARIES = {
+    "without [CLS]": (lambda sound: sound.replace(b"[CLS]\n", b"cls\n"), ["has no line [CLS]"]),
+    "empty": (lambda sound: b"", ["is empty"]),
+    "UTF-16": (lambda sound: sound.decode().encode("utf-16"), [":1: is not UTF-8"]),
+    "larger than the config": (lambda sound: sound + b"one\ntwo\n", ["has 100 entries", "vocab_size 98"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_VOCABULARIES)
+def test_bad_vocabulary(name, refused, flags, model, tmp_path):
+    make, parts = BAD_VOCABULARIES[name]
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(make((model / "vocab.txt").read_bytes()))
+    refused([*flags, f"--vocab_file={path}", "--do_train"], str(path), *parts)
+
+
+def test_vocabulary_that_is_a_directory(refused, flags, tmp_path):
+    refused([*flags, f"--vocab_file={tmp_path}", "--do_train"], f"{tmp_path}: is a directory", "--vocab_file")
+
+
+@pytest.mark.parametrize(
+    ("ending", "left"),
+    [
+        *(("index", left) for left in (0.0, 0.01, 0.5, 0.9, 0.9999)),
+        # The last part of the data are moments, which only a resumed run reads: see below.
+        *(("data-00000-of-00001", left) for left in (0.0, 0.01, 0.5, 0.9)),
+    ],
+)
+def test_truncated_checkpoint(ending, left, trained, flags, trained_flags, refused, classify, snapshot):
+    path = trained / f"model.ckpt-30.{ending}"
+    content = path.read_bytes()
+    path.write_bytes(content[: int(left * len(content))])
+    said = [str(trained / "model.ckpt-30"), "damaged or cut short"]
+    before = snapshot(trained)
+    classify("--do_predict", f"--output_dir={trained}").assert_refused(*said)
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused(*said)
+    assert snapshot(trained) == before
+    refused([*flags, "--do_train", f"--init_checkpoint={trained / 'model.ckpt-30'}"], *said)
+
+
+@pytest.mark.parametrize("ending", ["index", "data-00000-of-00001"])
+def test_truncated_checkpoint_is_not_gone_on_from(ending, trained, trained_flags, classify, snapshot):
+    for path in trained.glob("model.ckpt-30.*"):
+        path.unlink()
+    path = trained / f"model.ckpt-20.{ending}"
+    path.write_bytes(path.read_bytes()[:-1])
+    before = snapshot(trained)
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused(str(trained / "model.ckpt-20"), "cut short")
+    assert snapshot(trained) == before
+
+
+def test_checkpoint_without_its_data(trained, classify):
+    (trained / "model.ckpt-30.data-00000-of-00001").unlink()
+    classify("--do_predict", f"--output_dir={trained}").assert_refused(str(trained / "model.ckpt-30"), "damaged")
+
+
+def test_number_of_labels(trained, refused, flags, classify, snapshot):
+    """Three labels on a checkpoint of two, as a start and to predict with."""
+    refused(
+        [*flags, "--do_train", "--labels=0,1,2", f"--init_checkpoint={trained / 'model.ckpt-30'}"],
+        f"{trained / 'model.ckpt-30'}: output_weights has the shape [2, 16], this model needs [3, 16]", "--labels",
+    )  # fmt: skip
+    (trained / "labels.txt").write_text("0\n1\n2\n", encoding="utf-8")
+    before = snapshot(trained)
+    classify("--do_predict", f"--output_dir={trained}").assert_refused("[2, 16]", "[3, 16]")
+    assert snapshot(trained) == before
+
+
+@pytest.mark.parametrize("labels", ["1,0", "0,1,2"])
+def test_labels_that_the_model_was_not_trained_with(labels, trained, classify, snapshot):
+    """In another order every prediction would carry the name of another class."""
+    before = snapshot(trained)
+    outcome = classify("--do_predict", f"--output_dir={trained}", f"--labels={labels}")
+    outcome.assert_refused(f"--labels={labels}: {trained / 'labels.txt'} says 0,1")
+    assert snapshot(trained) == before
+
+
+def test_shapes_of_another_model(trained, refused, flags, model, tmp_path):
+    values = json.loads((model / "bert_config.json").read_text(encoding="utf-8")) | {"intermediate_size": 48}
+    (tmp_path / "wide.json").write_text(json.dumps(values), encoding="utf-8")
+    refused(
+        [*flags, "--do_train", f"--bert_config_file={tmp_path / 'wide.json'}", f"--init_checkpoint={trained}"],
+        f"{trained / 'model.ckpt-30'}: bert/encoder/layer_",
+        "this model needs",
+        "(and 5 more such variables)",
+        "--bert_config_file",
+    )
+
+
+def write_hugging_face(folder, model, tensors):
+    folder.mkdir()
+    for source, target in (("bert_config.json", "config.json"), ("vocab.txt", "vocab.txt")):
+        shutil.copy(model / source, folder / target)
+    safetensors.numpy.save_file(tensors, folder / "model.safetensors")
+    return folder / "model.safetensors"
+
+
+@pytest.mark.parametrize("size", [0, 5, 60, -40, -1])
+def test_cut_safetensors(size, refused, flags, model, tmp_path):
+    words = np.zeros((98, 16), np.float32)
+    path = write_hugging_face(tmp_path / "hf", model, {"bert.embeddings.word_embeddings.weight": words})
+    path.write_bytes(path.read_bytes()[:size])
+    refused([*flags, "--do_train", f"--init_checkpoint={tmp_path / 'hf'}"], f"{path}: is no whole safetensors file")
+
+
+def test_safetensors_of_another_model(refused, flags, model, tmp_path):
+    path = write_hugging_face(tmp_path / "hf", model, {"transformer.wte.weight": np.zeros((98, 16), np.float32)})
+    refused([*flags, "--do_train", f"--init_checkpoint={path}"], f"{path}: holds no variable of this encoder", "wte")
+
+
+def test_pickled_weights(refused, flags, model, tmp_path):
+    path = write_hugging_face(tmp_path / "hf", model, {"x": np.zeros(1, np.float32)})
+    path.rename(path.with_name("pytorch_model.bin"))
+    for given in (path.parent, path.with_name("pytorch_model.bin")):
+        refused(
+            [*flags, "--do_train", f"--init_checkpoint={given}"], "pytorch_model.bin is a pickle", "save_pretrained"
+        )
+
+
+def test_folder_of_a_cased_release(refused, flags, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "cased_L-12_H-768_A-12")
+    checkpoint = f"--init_checkpoint={tmp_path / 'cased_L-12_H-768_A-12'}"
+    refused([*flags, "--do_train", checkpoint, "--do_lower_case"], "--do_lower_case", "cased_L-12_H-768_A-12")
+
+
+def test_start_from_the_folder_that_is_written_to(trained, trained_flags, classify, snapshot):
+    before = snapshot(trained)
+    outcome = classify(*trained_flags, f"--output_dir={trained}", f"--init_checkpoint={trained}")
+    outcome.assert_refused("--init_checkpoint", "lies in --output_dir")
+    assert snapshot(trained) == before
+
+
+DAMAGED = {
+    "flags.txt": ("--do_predict", b"--max_seq_length=abc\n", ["flags.txt: --max_seq_length=abc: a whole number"]),
+    "labels.txt": ("--do_predict", b"0\n\xff\n", ["labels.txt:2: is not UTF-8"]),
+    "bert_config.json": ("--do_predict", b"{", ["bert_config.json:1: is not JSON"]),
+    "vocab.txt": ("--do_predict", b"a\nb\n", ["vocab.txt: has no line [UNK]"]),
+    "run.json": ("--do_train", b"{", ["run.json:1: is not JSON", "--overwrite_output_dir"]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_file_of_a_run(name, trained, trained_flags, classify, snapshot):
+    action, content, said = DAMAGED[name]
+    (trained / name).write_bytes(content)
+    before = snapshot(trained)
+    flags = trained_flags if action == "--do_train" else [action]
+    classify(*flags, f"--output_dir={trained}").assert_refused(*said)
+    assert snapshot(trained) == before
+
+
+def test_manifest_that_is_no_object(trained, trained_flags, classify):
+    (trained / "run.json").write_text("[]", encoding="utf-8")
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused("run.json: holds no JSON object")

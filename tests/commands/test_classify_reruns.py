@@ -1,0 +1,144 @@
+"""A second call on the same output_dir: go on, say that it is finished, refuse, or start anew."""
+
+import logging
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+
+def test_same_run_again_is_already_finished(trained, trained_flags, classify, snapshot):
+    before = {name: stat for name, stat in snapshot(trained).items() if "ckpt" in name or name == "checkpoint"}
+    results = (trained / "test_results.tsv").read_bytes()
+    outcome = classify(*trained_flags, f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    assert "training is already finished (30 steps)" in outcome.err
+    assert {name: stat for name, stat in snapshot(trained).items() if name in before} == before
+    assert (trained / "test_results.tsv").read_bytes() == results
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--num_train_epochs=6", "num_train_epochs was 5.0, is now 6.0"),
+        ("--random_seed=7", "random_seed was 12345, is now 7"),
+        ("--labels=1,0", "labels was 0,1, is now 1,0"),
+        ("--learning_rate=0.02", "learning_rate was 0.003, is now 0.02"),
+        ("--train_batch_size=8", "train_batch_size was 4, is now 8"),
+        ("--max_seq_length=5", "max_seq_length was 32, is now 5"),
+    ],
+)
+def test_another_run_does_not_touch_the_folder(flag, said, trained, trained_flags, classify, snapshot):
+    before = snapshot(trained)
+    outcome = classify(*trained_flags, f"--output_dir={trained}", flag)
+    outcome.assert_refused(f"error: {trained}: holds another run: ", said, "--overwrite_output_dir")
+    assert snapshot(trained) == before
+
+
+def test_other_data_is_another_run(trained, trained_flags, cola, classify, snapshot):
+    before = snapshot(trained)
+    train = cola / "train.tsv"
+    train.write_text(train.read_text(encoding="utf-8").replace("old farmer", "young farmer"), encoding="utf-8")
+    outcome = classify(*trained_flags, f"--output_dir={trained}", f"--data_dir={cola}")
+    outcome.assert_refused("holds another run: training_data was")
+    assert snapshot(trained) == before
+
+
+def test_overwriting_starts_anew_and_leaves_files_of_others(trained, trained_flags, classify, run_folder):
+    others = {"notes.txt": "mine", "model.ckpt-best.txt": "mine", "events.out.tfevents.1": "mine"}
+    for name, text in others.items():
+        (trained / name).write_text(text, encoding="utf-8")
+    (trained / "sub").mkdir()
+    (trained / ".writing-x").mkdir()
+    flags = ("--num_train_epochs=2", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
+    assert classify(*trained_flags, f"--output_dir={trained}", *flags).code == 0
+    assert {name: (trained / name).read_text(encoding="utf-8") for name in others} == others
+    assert (trained / "sub").is_dir()
+    assert run_folder(trained).checkpoints() == [10, 12]
+    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x"}
+    assert run_folder(trained).names().isdisjoint(old)
+    assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
+
+
+def assert_same_tensors(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+class InterruptAfter(logging.Handler):
+    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+
+    def emit(self, record):
+        if self.text in record.getMessage():
+            raise KeyboardInterrupt
+
+
+def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags, tmp_path, classify, run_folder):
+    output_dir = tmp_path / "out"
+    interrupt = InterruptAfter("model.ckpt-20")
+    logging.getLogger("bert_cli").addHandler(interrupt)
+    try:
+        outcome = classify(*trained_flags, f"--output_dir={output_dir}")
+    finally:
+        logging.getLogger("bert_cli").removeHandler(interrupt)
+    assert outcome.code == 130
+    assert outcome.last_line == "bert-classify: interrupted; the same command goes on from the last checkpoint"
+    assert run_folder(output_dir).checkpoints() == [10, 20]
+    (output_dir / ".writing-half").mkdir()  # what a kill in the middle of saving leaves
+
+    outcome = classify(*trained_flags, f"--output_dir={output_dir}")
+    assert outcome.code == 0, outcome.err
+    assert f"going on from {output_dir / 'model.ckpt-20'}" in outcome.err
+    assert run_folder(output_dir).names() == run_folder(trained_once[0]).names()
+    assert_same_tensors(run_folder(output_dir).tensors(30), run_folder(trained_once[0]).tensors(30))
+    for name in ("test_results.tsv", "predictions.tsv", "eval_results.txt"):
+        assert (output_dir / name).read_bytes() == (trained_once[0] / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_killed_run_goes_on_to_the_same_weights(trained_flags, tmp_path, run_folder):
+    """SIGKILL while a checkpoint is being written. All in processes of their own, where TensorFlow is set up alike."""
+    flags = [*trained_flags, "--num_train_epochs=25", "--nodo_eval", "--nodo_predict"]
+    command = [sys.executable, "-m", "bert_cli.run_classifier", *flags]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen([*command, f"--output_dir={killed}"], stderr=subprocess.DEVNULL)
+    while not (killed / "model.ckpt-20.index").exists() or not list(killed.glob(".writing-*")):
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    assert 20 <= max(run_folder(killed).checkpoints()) < 150
+
+    done = subprocess.run([*command, f"--output_dir={killed}"], capture_output=True, text=True, check=True)
+    assert "going on from" in done.stderr
+    subprocess.run([*command, f"--output_dir={whole}"], capture_output=True, check=True)
+    assert run_folder(killed).names() == run_folder(whole).names()
+    assert_same_tensors(run_folder(killed).tensors(150), run_folder(whole).tensors(150))
+
+
+def test_fractional_epochs_and_the_number_of_checkpoints_kept(trained_flags, tmp_path, classify, run_folder):
+    flags = ("--nodo_eval", "--nodo_predict", "--num_train_epochs=0.7", "--save_checkpoints_steps=1")
+    assert classify(*trained_flags, *flags, "--keep_checkpoint_max=2", f"--output_dir={tmp_path / 'out'}").code == 0
+    assert run_folder(tmp_path / "out").checkpoints() == [3, 4]  # int(24 / 4 · 0.7) = 4 steps
+    state = tf.train.get_checkpoint_state(str(tmp_path / "out"))
+    assert state.model_checkpoint_path == str(tmp_path / "out" / "model.ckpt-4")
+    assert list(state.all_model_checkpoint_paths) == [str(tmp_path / "out" / f"model.ckpt-{n}") for n in (3, 4)]
+
+
+def test_flags_txt_repeats_the_run(trained, classify, snapshot):
+    before = snapshot(trained)
+    outcome = classify(
+        f"--flagfile={trained / 'flags.txt'}", f"--output_dir={trained}", "--nodo_eval", "--nodo_predict"
+    )
+    assert outcome.code == 0, outcome.err
+    assert "training is already finished (30 steps)" in outcome.err
+    changed = {name for name, stat in snapshot(trained).items() if before.get(name) != stat}
+    assert changed <= {"run_report.json", "."}

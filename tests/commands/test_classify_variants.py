@@ -1,0 +1,133 @@
+"""Other labels, pairs of texts, other precisions and devices, and a start from trained weights."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("labels", "flags", "order"),
+    [
+        (("3", "0", "2", "10"), (), ["0", "2", "3", "10"]),
+        (("sound", "odd, or so"), (), ["odd, or so", "sound"]),
+        (("no", "yes"), ("--labels=yes, no,unsure",), ["yes", "no", "unsure"]),
+    ],
+    ids=["numbers", "words", "given"],
+)
+def test_other_labels(labels, flags, order, cola_with_labels, trained_flags, tmp_path, classify, run_folder):
+    data, output_dir = cola_with_labels(*labels), tmp_path / "out"
+    outcome = classify(
+        *trained_flags, "--num_train_epochs=1", f"--data_dir={data}", f"--output_dir={output_dir}", *flags
+    )
+    assert outcome.code == 0, outcome.err
+    assert f"labels: {', '.join(order)}\n" in outcome.err
+    assert (output_dir / "labels.txt").read_text(encoding="utf-8").splitlines() == order
+    table = run_folder(output_dir).predictions()
+    assert list(table.columns) == ["id", "label", *(f"prob_{label}" for label in order), "text"]
+    best = run_folder(output_dir).probabilities().argmax(axis=1)
+    assert list(table["label"]) == [order[number] for number in best]
+    results = (output_dir / "predictions.tsv").read_bytes()
+    assert classify("--do_predict", "--precision=float32", f"--output_dir={output_dir}").code == 0
+    assert (output_dir / "predictions.tsv").read_bytes() == results
+    # A name with a comma could not be given as a flag: it is found in train.tsv again.
+    saved = (output_dir / "flags.txt").read_text(encoding="utf-8")
+    assert ("--labels=" in saved) == ("odd, or so" not in order)
+
+
+@pytest.mark.parametrize("task", ["mrpc", "mnli"])
+def test_pairs(task, request, trained_flags, tmp_path, classify, run_folder):
+    data, output_dir = request.getfixturevalue(task), tmp_path / "out"
+    flags = (f"--task_name={task.upper()}", f"--data_dir={data}", f"--output_dir={output_dir}")
+    outcome = classify(*trained_flags, *flags, "--num_train_epochs=1")
+    assert outcome.code == 0, outcome.err
+    table, eval_results = run_folder(output_dir).predictions(), run_folder(output_dir).eval_results()
+    labels, rows, first, steps = {
+        "mrpc": (["0", "1"], 9, ("test-1", "a farmer opens the house , and not the garden ."), 4),
+        "mnli": (["contradiction", "entailment", "neutral"], 8, ("test-0", "the old farmer buys bread ."), 3),
+    }[task]
+    assert list(table.columns) == ["id", "label", *(f"prob_{label}" for label in labels), "text", "text_b"]
+    assert len(table) == rows
+    assert (table["id"][0], table["text_b"][0]) == first
+    assert (eval_results["eval_examples"], eval_results["global_step"]) == (7, steps)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_half_precisions_stay_close(precision, trained_once, trained_flags, tmp_path, classify, run_folder):
+    output_dir = tmp_path / "out"
+    assert classify(*trained_flags, f"--output_dir={output_dir}", f"--precision={precision}", "--nodo_eval").code == 0
+    assert run_folder(output_dir).report()["precision"] == precision
+    found, wanted = (run_folder(folder).probabilities() for folder in (output_dir, trained_once[0]))
+    assert (found != wanted).any()
+    np.testing.assert_allclose(found, wanted, atol=0.05)
+
+
+def test_fine_tuned_model_is_a_start_for_another_run(trained, trained_flags, tmp_path, classify, run_folder):
+    """Its own casing, vocabulary and config are found beside it; its head is taken where the labels are as many."""
+    shutil.copytree(trained, tmp_path / "base")
+    flags = [flag for flag in trained_flags if not flag.startswith(("--vocab_file", "--bert_config_file"))]
+    outcome = classify(
+        *flags, "--nodo_eval", "--nodo_predict", "--num_train_epochs=0.5", f"--output_dir={tmp_path / 'out'}",
+        f"--init_checkpoint={tmp_path / 'base'}",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    assert f"{tmp_path / 'base' / 'model.ckpt-30'}: 41 variables loaded, 0 missing, 0 unused" in outcome.err
+    report = run_folder(tmp_path / "out").report()
+    assert report["global_step"] == 3
+    assert report["first_loss"] < 0.4  # an untrained head begins at ln 2 = 0.69
+
+
+def test_remote_folders(trained_once, trained_flags, cola, classify):
+    """Places that only tf.io.gfile reads; TensorFlow's file system in memory stands for one in the cloud."""
+    import tensorflow as tf  # after prepare_host
+
+    gfile = tf.io.gfile
+    gfile.makedirs("ram://data")
+    for path in cola.iterdir():
+        gfile.copy(str(path), f"ram://data/{path.name}")
+    outcome = classify(*trained_flags, "--data_dir=ram://data", "--output_dir=ram://out")
+    assert outcome.code == 0, outcome.err
+    checkpoints = {f"model.ckpt-{n}.{part}" for n in (10, 20, 30) for part in ("index", "data-00000-of-00001")}
+    assert set(gfile.listdir("ram://out")) == {path.name for path in trained_once[0].iterdir()} | checkpoints
+    # Not `checkpoint`, which is written three times: this file system appends to a file that is there.
+    for name in ("test_results.tsv", "predictions.tsv", "eval_results.txt", "labels.txt", "vocab.txt"):
+        with gfile.GFile(f"ram://out/{name}", "rb") as file:
+            assert file.read() == (trained_once[0] / name).read_bytes(), name
+
+
+# Two processors of one machine, which have to be declared before TensorFlow starts.
+ON_TWO_DEVICES = """
+import sys
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+from bert_cli.run_classifier import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run_on_two_devices(*flags):
+    command = [sys.executable, "-c", ON_TWO_DEVICES, "--distribution_strategy=mirrored", *flags]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_two_devices_learn_what_one_does(trained_once, trained_flags, tmp_path, run_folder):
+    """Not the same numbers: each device drops units of its own. 11 and 13 rows do not split evenly."""
+    done = run_on_two_devices(*trained_flags, f"--output_dir={tmp_path / 'out'}")
+    assert done.returncode == 0, done.stderr
+    assert "devices: 2 CPUs, precision float32" in done.stderr
+    one, two = run_folder(trained_once[0]), run_folder(tmp_path / "out")
+    assert two.checkpoints() == [10, 20, 30]
+    assert two.eval_results()["eval_accuracy"] == one.eval_results()["eval_accuracy"]
+    np.testing.assert_allclose(two.probabilities(), one.probabilities(), atol=0.1)
+
+
+@pytest.mark.slow
+def test_batch_that_two_devices_cannot_share(trained_flags, tmp_path):
+    done = run_on_two_devices(*trained_flags, f"--output_dir={tmp_path / 'out'}", "--train_batch_size=5")
+    assert done.returncode == 1
+    assert "bert-classify: error: --train_batch_size=5 cannot be split evenly over 2 devices" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,226 @@
+"""The model against the independent NumPy BERT of tests/reference, on random small models: outputs and gradients."""
+
+import dataclasses
+
+import numpy as np
+import numpy_bert
+import pytest
+import tensorflow as tf
+
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.model.layers import named_weights
+from bert_cli.training.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.training.optimizer import global_norm
+
+# Changes to the tiny config, and the lengths of the rows of a batch of width 9, its number of positions.
+CASES = {
+    "erf": ({"gelu": "erf"}, [9, 4, 1, 7]),
+    "tanh form": ({"gelu": "tanh"}, [2, 9, 5]),
+    "relu, one head": ({"hidden_act": "relu", "num_attention_heads": 1}, [3, 6]),
+    "linear, as many heads as columns": ({"hidden_act": "linear", "num_attention_heads": 12}, [9, 1]),
+    "tanh, one layer": ({"hidden_act": "tanh", "num_hidden_layers": 1}, [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+    "three layers": ({"num_hidden_layers": 3}, [9, 8]),
+    "all of the width": ({"gelu": "erf", "type_vocab_size": 5}, [9, 9, 9]),
+    "all short": ({"gelu": "tanh"}, [4, 4]),
+    "one token each": ({"gelu": "erf"}, [1, 1]),
+}
+WIDTH = 9
+
+
+def set_random_weights(model, task: str, config, seed: int) -> dict:
+    """Give the model random values, none of them 0 or 1; returns them in float64 under their names."""
+    shapes = numpy_bert.variable_shapes(dataclasses.asdict(config), task)
+    variables = named_weights(model)
+    assert {name: tuple(v.shape) for name, v in variables.items()} == shapes
+    weights = {n: v.astype(np.float32) for n, v in numpy_bert.random_weights(shapes, seed).items()}
+    for name, variable in variables.items():
+        variable.assign(weights[name])
+    return {name: value.astype(np.float64) for name, value in weights.items()}
+
+
+def oracle_batch(inputs: dict) -> dict:
+    return {
+        "input_ids": inputs["input_word_ids"],
+        "input_mask": inputs["input_mask"],
+        "segment_ids": inputs["input_type_ids"],
+    }
+
+
+@pytest.fixture
+def case(name, tiny_config, batch_of):
+    changes, lengths = CASES[name]
+    return tiny_config(**changes), batch_of(lengths, WIDTH, seed=len(lengths))
+
+
+def oracle_forward(config, weights, inputs) -> dict:
+    return numpy_bert.forward(dataclasses.asdict(config), weights, *oracle_batch(inputs).values(), gelu=config.gelu)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_outputs(case):
+    config, inputs = case
+    encoder = BertEncoder(config)
+    weights = set_random_weights(encoder, "", config, seed=1)
+    wanted = oracle_forward(config, weights, inputs)
+    real = inputs["input_mask"] > 0
+    for packed in (False, True):
+        found = encoder(inputs, packed=packed, return_attention=True)
+        chosen = real if packed else np.ones_like(real)
+        for key in ("embedding_output", "sequence_output"):
+            np.testing.assert_allclose(found[key].numpy()[chosen], wanted[key][chosen], atol=2e-5, rtol=0)
+        np.testing.assert_allclose(found["pooled_output"], wanted["pooled_output"], atol=2e-5, rtol=0)
+        assert len(found["encoder_outputs"]) == len(found["attention_probs"]) == config.num_hidden_layers
+        for mine, theirs in zip(found["encoder_outputs"], wanted["encoder_outputs"], strict=True):
+            np.testing.assert_allclose(mine.numpy()[chosen], theirs[chosen], atol=2e-5, rtol=0)
+        for mine, theirs in zip(found["attention_probs"], wanted["attention_probs"], strict=True):
+            assert mine.shape == theirs.shape
+            by_query = (mine.numpy().swapaxes(1, 2)[chosen], theirs.swapaxes(1, 2)[chosen])  # [queries, N, S]
+            np.testing.assert_allclose(*by_query, atol=2e-5, rtol=0)
+        pooled = encoder(inputs, packed=packed, pooled_only=True)["pooled_output"]
+        np.testing.assert_allclose(pooled, wanted["pooled_output"], atol=2e-5, rtol=0)
+
+
+def test_types_out_of_range_add_nothing(tiny_config, batch_of):
+    config = tiny_config()
+    inputs = batch_of([5, 3], WIDTH)
+    inputs["input_type_ids"][0, :3] = (2, 7, -1)
+    encoder = BertEncoder(config)
+    weights = set_random_weights(encoder, "", config, seed=2)
+    wanted = oracle_forward(config, weights, inputs)["embedding_output"]
+    np.testing.assert_allclose(encoder(inputs)["embedding_output"], wanted, atol=2e-5, rtol=0)
+
+
+def test_a_hole_in_the_mask_is_no_key_but_other_rows_keep_their_places(tiny_config, batch_of):
+    config = tiny_config()
+    inputs = batch_of([6, 9], WIDTH)
+    inputs["input_mask"][0, 2] = 0
+    encoder = BertEncoder(config)
+    weights = set_random_weights(encoder, "", config, seed=3)
+    wanted = oracle_forward(config, weights, inputs)["sequence_output"]
+    real = inputs["input_mask"] > 0
+    np.testing.assert_allclose(encoder(inputs)["sequence_output"], wanted, atol=2e-5, rtol=0)
+    packed = encoder(inputs, packed=True)["sequence_output"].numpy()
+    np.testing.assert_allclose(packed[real], wanted[real], atol=2e-5, rtol=0)
+
+
+def classification_loss(model, batch, packed):
+    logits = model(batch, training=True, packed=packed)
+    return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
+
+
+def pretraining_loss(model, batch, packed):
+    outputs = model(batch, training=True, packed=packed)
+    masked = masked_lm_loss(batch["masked_lm_ids"], batch["masked_lm_weights"], outputs["masked_lm_logits"])
+    return masked + tf.reduce_mean(cross_entropy(batch["next_sentence_labels"], outputs["next_sentence_logits"]))
+
+
+def squad_loss(model, batch, packed):
+    logits = model(batch, training=True, packed=packed)
+    return tf.reduce_mean(span_loss(batch["start_positions"], batch["end_positions"], *logits))
+
+
+def labels_for(task: str, inputs: dict) -> dict:
+    rng, lengths = np.random.default_rng(4), inputs["input_mask"].sum(1)
+    count = len(lengths)
+    if task == "classification":
+        return {"label_ids": rng.integers(0, 3, count)}
+    if task == "squad":
+        return {"start_positions": rng.integers(0, lengths), "end_positions": rng.integers(0, lengths)}
+    weights = (np.arange(3) < np.minimum(lengths, 3)[:, None]).astype(np.float32)
+    positions = rng.integers(0, lengths[:, None], (count, 3)) * (weights > 0)
+    ids = rng.integers(1, 23, (count, 3)) * (weights > 0)
+    labels = {"masked_lm_positions": positions, "masked_lm_ids": ids, "masked_lm_weights": weights}
+    return labels | {"next_sentence_labels": rng.integers(0, 2, count)}
+
+
+def build(task: str, config):
+    if task == "classification":
+        model = BertClassifier(config, 3)
+        model.head_dropout = 0.0
+        return model, classification_loss
+    return (BertPretrainer(config), pretraining_loss) if task == "pretraining" else (BertSpanModel(config), squad_loss)
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        *(("classification", name) for name in CASES),
+        *(("pretraining", name) for name in ("erf", "relu, one head", "all of the width")),
+        *(("squad", name) for name in ("tanh form", "tanh, one layer")),
+    ],
+)
+def test_gradients(case, task):
+    """All gradients of a training call without dropout, dense and packed, and their norm before rows are summed."""
+    config, inputs = case
+    model, loss_fn = build(task, config)
+    weights = set_random_weights(model, task, config, seed=5)
+    batch = inputs | labels_for(task, inputs)
+    wanted_loss, wanted, wanted_norm = numpy_bert.loss_and_gradients(
+        task, dataclasses.asdict(config), weights, batch | oracle_batch(inputs), config.gelu
+    )
+    variables = {name: v for name, v in named_weights(model).items() if name in wanted}
+    # In training on spans the loss has padded positions in its softmax, which packing leaves out.
+    for packed in (False, True) if task != "squad" else (False,):
+        with tf.GradientTape() as tape:
+            loss = loss_fn(model, batch, packed)
+        found = tape.gradient(loss, [v.value for v in variables.values()])
+        assert float(loss) == pytest.approx(wanted_loss, abs=1e-5)
+        assert float(global_norm(found)) == pytest.approx(wanted_norm, rel=1e-4)
+        for name, gradient in zip(variables, found, strict=True):
+            gradient = tf.convert_to_tensor(gradient).numpy()
+            limit = 1e-4 * np.abs(wanted[name]).max() + 2e-6
+            np.testing.assert_allclose(gradient, wanted[name], rtol=0, atol=limit, err_msg=f"{name} packed={packed}")
+
+
+def test_epsilon_of_the_normalisation_is_the_configs(tiny_config, batch_of):
+    config, inputs = tiny_config(layer_norm_eps=0.25), batch_of([9, 2, 5], WIDTH)
+    encoder = BertEncoder(config)
+    weights = set_random_weights(encoder, "", config, seed=8)
+    words, types, positions = (weights[f"bert/embeddings/{k}_embeddings"] for k in ("word", "token_type", "position"))
+    x = words[inputs["input_word_ids"]] + types[inputs["input_type_ids"]] + positions
+    unit = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.25)
+    gamma, beta = (weights[f"bert/embeddings/LayerNorm/{part}"] for part in ("gamma", "beta"))
+    np.testing.assert_allclose(encoder(inputs)["embedding_output"], unit * gamma + beta, atol=2e-5, rtol=0)
+
+
+def test_span_logits(tiny_config, batch_of):
+    config, inputs = tiny_config(), batch_of([9, 2, 5], WIDTH)
+    model = BertSpanModel(config)
+    weights = set_random_weights(model, "squad", config, seed=6)
+    sequence = numpy_bert.forward(dataclasses.asdict(config), weights, *oracle_batch(inputs).values())
+    wanted = numpy_bert.squad(weights, sequence["sequence_output"])
+    start, end = model(inputs)
+    np.testing.assert_allclose(start, wanted["start_logits"], atol=5e-5, rtol=0)
+    np.testing.assert_allclose(end, wanted["end_logits"], atol=5e-5, rtol=0)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_bfloat16_products_come_close_and_outputs_are_float32(packed, tiny_config, batch_of):
+    config, inputs = tiny_config(gelu="erf"), batch_of([9, 3, 6], WIDTH)
+    exact, coarse = BertEncoder(config, seed=7), BertEncoder(config, compute_dtype="bfloat16", seed=7)
+    found = coarse(inputs, packed=packed)
+    wanted = exact(inputs, packed=packed)
+    assert all(v.dtype == "float32" for v in named_weights(coarse).values())
+    for key in ("embedding_output", "sequence_output", "pooled_output"):
+        assert found[key].dtype == tf.float32
+        difference = np.abs(found[key] - wanted[key]).max()
+        assert 0 < difference < 0.05, key
+
+
+@pytest.mark.parametrize(("dtype", "gelu"), [("bfloat16", "tanh"), ("bfloat16", "erf"), ("float16", "erf")])
+def test_gradients_of_coarse_products_come_close_and_are_float32(dtype, gelu, tiny_config, batch_of):
+    config, inputs = tiny_config(gelu=gelu, num_hidden_layers=1), batch_of([9, 3, 6], WIDTH)
+    batch, found = inputs | labels_for("classification", inputs), {}
+    for name in ("float32", dtype):
+        model = BertClassifier(config, 3, compute_dtype=name)
+        model.head_dropout = 0.0
+        set_random_weights(model, "classification", config, seed=5)
+        with tf.GradientTape() as tape:
+            loss = classification_loss(model, batch, packed=True)
+        gradients = tape.gradient(loss, [v.value for v in named_weights(model).values()])
+        found[name] = {n: tf.convert_to_tensor(g) for n, g in zip(named_weights(model), gradients, strict=True)}
+    largest = max(np.abs(gradient).max() for gradient in found["float32"].values())
+    for name, gradient in found["float32"].items():
+        assert found[dtype][name].dtype == tf.float32
+        assert np.abs(found[dtype][name] - gradient).max() < 0.05 * largest, name

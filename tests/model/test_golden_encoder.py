@@ -1,0 +1,131 @@
+"""Encoder and pre-training heads equal the original's outputs (golden/encoder), however they are computed."""
+
+import dataclasses
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.model.checkpoint import Tf1Reader, load_weights
+from bert_cli.model.config import read_config
+from bert_cli.model.heads import BertPretrainer
+from bert_cli.model.layers import named_weights
+from bert_cli.training.losses import cross_entropy, masked_lm_loss
+
+TOLERANCE = 1e-5
+VARIANTS = ("", "_full64", "_act_relu", "_act_tanh", "_act_linear")
+
+# The selection of outputs that is shipped with the tests, then the whole set.
+each_home = pytest.mark.parametrize("home", ["fixtures", "shared"])
+each_layout = pytest.mark.parametrize("packed", [False, True])
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def case(request, fixtures):
+    """What a model with the golden weights makes of a golden batch, dense [False] and packed [True]."""
+    variant, folder = request.param, fixtures / "golden" / "encoder"
+    config = read_config(str(folder / "bert_config.json"))
+    if variant.startswith("_act_"):
+        config = dataclasses.replace(config, hidden_act=variant.removeprefix("_act_"))
+    model = BertPretrainer(config)
+    report = load_weights(named_weights(model), Tf1Reader(str(folder / "bert_model.ckpt")))
+    assert (report.missing, report.unused, len(report.loaded)) == ([], [], 62)
+    batch = dict(np.load(folder / ("inputs_full64.npz" if variant == "_full64" else "inputs.npz")))
+    renamed = {"input_ids": "input_word_ids", "input_mask": "input_mask", "segment_ids": "input_type_ids"}
+    inputs = {name: batch[key] for key, name in renamed.items()}
+    predicted = inputs | {"masked_lm_positions": batch["masked_lm_positions"]}
+    both = (False, True)
+    return types.SimpleNamespace(
+        file=f"outputs{variant}.npz",
+        batch=batch,
+        encoded=[model.encoder(inputs, packed=packed) for packed in both],
+        pooled=[model.encoder(inputs, packed=packed, pooled_only=True) for packed in both],
+        logits=[model(predicted, packed=packed) for packed in both],
+    )
+
+
+@pytest.fixture
+def wanted(case, home, request):
+    """What the original made of the batch."""
+    outputs = dict(np.load(request.getfixturevalue(home) / "golden" / "encoder" / case.file))
+    assert len(outputs) >= 3
+    return outputs
+
+
+def compare(found: dict, wanted: dict, chosen=...) -> int:
+    """Assert equality under the keys that both have, in the `chosen` tokens of a batch; returns how many keys."""
+    keys = found.keys() & wanted.keys()
+    for key in keys:
+        left, right = np.asarray(found[key]), wanted[key]
+        assert left.shape == right.shape, key
+        if left.ndim > 2:
+            left, right = left[chosen], right[chosen]
+        np.testing.assert_allclose(left, right, rtol=0, atol=TOLERANCE, err_msg=key)
+    return len(keys)
+
+
+def layers_of(outputs: dict) -> dict:
+    """The encoder's outputs under the golden keys."""
+    found = {key: outputs[key] for key in ("embedding_output", "sequence_output", "pooled_output")}
+    return found | {f"encoder_layer_{i}": layer for i, layer in enumerate(outputs["encoder_outputs"])}
+
+
+@each_home
+def test_all_rows_padded_ones_included(case, wanted):
+    found = layers_of(case.encoded[False])
+    assert compare(found, wanted) >= 1
+    assert np.array_equal(found["sequence_output"], found["encoder_layer_2"])
+
+
+@each_home
+def test_packed_equals_at_real_tokens_and_is_zero_elsewhere(case, wanted):
+    computed = case.batch["input_mask"] > 0
+    assert computed[:, 0].all()
+    found = layers_of(case.encoded[True])
+    assert compare(found, wanted, computed) >= 1
+    for key, value in found.items():
+        if key != "pooled_output":
+            assert not value.numpy()[~computed].any(), key
+
+
+@each_home
+@each_layout
+def test_pooled_only(case, wanted, packed):
+    assert list(case.pooled[packed]) == ["pooled_output"]
+    assert compare(case.pooled[packed], wanted) == 1
+
+
+def losses_of(batch: dict, logits: dict) -> dict:
+    """Outputs of the two heads under the golden keys."""
+    masked, following = logits["masked_lm_logits"], logits["next_sentence_logits"]
+    losses = cross_entropy(batch["next_sentence_labels"][:, 0], following)
+    return {
+        "masked_lm_log_probs": tf.nn.log_softmax(masked),
+        "masked_lm_example_loss": cross_entropy(batch["masked_lm_ids"], masked),
+        "masked_lm_loss": masked_lm_loss(batch["masked_lm_ids"], batch["masked_lm_weights"], masked),
+        "next_sentence_log_probs": tf.nn.log_softmax(following),
+        "next_sentence_example_loss": losses,
+        "next_sentence_loss": tf.reduce_mean(losses),
+    }
+
+
+@each_home
+def test_pretraining_heads_and_losses(case, wanted):
+    assert compare(losses_of(case.batch, case.logits[False]), wanted) >= 2
+
+
+@each_home
+def test_pretraining_heads_of_a_packed_batch(case, wanted):
+    """One golden position lies in a hole of its row's mask, where packing computes nothing: it is left out here."""
+    positions, weights = case.batch["masked_lm_positions"], case.batch["masked_lm_weights"]
+    real = np.take_along_axis(case.batch["input_mask"], positions, axis=1) > 0
+    assert np.count_nonzero(~real) == (1 if len(real) == 8 else 0)
+    batch = case.batch | {"masked_lm_weights": weights * real}
+    dense, packed = (losses_of(batch, logits) for logits in case.logits)
+    for key in dense:
+        left, right = np.asarray(packed[key]), np.asarray(dense[key])
+        if key.startswith("masked_lm") and left.ndim:
+            left, right = left[real], right[real]
+        np.testing.assert_allclose(left, right, rtol=0, atol=TOLERANCE, err_msg=key)
+    assert compare({key: packed[key] for key in packed if key.startswith("next")}, wanted) >= 1

@@ -1,0 +1,96 @@
+"""Names, shapes and first values of all weights."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import numpy_bert
+import pytest
+
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.model.layers import named_weights
+
+STDDEV = 0.1
+HEAD_STDDEV = 0.02
+# A normal distribution cut at two standard deviations is this much narrower than the whole one.
+NARROWER = 0.87962566
+
+# Variables of a head -> standard deviation before the cut.
+HEADS = {
+    "classification": {"output_weights": HEAD_STDDEV},
+    "squad": {"cls/squad/output_weights": HEAD_STDDEV},
+    "pretraining": {"cls/seq_relationship/output_weights": STDDEV, "cls/predictions/transform/dense/kernel": STDDEV},
+}
+
+
+def build(task: str, config, seed: int):
+    if task == "classification":
+        return BertClassifier(config, 3, seed=seed)
+    return {"pretraining": BertPretrainer, "squad": BertSpanModel, "": BertEncoder}[task](config, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def wide_config(tiny_config):
+    """Large enough for statistics of each kernel."""
+    return tiny_config(
+        vocab_size=400, hidden_size=48, intermediate_size=96, max_position_embeddings=64, initializer_range=STDDEV
+    )
+
+
+@pytest.mark.parametrize("task", ["", *HEADS])
+def test_names_and_shapes_are_those_of_the_original(tiny_config, task):
+    config = tiny_config(num_hidden_layers=3)
+    variables = named_weights(build(task, config, 0))
+    wanted = numpy_bert.variable_shapes(dataclasses.asdict(config), task)
+    assert {name: tuple(variable.shape) for name, variable in variables.items()} == wanted
+    assert {variable.dtype for variable in variables.values()} == {"float32"}
+
+
+def test_a_base_model_has_the_206_variables_of_the_contract(tiny_config):
+    variables = named_weights(BertPretrainer(tiny_config(num_hidden_layers=12)))
+    assert len(variables) == 206
+    assert sum(name.startswith("bert/") for name in variables) == 199
+
+
+@pytest.mark.parametrize("task", HEADS)
+def test_first_values(wide_config, task):
+    for name, variable in named_weights(build(task, wide_config, 7)).items():
+        values = variable.numpy()
+        if name.endswith(("bias", "beta")):
+            assert not values.any(), name
+            continue
+        if name.endswith("gamma"):
+            assert (values == 1.0).all(), name
+            continue
+        stddev = STDDEV if name.startswith("bert/") else HEADS[task][name]
+        assert np.abs(values).max() <= 2 * stddev * (1 + 1e-6), name
+        sigma = 1 / (2 * values.size) ** 0.5  # of the estimate of a standard deviation, or less
+        assert values.std() == pytest.approx(NARROWER * stddev, rel=4 * sigma), name
+        assert values.mean() == pytest.approx(0.0, abs=4 * stddev / values.size**0.5), name
+        if values.size > 2000:  # 0.3 % of the values lie within 2 % of the cut
+            assert np.abs(values).max() > 1.9 * stddev, name
+
+
+def test_same_seed_same_weights_whatever_was_made_before(tiny_config, values_of):
+    config = tiny_config()
+    keras.utils.set_random_seed(1)
+    first = values_of(named_weights(BertEncoder(config, seed=5)))
+    keras.utils.set_random_seed(2)
+    BertSpanModel(config, seed=9)
+    later = values_of(named_weights(BertPretrainer(config, seed=5)))
+    deeper = values_of(named_weights(BertEncoder(tiny_config(num_hidden_layers=3), seed=5)))
+    for name, value in first.items():
+        assert np.array_equal(value, later[name]), name
+        assert np.array_equal(value, deeper[name]), name
+
+
+def test_other_seeds_and_other_names_give_other_values(tiny_config, values_of):
+    config = tiny_config()
+    one, other = (values_of(named_weights(BertClassifier(config, 3, seed=seed))) for seed in (0, 1))
+    drawn = {name: value for name, value in one.items() if not name.endswith(("bias", "beta", "gamma"))}
+    assert len(drawn) == 3 + 2 * 6 + 1 + 1
+    for name, value in drawn.items():
+        assert not np.isclose(value, other[name]).all(), name
+    square = [value for value in drawn.values() if value.shape == (12, 12)]
+    assert len({value.tobytes() for value in square}) == len(square) == 2 * 4 + 1

@@ -1,0 +1,111 @@
+"""The training loop: which steps are saved and reported, and that a loss that is not finite ends it."""
+
+import itertools
+import math
+import time
+
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.training.loop import run_steps
+
+
+class Record:
+    """What a run did, in order. Step k (from 0) has the loss k + 0.5 and the rate k/10 unless `losses` says else."""
+
+    def __init__(self, start=0, losses=None, seconds=0.0):
+        self.events, self.start, self.losses, self.seconds, self.next = [], start, losses or {}, seconds, start
+        self.batches_taken = 0
+
+    def step(self, batch):
+        assert batch == {"number": self.next}
+        time.sleep(self.seconds)
+        loss, rate = self.losses.get(self.next, self.next + 0.5), self.next / 10
+        self.next += 1
+        return loss, rate
+
+    def batches(self):
+        for number in itertools.count(self.start):
+            self.batches_taken += 1
+            yield {"number": number}
+
+    def run(self, steps, save_every=1000, report_every=1000):
+        return run_steps(
+            self.step,
+            self.batches(),
+            self.start,
+            steps,
+            lambda step: self.events.append(("save", step)),
+            save_every,
+            lambda *values: self.events.append(("report", *values)),
+            report_every,
+        )
+
+    @property
+    def saved(self):
+        return [event[1] for event in self.events if event[0] == "save"]
+
+    @property
+    def reported(self):
+        return [event[1:] for event in self.events if event[0] == "report"]
+
+
+def test_losses_of_all_steps_come_back():
+    record = Record()
+    assert record.run(5) == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert record.batches_taken == 5
+
+
+@pytest.mark.parametrize(
+    ("start", "steps", "every", "saved"),
+    [(0, 7, 3, [3, 6, 7]), (0, 6, 3, [3, 6]), (4, 9, 3, [6, 9]), (0, 2, 5, [2]), (3, 5, 1, [4, 5])],
+)
+def test_saved_steps(start, steps, every, saved):
+    record = Record(start)
+    assert len(record.run(steps, save_every=every)) == steps - start
+    assert record.saved == saved
+
+
+def test_reports_have_the_mean_since_the_last_one():
+    record = Record()
+    record.run(7, report_every=3)
+    assert record.reported == [(3, 1.5, 0.2), (6, 4.5, 0.5), (7, 6.5, 0.6)]
+
+
+def test_a_resumed_run_reports_in_the_same_places():
+    record = Record(start=4)
+    record.run(7, report_every=3)
+    assert [step for step, *_ in record.reported] == [6, 7]
+    assert record.reported[0][1] == pytest.approx((4.5 + 5.5) / 2)
+
+
+def test_a_report_of_a_saved_step_does_not_end_the_mean():
+    record = Record()
+    record.run(4, save_every=2, report_every=3)
+    assert record.reported == [(2, 1.0, 0.1), (3, 1.5, 0.2), (4, 3.5, 0.3)]
+    assert record.events.index(("report", 2, 1.0, 0.1)) < record.events.index(("save", 2))
+
+
+def test_slow_steps_are_reported_in_between():
+    record = Record(seconds=0.3)
+    record.run(4)
+    steps = [step for step, *_ in record.reported]
+    assert len(steps) > 1
+    assert steps[-1] == 4
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("bad_step", [0, 3, 4, 5, 9])
+def test_a_loss_that_is_not_finite_is_named_and_not_saved(bad, bad_step):
+    """The update number is counted from 1: what `save` counts as finished would be that step."""
+    record = Record(losses={bad_step: bad})
+    with pytest.raises(InputError) as caught:
+        record.run(10, save_every=2)
+    assert str(caught.value).startswith(f"the loss of step {bad_step + 1} is {bad}: training stopped")
+    assert "\n" not in str(caught.value)
+    assert record.saved == [step for step in (2, 4, 6, 8) if step <= bad_step]
+
+
+def test_the_step_is_counted_from_the_start_of_training():
+    with pytest.raises(InputError, match="the loss of step 13 is nan"):
+        Record(start=10, losses={12: math.nan}).run(20, save_every=5)

@@ -1,0 +1,176 @@
+"""Adam with weight decay: the original's states, its schedule, what decays, clipping, and going on from a checkpoint."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.training.optimizer import AdamWeightDecay, global_norm
+from bert_cli.training.schedule import learning_rate
+
+
+@pytest.fixture(scope="module")
+def golden(fixtures):
+    return fixtures / "golden" / "training" / "optimizer"
+
+
+@pytest.fixture(scope="module")
+def trajectory(golden):
+    return json.loads((golden / "trajectory.json").read_text())
+
+
+def make_optimizer(values: dict, peak_rate=0.1, num_train_steps=10, num_warmup_steps=0) -> AdamWeightDecay:
+    variables = {name: tf.Variable(np.asarray(value, np.float32)) for name, value in values.items()}
+    return AdamWeightDecay(variables, peak_rate, num_train_steps, num_warmup_steps)
+
+
+def state_of(optimizer: AdamWeightDecay) -> dict:
+    """Weights, and moments as a checkpoint has them."""
+    return {name: weight.numpy() for name, weight in optimizer.weights.items()} | optimizer.moments()
+
+
+def schedule_of(trajectory: dict) -> list:
+    return [trajectory[key] for key in ("init_lr", "num_train_steps", "num_warmup_steps")]
+
+
+def test_states_are_the_originals(golden, trajectory):
+    initial, gradients = dict(np.load(golden / "initial.npz")), np.load(golden / "gradients.npz")
+    states, checked = np.load(golden / "states.npz"), 0
+    optimizer = make_optimizer(initial, *schedule_of(trajectory))
+    for wanted in trajectory["steps"]:
+        prefix = f"step{wanted['step']}/"
+        norm, rate = optimizer.apply({name: tf.constant(gradients[prefix + name]) for name in initial})
+        assert float(norm) == pytest.approx(wanted["global_norm"], rel=1e-4)
+        assert float(rate) == pytest.approx(wanted["learning_rate"], abs=1e-6 * trajectory["init_lr"])
+        assert optimizer.step.numpy() == wanted["step"] + 1
+        if f"after_{prefix}output_bias" not in states:
+            continue
+        for name, value in state_of(optimizer).items():
+            expected = states[f"after_{prefix}{name}"]
+            np.testing.assert_allclose(value, expected, rtol=0, atol=1e-5 * np.abs(expected).max(), err_msg=name)
+            checked += 1
+    assert checked == len(states.files) == 216
+
+
+def test_learning_rates_are_the_originals(golden):
+    cases = json.loads((golden / "learning_rates.json").read_text())
+    assert len(cases) == 7
+    for case in cases:
+        steps, wanted = zip(*case["step_and_rate"], strict=True)
+        found = learning_rate(tf.constant(steps, tf.int64), *schedule_of(case))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * case["init_lr"])
+        optimizer = make_optimizer({"w": [0.0]}, *schedule_of(case))
+        known = dict(case["step_and_rate"])
+        for start, stop in ((0, 3), (2, 4), (1, 1)):
+            rates = optimizer.rates(start, stop)
+            assert len(rates) == stop - start
+            for step, rate in zip(range(start, stop), rates, strict=True):
+                assert rate == pytest.approx(known[step], abs=1e-6 * case["init_lr"]) if step in known else rate >= 0
+
+
+def test_names_decide_what_decays(trajectory):
+    """Without a gradient only decay moves a weight: by a hundredth of the learning rate."""
+    decays = trajectory["weight_decay_applies_to"]
+    assert len(decays) == 18
+    assert set(decays.values()) == {True, False}
+    optimizer = make_optimizer({name: [2.0, -4.0] for name in decays}, peak_rate=0.5)
+    optimizer.apply({name: tf.zeros(2) for name in decays})
+    for name, weight in optimizer.weights.items():
+        factor = 1 - 0.5 * 0.01 if decays[name] else 1.0
+        np.testing.assert_allclose(weight, [2.0 * factor, -4.0 * factor], rtol=1e-7, err_msg=name)
+
+
+def test_decay_is_taken_from_the_weight_before_the_update():
+    """One update by hand: w − rate·(m/(√v + 1e-6) + 0.01·w), with a gradient of norm 0.5, which is not clipped."""
+    optimizer = make_optimizer({"layer/kernel": [5.0, 1.0]}, peak_rate=0.2)
+    norm, rate = optimizer.apply({"layer/kernel": tf.constant([0.3, -0.4])})
+    assert (float(norm), float(rate)) == (pytest.approx(0.5), pytest.approx(0.2))
+    wanted = [
+        5.0 - 0.2 * (0.03 / ((0.001 * 0.09) ** 0.5 + 1e-6) + 0.05),
+        1.0 - 0.2 * (-0.04 / ((0.001 * 0.16) ** 0.5 + 1e-6) + 0.01),
+    ]
+    np.testing.assert_allclose(optimizer.weights["layer/kernel"], wanted, rtol=1e-6)
+    moments = optimizer.moments()
+    np.testing.assert_allclose(moments["layer/kernel/adam_m"], [0.03, -0.04], rtol=1e-6)
+    np.testing.assert_allclose(moments["layer/kernel/adam_v"], [0.001 * 0.09, 0.001 * 0.16], rtol=1e-6)
+
+
+def slices(rows: list, indices: list, height: int) -> tf.IndexedSlices:
+    return tf.IndexedSlices(tf.constant(rows, tf.float32), tf.constant(indices), tf.constant([height, len(rows[0])]))
+
+
+def test_norm_counts_rows_of_the_same_word_one_by_one():
+    table = slices([[1.0, 2.0], [2.0, 0.0], [-1.0, -2.0]], [4, 0, 4], 5)
+    assert float(global_norm([table, tf.constant([[3.0]])])) == pytest.approx((5 + 4 + 5 + 9) ** 0.5)
+    assert float(global_norm([tf.convert_to_tensor(table)])) == pytest.approx(2.0)
+
+
+def test_rows_are_clipped_by_that_norm_then_summed():
+    table = slices([[3.0, 0.0], [0.0, 4.0], [1.0, 0.0]], [2, 0, 2], 4)
+    optimizer = make_optimizer({"table": np.ones((4, 2))})
+    norm, _ = optimizer.apply({"table": table})
+    assert float(norm) == pytest.approx(26**0.5)
+    wanted = 0.1 * np.array([[0.0, 4.0], [0.0, 0.0], [4.0, 0.0], [0.0, 0.0]]) / 26**0.5
+    np.testing.assert_allclose(optimizer.moments()["table/adam_m"], wanted, rtol=1e-6)
+
+
+def test_a_norm_that_is_given_is_used():
+    optimizer = make_optimizer({"bias": [0.0]})
+    norm, _ = optimizer.apply({"bias": tf.constant([3.0])}, tf.constant(4.0))
+    assert float(norm) == 4.0
+    np.testing.assert_allclose(optimizer.moments()["bias/adam_m"], [0.1 * 3.0 / 4.0], rtol=1e-6)
+
+
+def test_keras_variables_are_updated_in_place():
+    variable = keras.Variable(np.ones(3, np.float32))
+    AdamWeightDecay({"layer/bias": variable}, 0.1, 10, 0).apply({"layer/bias": tf.constant([0.1, 0.0, -0.1])})
+    assert variable.numpy()[0] < 1.0 == variable.numpy()[1] < variable.numpy()[2]
+
+
+# The last is wide because rounding shows in one number of a hundred thousand.
+SHAPES = {
+    "bert/word_embeddings": (7, 3),
+    "bert/dense/kernel": (4, 4),
+    "bert/dense/bias": (4,),
+    "bert/wide": (1_000_000,),
+}
+
+
+def gradients_of(step: int) -> dict:
+    rng = np.random.default_rng(step)
+    gradients = {name: tf.constant(rng.standard_normal(shape, np.float32)) for name, shape in SHAPES.items()}
+    gradients["bert/wide"] *= float(step < 4)  # what is small must not drown in what comes after
+    rows = rng.normal(size=(5, 3)).tolist()
+    return gradients | {"bert/word_embeddings": slices(rows, rng.integers(0, 7, 5).tolist(), 7)}
+
+
+def test_a_restored_run_goes_on_bit_for_bit_as_the_one_that_saved():
+    initial = {name: np.random.default_rng(9).standard_normal(shape, np.float32) for name, shape in SHAPES.items()}
+    saving = make_optimizer(initial, num_train_steps=8, num_warmup_steps=3)
+    for step in range(4):
+        saving.apply(gradients_of(step))
+    saved = state_of(saving)
+    restored = make_optimizer({name: saved[name] for name in SHAPES}, num_train_steps=8, num_warmup_steps=3)
+    restored.restore(saved, 4)
+    assert restored.step.numpy() == 4
+    for step in range(4, 8):
+        rates = [float(optimizer.apply(gradients_of(step))[1]) for optimizer in (saving, restored)]
+        assert rates[0] == rates[1]
+    wanted = state_of(saving)
+    for name, value in state_of(restored).items():
+        assert value.dtype == np.float32
+        assert np.array_equal(value, wanted[name]), name
+
+
+def test_saving_changes_a_run_by_rounding_only():
+    initial = {name: np.random.default_rng(9).standard_normal(shape, np.float32) for name, shape in SHAPES.items()}
+    one, other = make_optimizer(initial), make_optimizer(initial)
+    for step in range(6):
+        for optimizer in (one, other):
+            optimizer.apply(gradients_of(step))
+        other.moments()
+    wanted = state_of(one)
+    for name, value in state_of(other).items():
+        np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-7, err_msg=name)

@@ -1,0 +1,119 @@
+"""Training a small classifier with dropout: the same seed gives the same weights, bit for bit; resumed runs too."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.model.config import BertConfig
+from bert_cli.model.heads import BertClassifier
+from bert_cli.model.layers import named_weights
+from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.training.losses import cross_entropy
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.step import make_train_step
+
+CONFIG = BertConfig(
+    vocab_size=40,
+    hidden_size=8,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=12,
+    max_position_embeddings=8,
+    type_vocab_size=2,
+)
+STEPS, SAVED_AT = 6, 3
+SIGNATURE = {
+    name: tf.TensorSpec([None, None], tf.int32) for name in ("input_word_ids", "input_mask", "input_type_ids")
+} | {"label_ids": tf.TensorSpec([None], tf.int32)}
+
+
+def batch_of(step: int) -> dict:
+    """Four rows of differing lengths; words below 20, some of them several times."""
+    rng = np.random.default_rng(step)
+    lengths = rng.integers(1, 8, 4)
+    mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int32)
+    words = (rng.integers(1, 20, mask.shape) * mask).astype(np.int32)
+    labels = rng.integers(0, 3, 4).astype(np.int32)
+    return {"input_word_ids": words, "input_mask": mask, "input_type_ids": 0 * mask, "label_ids": labels}
+
+
+class Training:
+    """A classifier in training on part of the vocabulary, with one compiled step for all runs of a test."""
+
+    def __init__(self, seed: int):
+        strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+        with strategy.scope():
+            self.model = BertClassifier(CONFIG, 3, seed=1)
+            self.variables = named_weights(self.model)
+            self.words = CompactWords(self.model.encoder, np.arange(20))
+            self.optimizer = AdamWeightDecay(self.variables | {WORDS: self.words.table}, 0.05, STEPS, 2)
+        self.first = self.tensors()
+        self.step_fn = make_train_step(strategy, self._loss, self.optimizer, seed, None, SIGNATURE)
+
+    def _loss(self, batch, seed):
+        inputs = {name: batch[name] for name in batch if name != "label_ids"}
+        logits = self.model(inputs, training=True, seed=seed, packed=True)
+        return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
+
+    def tensors(self) -> dict:
+        return training_tensors(self.variables, self.optimizer, self.words)
+
+    def run(self, start: int, stop: int) -> list[float]:
+        losses = []
+        for step in range(start, stop):
+            batch = batch_of(step)
+            batch["input_word_ids"] = self.words.compact_ids(batch["input_word_ids"])
+            losses.append(float(self.step_fn({name: tf.constant(value) for name, value in batch.items()})[0]))
+        return losses
+
+
+@pytest.fixture(scope="module")
+def training():
+    return Training(seed=5)
+
+
+def assert_identical(one: dict, other: dict) -> None:
+    assert one.keys() == other.keys()
+    for name in one:
+        assert np.asarray(one[name]).tobytes() == np.asarray(other[name]).tobytes(), name
+
+
+@pytest.fixture(scope="module")
+def whole_run(training, tmp_path_factory):
+    """Prefix of the checkpoint of a run's middle, losses and final tensors."""
+    folder = str(tmp_path_factory.mktemp("run"))
+    start = save_checkpoint(folder, 0, training.first, keep=5)
+    losses = training.run(0, SAVED_AT)
+    middle = save_checkpoint(folder, SAVED_AT, training.tensors(), keep=5)
+    losses += training.run(SAVED_AT, STEPS)
+    return start, middle, losses, training.tensors()
+
+
+def test_training_moves_everything_and_counts(training, whole_run):
+    *_, losses, last = whole_run
+    assert last["global_step"] == STEPS
+    assert np.isfinite(losses).all()
+    for name in training.variables:
+        assert not np.array_equal(last[name], training.first[name]), name
+        assert np.abs(last[f"{name}/adam_v"]).max() > 0, name
+
+
+def test_the_same_seed_gives_the_same_weights(training, whole_run):
+    start, _, losses, last = whole_run
+    assert restore_training(start, training.variables, training.optimizer, training.words) == 0
+    assert training.run(0, SAVED_AT) == losses[:SAVED_AT]
+    training.tensors()
+    assert training.run(SAVED_AT, STEPS) == losses[SAVED_AT:]
+    assert_identical(training.tensors(), last)
+
+
+def test_a_run_restored_in_the_middle_ends_as_the_one_that_went_on(whole_run):
+    """In a new model, whose first weights, step function and compact table are its own."""
+    _, middle, losses, last = whole_run
+    resumed = Training(seed=5)
+    for variable in resumed.variables.values():
+        variable.assign(np.full(variable.shape, 0.5, np.float32))
+    assert restore_training(middle, resumed.variables, resumed.optimizer, resumed.words) == SAVED_AT
+    assert resumed.run(SAVED_AT, STEPS) == losses[SAVED_AT:]
+    assert_identical(resumed.tensors(), last)

@@ -1,0 +1,199 @@
+"""Training checkpoints: what a folder holds after each save, after a failed one, and what can be gone on from."""
+
+import contextlib
+import os
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.errors import InputError
+from bert_cli.model.checkpoint import write_tf1
+from bert_cli.model.checkpoint_path import latest_checkpoint
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+
+resource = pytest.importorskip("resource")  # not on Windows
+
+DATA = ".data-00000-of-00001"
+
+
+def tensors_of(step: int) -> dict:
+    return {"bert/w": np.full((3, 2), step, np.float32), "global_step": np.int64(step)}
+
+
+def names_in(folder) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def files_of(*steps: int) -> list[str]:
+    return [f"model.ckpt-{step}{ending}" for step in steps for ending in (DATA, ".index")]
+
+
+@pytest.fixture
+def folder(tmp_path) -> str:
+    return str(tmp_path)
+
+
+def test_a_save_is_what_tensorflow_finds(folder):
+    for step in (10, 20, 30):
+        prefix = save_checkpoint(folder, step, tensors_of(step), keep=2)
+        assert prefix == os.path.join(folder, f"model.ckpt-{step}")
+        assert latest_checkpoint(folder) == tf.train.latest_checkpoint(folder) == prefix
+        assert tf.train.load_checkpoint(folder).get_tensor("bert/w").tolist() == [[step] * 2] * 3
+    state = tf.train.get_checkpoint_state(folder)
+    assert state.model_checkpoint_path == os.path.join(folder, "model.ckpt-30")
+    assert list(state.all_model_checkpoint_paths) == [os.path.join(folder, f"model.ckpt-{step}") for step in (20, 30)]
+    assert pathlib.Path(folder, "checkpoint").read_text() == (
+        'model_checkpoint_path: "model.ckpt-30"\n'
+        'all_model_checkpoint_paths: "model.ckpt-20"\n'
+        'all_model_checkpoint_paths: "model.ckpt-30"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"), [(1, [100]), (2, [9, 100]), (5, [2, 8, 9, 100]), (0, [2, 8, 9, 100]), (4, [2, 8, 9, 100])]
+)
+def test_the_newest_are_kept(folder, keep, kept):
+    """By number, not by name: 100 comes after 9."""
+    pathlib.Path(folder, "notes.txt").touch()
+    for step in (2, 8, 9, 100):
+        save_checkpoint(folder, step, tensors_of(step), keep)
+    assert names_in(folder) == sorted(["checkpoint", "notes.txt", *files_of(*kept)])
+    for step in kept:
+        assert tf.train.load_checkpoint(f"{folder}/model.ckpt-{step}").get_tensor("global_step") == step
+
+
+def test_a_moved_folder_still_names_its_checkpoint(tmp_path):
+    (tmp_path / "before").mkdir()
+    save_checkpoint(str(tmp_path / "before"), 3, tensors_of(3), keep=1)
+    (tmp_path / "before").rename(tmp_path / "after")
+    assert tf.train.latest_checkpoint(str(tmp_path / "after")) == str(tmp_path / "after" / "model.ckpt-3")
+
+
+def test_checkpoints_are_as_readable_as_other_files(folder):
+    pathlib.Path(folder, "plain").touch()
+    save_checkpoint(folder, 3, tensors_of(3), keep=1)
+    modes = {name: oct(os.stat(os.path.join(folder, name)).st_mode & 0o777) for name in names_in(folder)}
+    assert set(modes.values()) == {modes["plain"]}, modes
+
+
+def test_an_exception_leaves_the_old_state(folder):
+    save_checkpoint(folder, 1, tensors_of(1), keep=1)
+    before = names_in(folder)
+    with pytest.raises((TypeError, ValueError)):
+        save_checkpoint(folder, 2, tensors_of(2) | {"bad": object()}, keep=1)
+    assert names_in(folder) == before == ["checkpoint", *files_of(1)]
+    assert tf.train.latest_checkpoint(folder).endswith("model.ckpt-1")
+
+
+@contextlib.contextmanager
+def full_disk():
+    """Files of this process can grow to 4 kB only."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+LARGE = {"bert/w": np.ones((100, 100), np.float32), "global_step": np.int64(2)}
+
+
+def test_a_full_disk_leaves_the_old_state(folder):
+    save_checkpoint(folder, 1, tensors_of(1), keep=1)
+    with pytest.raises(Exception, match=r"File too large|model\.ckpt-2"), full_disk():
+        save_checkpoint(folder, 2, LARGE, keep=1)
+    assert names_in(folder) == ["checkpoint", *files_of(1)]
+    assert tf.train.load_checkpoint(folder).get_tensor("global_step") == 1
+
+
+@pytest.mark.xfail(strict=True, reason="TensorFlow's own exception comes through")
+def test_a_full_disk_is_told_in_one_line(folder):
+    with pytest.raises(InputError) as caught, full_disk():
+        save_checkpoint(folder, 2, LARGE, keep=1)
+    assert str(caught.value).startswith(f"{folder}/model.ckpt-2: cannot be written: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_gone_is_told_in_one_line(folder):
+    with pytest.raises(InputError) as caught:
+        save_checkpoint(f"{folder}/gone", 2, tensors_of(2), keep=1)
+    assert str(caught.value) == (
+        f"{folder}/gone/model.ckpt-2: cannot be written: No such file or directory; the older checkpoints are whole"
+    )
+
+
+def test_what_a_stopped_save_left_does_not_count(folder):
+    """Stopped between the data file and the index, which makes a checkpoint visible."""
+    save_checkpoint(folder, 1, tensors_of(1), keep=1)
+    write_tf1(f"{folder}/model.ckpt-2", tensors_of(2))
+    os.remove(f"{folder}/model.ckpt-2.index")
+    assert latest_checkpoint(folder) == f"{folder}/model.ckpt-1"
+    save_checkpoint(folder, 2, tensors_of(2), keep=1)
+    assert names_in(folder) == ["checkpoint", *files_of(2)]
+    assert tf.train.load_checkpoint(folder).get_tensor("global_step") == 2
+
+
+@pytest.fixture
+def run():
+    """Variables, one of them without a gradient, and their optimizer after one update."""
+    variables = {"bert/w": tf.Variable([[1.0, 2.0]]), "bert/pooler/bias": tf.Variable([3.0])}
+    optimizer = AdamWeightDecay({"bert/w": variables["bert/w"]}, 0.1, 10, 0)
+    optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
+    return variables, optimizer
+
+
+def test_names_and_types_of_a_training_checkpoint(run):
+    tensors = training_tensors(*run, None)
+    assert {name: (np.shape(value), value.dtype) for name, value in tensors.items()} == {
+        "bert/w": ((1, 2), np.float32),
+        "bert/w/adam_m": ((1, 2), np.float32),
+        "bert/w/adam_v": ((1, 2), np.float32),
+        "bert/pooler/bias": ((1,), np.float32),
+        "global_step": ((), np.int64),
+    }
+    assert tensors["global_step"] == 1
+
+
+def test_restoring_brings_everything_back(run, folder):
+    variables, optimizer = run
+    saved = training_tensors(variables, optimizer, None)
+    prefix = save_checkpoint(folder, 1, saved, keep=1)
+    variables["bert/pooler/bias"].assign([9.0])
+    optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
+    assert restore_training(prefix, variables, optimizer, None) == 1
+    again = training_tensors(variables, optimizer, None)
+    for name, value in saved.items():
+        np.testing.assert_allclose(again[name], value, rtol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["bert/pooler/bias", "bert/w/adam_v", "global_step"])
+def test_a_checkpoint_that_lacks_something(run, folder, name):
+    tensors = training_tensors(*run, None)
+    prefix = save_checkpoint(folder, 1, {key: tensors[key] for key in tensors if key != name}, keep=1)
+    with pytest.raises(InputError) as caught:
+        restore_training(prefix, *run, None)
+    assert str(caught.value) == (
+        f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
+    )
+
+
+def test_a_checkpoint_of_another_shape_changes_nothing(run, folder):
+    variables, optimizer = run
+    before = training_tensors(variables, optimizer, None)
+    prefix = save_checkpoint(folder, 1, before | {"bert/w": np.zeros((2, 2), np.float32)}, keep=1)
+    with pytest.raises(InputError) as caught:
+        restore_training(prefix, variables, optimizer, None)
+    assert f"{prefix}: bert/w has the shape [2, 2], this run needs [1, 2]" in str(caught.value)
+    after = training_tensors(variables, optimizer, None)
+    assert all(np.array_equal(after[key], value) for key, value in before.items())
+
+
+def test_a_damaged_checkpoint(run, folder):
+    prefix = save_checkpoint(folder, 1, training_tensors(*run, None), keep=1)
+    os.truncate(prefix + DATA, 5)
+    with pytest.raises(InputError, match="damaged or cut short"):
+        restore_training(prefix, *run, None)

@@ -1,0 +1,88 @@
+"""Choice of devices and precision on a machine with one CPU; several devices: see test_replicas.py."""
+
+import os
+import pathlib
+
+import pytest
+import tensorflow as tf
+
+from bert_cli.errors import InputError
+from bert_cli.training.feeding import check_batch_size, place
+from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
+
+WITH_GPU = bool(tf.config.list_physical_devices("GPU"))
+on_cpu = pytest.mark.skipif(WITH_GPU, reason="a GPU is chosen where there is one")
+
+
+@pytest.fixture
+def config(monkeypatch):
+    """config(text) sets TF_CONFIG, or removes it."""
+
+    def put(text: str | None) -> None:
+        if text is None:
+            monkeypatch.delenv("TF_CONFIG", raising=False)
+        else:
+            monkeypatch.setenv("TF_CONFIG", text)
+
+    put(None)
+    return put
+
+
+@on_cpu
+@pytest.mark.parametrize("text", [None, "", "{}", '{"cluster": {"worker": ["localhost:1"]}}'])
+@pytest.mark.parametrize("name", ["auto", "one_device"])
+def test_one_cpu(config, name, text):
+    config(text)
+    strategy = make_strategy(name, use_tpu=False)
+    assert isinstance(strategy, tf.distribute.OneDeviceStrategy)
+    assert (describe(strategy), is_chief(strategy), is_tpu(strategy)) == ("1 CPU", True, False)
+    check_batch_size(7, strategy, "train_batch_size")
+
+
+@on_cpu
+def test_mirrored_on_one_cpu(config):
+    strategy = make_strategy("mirrored", use_tpu=False)
+    assert isinstance(strategy, tf.distribute.MirroredStrategy)
+    assert strategy.num_replicas_in_sync == 1
+
+
+@pytest.mark.parametrize("text", [None, "", '{"task": {"type": "worker", "index": 0}}', '{"cluster": {"ps": ["a:1"]}}'])
+def test_several_machines_need_to_be_named(config, text):
+    config(text)
+    with pytest.raises(
+        InputError, match="--distribution_strategy=multi_worker needs the environment variable TF_CONFIG"
+    ):
+        make_strategy("multi_worker", use_tpu=False)
+
+
+@pytest.mark.xfail(strict=True, reason="a JSONDecodeError comes through")
+@pytest.mark.parametrize("text", ["{bad", "worker-0:2222"])
+def test_a_tf_config_that_is_not_json_is_told_in_one_line(config, text):
+    config(text)
+    with pytest.raises(InputError, match="TF_CONFIG"):
+        make_strategy("auto", use_tpu=False)
+
+
+@pytest.mark.xfail(strict=True, reason="a RuntimeError comes through: cloud-tpu-client is missing")
+@pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
+def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu):
+    with pytest.raises(InputError, match="no TPU could be reached with --tpu_name=nowhere"):
+        make_strategy(name, use_tpu, tpu_name="nowhere", tpu_zone="a", gcp_project="b")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
+def test_a_precision_that_is_given_is_used(precision):
+    assert compute_dtype(precision, tf.distribute.OneDeviceStrategy("/cpu:0")) == precision
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/cpuinfo"), reason="needs /proc/cpuinfo")
+def test_bfloat16_where_the_processor_has_it():
+    flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").split()
+    fast = "amx_bf16" in flags or "avx512_bf16" in flags
+    assert compute_dtype("auto", tf.distribute.OneDeviceStrategy("/cpu:0")) == ("bfloat16" if fast else "float32")
+
+
+def test_a_batch_on_one_device_is_whole():
+    batch = {"input_mask": [[1, 1], [1, 0], [1, 1]], "label_ids": [2, 0, 1]}
+    placed = place(batch, tf.distribute.OneDeviceStrategy("/cpu:0"))
+    assert {name: value.numpy().tolist() for name, value in placed.items()} == batch

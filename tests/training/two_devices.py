@@ -1,0 +1,134 @@
+"""Run by test_replicas.py in a process of its own: two logical CPUs must be made before TensorFlow starts.
+
+Trains and applies one small classifier on one device and mirrored on two, and writes what came of it to the .npz file
+that is the only argument. Names in the file: `<one|two>/<what>`.
+"""
+
+import sys
+
+import numpy as np
+
+from bert_cli.training.host import prepare_host
+
+prepare_host()
+
+import tensorflow as tf  # noqa: E402 (only after the process has been set up)
+
+from bert_cli.errors import InputError  # noqa: E402
+from bert_cli.model.config import BertConfig  # noqa: E402
+from bert_cli.model.heads import BertClassifier  # noqa: E402
+from bert_cli.model.layers import named_weights  # noqa: E402
+from bert_cli.training.feeding import check_batch_size, place  # noqa: E402
+from bert_cli.training.inference import infer, make_runner  # noqa: E402
+from bert_cli.training.losses import cross_entropy  # noqa: E402
+from bert_cli.training.optimizer import AdamWeightDecay  # noqa: E402
+from bert_cli.training.saving import training_tensors  # noqa: E402
+from bert_cli.training.step import LossScale, make_train_step  # noqa: E402
+from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
+
+CONFIG = BertConfig(
+    vocab_size=20,
+    hidden_size=8,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=12,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+    max_position_embeddings=6,
+    type_vocab_size=2,
+    initializer_range=0.3,
+)
+BATCH = 6
+# Makes the global norm exceed 1, so that clipping and the way the norm is taken matter.
+STEEPNESS = 20.0
+INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
+
+
+def batch_of(rows: np.ndarray, length: int = 6) -> dict:
+    """Row r has r % length + 1 words, many of them the same in all rows."""
+    mask = (np.arange(length) < rows[:, None] % length + 1).astype(np.int32)
+    words = ((rows[:, None] * np.arange(length)) % 5 + 1).astype(np.int32) * mask
+    labels = (rows % 3).astype(np.int32)
+    return dict(zip((*INPUTS, "label_ids"), (words, mask, 0 * mask, labels), strict=True))
+
+
+def on_each(strategy, variable) -> list:
+    return [part.numpy() for part in strategy.experimental_local_results(variable)]
+
+
+def train(strategy) -> tuple[dict, BertClassifier]:
+    """Four updates of a classifier without dropout: the tensors of its checkpoint, and more."""
+    with strategy.scope():
+        model = BertClassifier(CONFIG, 3, seed=1)
+        model.head_dropout = 0.0
+        variables = named_weights(model)
+        optimizer = AdamWeightDecay(variables, 1e-3, 10, 0)
+
+    def loss_fn(batch, seed):
+        logits = model({name: batch[name] for name in INPUTS}, training=True, seed=seed, packed=True)
+        return STEEPNESS * tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / BATCH
+
+    step = make_train_step(strategy, loss_fn, optimizer, 3, None, None)
+    results = [step(place(batch_of(np.arange(number, number + BATCH)), strategy)) for number in range(4)]
+    tensors = training_tensors(variables, optimizer, None)
+    tensors["losses"], tensors["rates"] = (np.array(values, np.float32) for values in zip(*results, strict=True))
+    local = [on_each(strategy, variable.value) for variable in variables.values()]
+    tensors["replicas_differ"] = np.array(max(np.abs(parts[0] - parts[-1]).max() for parts in local))
+    return tensors, model
+
+
+def overflow(strategy) -> dict:
+    """Two updates with a loss scale; the second's gradient is infinite in the share of the last device alone.
+
+    The loss of the first is the sum over replicas of the first number of each one's seed.
+    """
+    with strategy.scope():
+        optimizer = AdamWeightDecay({"kernel": tf.Variable([0.5]), "bias": tf.Variable([0.0])}, 0.1, 10, 0)
+        scale = LossScale()
+
+    def loss_fn(batch, seed):
+        output = optimizer.weights["kernel"] * batch["x"] + optimizer.weights["bias"]
+        return tf.cast(seed[0], tf.float32) + tf.reduce_sum(output - 0.5 * batch["x"])
+
+    step = make_train_step(strategy, loss_fn, optimizer, 3, scale, None)
+    seeds = float(step(place({"x": np.array([1.0, 2.0], np.float32)}, strategy))[0])
+    step(place({"x": np.array([1.0, np.inf], np.float32)}, strategy))
+    return {
+        "seeds": seeds,
+        "scales": on_each(strategy, scale.scale),
+        "weights": on_each(strategy, optimizer.weights["kernel"]) + on_each(strategy, optimizer.weights["bias"]),
+    }
+
+
+def apply(strategy, model) -> dict:
+    """Probabilities of 11 rows, in groups of 3, 1 and 7, which two devices cannot share evenly."""
+    order, counts = np.random.default_rng(0).permutation(11), []
+    signature = {name: tf.TensorSpec([None, None], tf.int32) for name in INPUTS}
+    run = make_runner(strategy, lambda batch: {"probabilities": tf.nn.softmax(model(batch, packed=True))}, signature)
+    results = infer(
+        run, np.split(order, [3, 4]), lambda rows: {name: batch_of(rows)[name] for name in INPUTS}, counts.append
+    )
+    return results | {"counts": np.array(counts)}
+
+
+def main(path: str) -> None:
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+    )
+    found = {}
+    for name, kind in (("one", "one_device"), ("two", "mirrored")):
+        strategy = make_strategy(kind, use_tpu=False)
+        tensors, model = train(strategy)
+        results = tensors | apply(strategy, model) | overflow(strategy)
+        results |= {"description": describe(strategy), "is_chief": is_chief(strategy)}
+        found |= {f"{name}/{key}": value for key, value in results.items()}
+        try:
+            check_batch_size(7, strategy, "train_batch_size")
+            found[f"{name}/batch_of_7"] = ""
+        except InputError as error:
+            found[f"{name}/batch_of_7"] = str(error)
+    np.savez(path, **found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
