@@ -251,7 +251,7 @@ def run(settings: Settings) -> dict:
         report |= predict(session, splits["test"], labels, settings)
     report["total_seconds"] = round(time.monotonic() - began, 3)
     if session.is_chief:
-        run_folder.write_json(os.path.join(folder, "run_report.json"), report)
+        run_folder.write_report(folder, report)
     return report
 
 

@@ -127,6 +127,16 @@ def remove_leftovers(folder: str) -> None:
             files.remove(path)
 
 
+def write_report(folder: str, report: dict) -> None:
+    """Write run_report.json; what an earlier run of the same folder reported, such as its training, stays in it."""
+    path = os.path.join(folder, "run_report.json")
+    try:
+        before = json.loads(files.read_text(path)) if files.exists(path) else {}
+    except json.JSONDecodeError:  # nothing depends on the old report
+        before = {}
+    write_json(path, before | report)
+
+
 def write_json(path: str, values: dict) -> None:
     with files.atomic_write(path) as file:
         file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")

@@ -275,7 +275,9 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     if found <= set(own):
         return own
     if len(found) < 2:
-        raise InputError(f"every example has the label {quoted(*found)}; two labels at least are needed, see --labels")
+        raise InputError(
+            f"every row of the train file has the label {quoted(*found)}; two labels are needed, see --labels"
+        )
     return tuple(sorted(found, key=_label_key))
 
 

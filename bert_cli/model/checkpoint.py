@@ -21,9 +21,11 @@ class Tf1Reader:
     def __init__(self, prefix: str):
         self.description = prefix
         try:
-            self._reader = tf.train.load_checkpoint(prefix)
+            # load_checkpoint would take a folder of the same name for the checkpoint.
+            self._reader = tf.compat.v1.train.NewCheckpointReader(prefix)
             self.shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
-        except (tf.errors.OpError, ValueError) as error:
+            self._reader.get_tensor(max(self.shapes))  # stands at the end of the data: a file cut anywhere lacks it
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
             raise InputError(_damaged(prefix, error)) from None
         self.unused: list[str] = []
 

@@ -39,7 +39,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
     prefix = _SHARD.sub("", path)
     if files.exists(prefix + ".index"):
         return CheckpointPath(TF1, prefix)
-    name = os.path.basename(path)
+    name = os.path.basename(path.rstrip("/"))
     if name in ("model.safetensors", "pytorch_model.bin") and files.exists(path):
         return _hugging_face_folder(os.path.dirname(path) or ".", flag)
     if files.is_directory(path):

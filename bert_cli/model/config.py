@@ -108,8 +108,8 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
             raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
     for key in _RATES:
         value = values.get(key, 0.0)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
-            raise InputError(f"{path}: {key} must be a number from 0 to below 1, found {value!r}")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 0.99:
+            raise InputError(f"{path}: {key} must be a number from 0 to 0.99, found {value!r}")
     if not isinstance(values.get("hidden_act", ""), str | None):
         raise InputError(f"{path}: hidden_act must be a name, found {values['hidden_act']!r}")
     if values.get("gelu", "tanh") not in GELU_FORMS:

@@ -55,7 +55,7 @@ class HuggingFaceReader:
     def __init__(self, folder: str):
         self.description = os.path.join(folder, "model.safetensors")
         try:
-            # "np" has no bfloat16; TensorFlow's reader has, and its tensors turn into arrays of ml_dtypes.
+            # Older releases read no bfloat16 with "np"; TensorFlow's reader does, as arrays of ml_dtypes.
             self._file = safe_open(self.description, framework="tf")
         except (SafetensorError, OSError) as error:
             raise InputError(f"{self.description}: is no whole safetensors file: {error}") from None

@@ -38,7 +38,7 @@ class Scoped(keras.layers.Layer):
 
 
 def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
-    """Checkpoint name -> variable, for all Scoped layers inside `layer`, in the order they were made."""
+    """Checkpoint name -> variable, for all Scoped layers inside `layer`."""
     named = {}
     for part in layer._flatten_layers(include_self=True, recursive=True):
         if isinstance(part, Scoped):

@@ -1,15 +1,16 @@
 """Train only the rows of the word embeddings that the training data can touch.
 
 A row whose word never occurs has no gradient, so its moments stay zero and its only change is weight decay: a factor that
-depends on the learning rates alone. Fine-tuning data uses a small part of a vocabulary, and the table is up to half of all
-weights, so leaving the other rows out of each update saves much of its time. The result is the same.
+depends on the learning rates alone, which the optimizer keeps.
+Fine-tuning data uses a small part of a vocabulary, and the table is up to half of all weights, so leaving the other rows out
+of each update saves much of its time. The result is the same.
 """
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.training.optimizer import WEIGHT_DECAY, AdamWeightDecay
+from bert_cli.training.optimizer import AdamWeightDecay
 
 WORDS = "bert/embeddings/word_embeddings"
 
@@ -24,30 +25,29 @@ class CompactWords:
         """token_ids: all ids that training batches hold, int32 [any]. To be called inside the strategy's scope."""
         self.encoder = encoder
         self.used = np.union1d(token_ids, [0])  # 0 is the padding id
-        self._row_of = np.zeros(encoder.config.vocab_size, np.int32)
+        self._row_of = np.full(encoder.config.vocab_size, -1, np.int32)
         self._row_of[self.used] = np.arange(len(self.used), dtype=np.int32)
         table = encoder.embeddings.words.numpy()[self.used]
         self.table = tf.Variable(table, trainable=True, name="compact_words")  # [U, H]
-        self._decayed_to = 0
         encoder.embeddings.training_table = self.table
 
     def compact_ids(self, token_ids: np.ndarray) -> np.ndarray:
-        """Ids of the vocabulary -> row numbers of the compact table, int32, same shape."""
-        return self._row_of[token_ids]
+        """Ids of the vocabulary -> row numbers of the compact table, int32, same shape; ValueError for one without row."""
+        rows = self._row_of[token_ids]
+        if (rows < 0).any():
+            raise ValueError("a token id that was not among those of the training data")
+        return rows
 
-    def started_at(self, step: int) -> None:
-        """Say that the encoder's full table already holds `step` steps of training."""
+    def reload(self) -> None:
+        """Take the rows anew from the encoder's full table, which a checkpoint was loaded into."""
         self.table.assign(self.encoder.embeddings.words.numpy()[self.used])
-        self._decayed_to = step
 
     def full_table(self, optimizer: AdamWeightDecay) -> np.ndarray:
         """Bring the encoder's full table up to date with training and return it, float32 [V, H]."""
-        step = int(optimizer.step.numpy())
-        rates = optimizer.rates(self._decayed_to, step)
-        table = self.encoder.embeddings.words.numpy() * np.float32(np.prod(1.0 - WEIGHT_DECAY * rates))
+        table = self.encoder.embeddings.words.numpy() * np.exp(optimizer.log_decay.numpy())
         table[self.used] = self.table.numpy()
         self.encoder.embeddings.words.assign(table)
-        self._decayed_to = step
+        optimizer.log_decay.assign(0.0)
         return table
 
     def expand(self, rows: np.ndarray) -> np.ndarray:

@@ -39,6 +39,10 @@ def prepare_host() -> None:
 
 def _import_quietly() -> None:
     """Import TensorFlow and look for devices with standard error held back; all but the known noise is shown after."""
+    if sys.stderr is None:  # closed by whoever started us
+        import tensorflow  # noqa: F401
+
+        return
     sys.stderr.flush()
     original = os.dup(2)
     with tempfile.TemporaryFile() as held:

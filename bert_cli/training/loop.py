@@ -56,6 +56,6 @@ def run_steps(
 def _check_finite(loss: float, step: int) -> None:
     if not math.isfinite(loss):
         raise InputError(
-            f"the loss of step {step} is {loss}: training stopped and this state was not saved; try a lower "
+            f"the loss of step {step} is {loss}, or its gradient: training stopped and this state was not saved; try a lower "
             "--learning_rate, or --precision=float32"
         )

@@ -47,16 +47,19 @@ class AdamWeightDecay:
         self.num_train_steps = num_train_steps
         self.num_warmup_steps = num_warmup_steps
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
+        # log of the factor by which decay alone has shrunk a weight since this was last set to 0: see CompactWords.
+        self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
 
-    def apply(self, gradients: dict, norm: tf.Tensor | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+    def apply(self, gradients: dict, norm: tf.Tensor | None = None, active=1.0) -> tuple[tf.Tensor, tf.Tensor]:
         """Update all weights and count the step, in the current replica. Returns (norm before clipping, rate).
 
         gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global norm, where known.
+        active: a factor of the rate; with 0 the weights stay as they are.
         """
         step = tf.raw_ops.ReadVariableOp(resource=self.step.handle, dtype=tf.int64)
-        rate = learning_rate(step, self.peak_rate, self.num_train_steps, self.num_warmup_steps)
+        rate = learning_rate(step, self.peak_rate, self.num_train_steps, self.num_warmup_steps) * active
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
@@ -79,12 +82,9 @@ class AdamWeightDecay:
             )
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
+        log_decay = tf.math.log1p(-WEIGHT_DECAY * rate)
+        tf.raw_ops.AssignAddVariableOp(resource=self.log_decay.handle, value=log_decay)
         return norm, rate
-
-    def rates(self, start: int, stop: int) -> np.ndarray:
-        """The learning rates of the updates start … stop − 1, float64."""
-        steps = tf.range(start, stop, dtype=tf.int64)
-        return learning_rate(steps, self.peak_rate, self.num_train_steps, self.num_warmup_steps).numpy().astype(float)
 
     def moments(self) -> dict[str, np.ndarray]:
         """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them.

@@ -5,6 +5,7 @@ import shutil
 import tempfile
 
 import numpy as np
+import tensorflow as tf
 
 from bert_cli import files
 from bert_cli.errors import InputError
@@ -40,10 +41,11 @@ def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, c
             raise InputError(
                 f"{prefix}: cannot go on from this checkpoint, it has no {name}; use --overwrite_output_dir"
             )
-    for name, variable in variables.items():
-        if reader.shapes[name] != tuple(variable.shape):
+    for name in names:
+        shape = tuple(variables[name.removesuffix("/adam_m").removesuffix("/adam_v")].shape)
+        if reader.shapes[name] != shape:
             raise InputError(
-                f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs {list(variable.shape)}; "
+                f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs {list(shape)}; "
                 "use another --output_dir, or --overwrite_output_dir"
             )
     values = {name: reader.read(name) for name in names}
@@ -51,7 +53,7 @@ def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, c
         variable.assign(values[name])
     step = int(reader.read(STEP_NAME))
     if compact:
-        compact.started_at(step)
+        compact.reload()
         for ending in ("adam_m", "adam_v"):
             values[f"{WORDS}/{ending}"] = values[f"{WORDS}/{ending}"][compact.used]
     optimizer.restore(values, step)
@@ -69,10 +71,9 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     else:
         try:
             _write_local(folder, prefix, tensors)
-        except OSError as error:
-            raise InputError(
-                f"{prefix}: cannot be written: {error.strerror}; the older checkpoints are whole"
-            ) from None
+        except (OSError, tf.errors.OpError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error.message.splitlines()[0]
+            raise InputError(f"{prefix}: cannot be written: {reason}; the older checkpoints are whole") from None
     numbers = numbered_checkpoints(folder)
     kept = numbers[-keep:] if keep > 0 else numbers
     _write_state(folder, step, kept)

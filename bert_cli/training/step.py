@@ -60,14 +60,15 @@ def make_train_step(
             scaled = loss * scale
         gradients = dict(zip(optimizer.weights, tape.gradient(scaled, list(optimizer.weights.values())), strict=True))
         gradients, norm = _sum_over_replicas(gradients, context)
+        finite = tf.math.is_finite(norm)
         if loss_scale is None:
             _, rate = optimizer.apply(gradients, norm)
-            return loss, rate
-        finite = tf.math.is_finite(norm)
-        # An overflow leaves the weights as they are: its gradients are taken as zero, its moments decay.
+            # A gradient that is not finite spoils the weights: the loss says so, and the loop stops before they are saved.
+            return tf.where(finite, loss, float("nan")), rate
+        # An overflow leaves the weights as they are; its moments shrink as by a gradient of zero.
         inverse = tf.where(finite, 1.0 / scale, 0.0)
         gradients = {name: _finite_product(gradient, inverse, finite) for name, gradient in gradients.items()}
-        _, rate = optimizer.apply(gradients, tf.where(finite, norm / scale, 0.0))
+        _, rate = optimizer.apply(gradients, tf.where(finite, norm / scale, 0.0), tf.cast(finite, tf.float32))
         loss_scale.update(finite)
         return loss, rate
 

@@ -21,7 +21,7 @@ def make_strategy(name: str, use_tpu: bool, tpu_name=None, tpu_zone=None, gcp_pr
     """
     if name == "tpu" or (name == "auto" and use_tpu):
         return _tpu_strategy(tpu_name, tpu_zone, gcp_project)
-    workers = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {}).get("worker", [])
+    workers = _workers()
     if name == "multi_worker" or (name == "auto" and len(workers) > 1):
         if not workers:
             raise InputError(
@@ -34,6 +34,15 @@ def make_strategy(name: str, use_tpu: bool, tpu_name=None, tpu_zone=None, gcp_pr
     return tf.distribute.OneDeviceStrategy(gpus[0].name if gpus else "/cpu:0")
 
 
+def _workers() -> list[str]:
+    """Addresses of the worker machines in the environment variable TF_CONFIG; empty where it is not set."""
+    text = os.environ.get("TF_CONFIG") or "{}"
+    try:
+        return json.loads(text).get("cluster", {}).get("worker", [])
+    except (json.JSONDecodeError, AttributeError):
+        raise InputError(f"the environment variable TF_CONFIG is no JSON object: {text[:60]!r}") from None
+
+
 def _tpu_strategy(tpu_name, tpu_zone, gcp_project) -> tf.distribute.Strategy:
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
@@ -42,7 +51,7 @@ def _tpu_strategy(tpu_name, tpu_zone, gcp_project) -> tf.distribute.Strategy:
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
-    except (ValueError, tf.errors.OpError, OSError) as error:
+    except (ValueError, RuntimeError, ImportError, tf.errors.OpError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
             f"no TPU could be reached with --tpu_name={tpu_name}: {reason} (a TPU needs tensorflow-tpu 2.20; see README)"

@@ -18,7 +18,11 @@ BAD_FILES = {
     "unknown label": ("dev.tsv", lambda sound: sound + b"s99\t2\t\ta cat .\n", [":12: label '2' is not among 0, 1"]),
     "empty label": ("train.tsv", lambda sound: sound + b"s99\t\t\ta cat .\n", [":25: the label in column 2 is empty"]),
     "label with a blank": ("train.tsv", lambda sound: sound + b"s99\t1 \t\ta cat\n", [":25: label '1 ' has a blank"]),
-    "one label": ("train.tsv", lambda sound: b"a\tx\t\tcat\nb\tx\t\tdog\n", ["every example has the label 'x'"]),
+    "one label": (
+        "train.tsv",
+        lambda sound: b"a\tx\t\tcat\nb\tx\t\tdog\n",
+        ["every row of the train file has the label 'x'"],
+    ),
     "empty file": ("train.tsv", lambda sound: b"", [": is empty"]),
     "blank lines": ("dev.tsv", lambda sound: b"\n  \r\n\n", [": is empty"]),
     "only a header": ("test.tsv", lambda sound: b"id\ttext\n", ["no data row below its header"]),

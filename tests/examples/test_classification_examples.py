@@ -275,7 +275,7 @@ def test_labels_of_test_examples_are_those_of_the_task(data_dir):
 
 def test_a_single_label_of_its_own(data_dir):
     examples = train_with(["good", "good"], data_dir)
-    expected = "every example has the label 'good'; two labels at least are needed, see --labels"
+    expected = "every row of the train file has the label 'good'; two labels are needed, see --labels"
     assert message(find_labels, "cola", examples) == expected
 
 

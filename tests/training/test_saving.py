@@ -110,7 +110,6 @@ def test_a_full_disk_leaves_the_old_state(folder):
     assert tf.train.load_checkpoint(folder).get_tensor("global_step") == 1
 
 
-@pytest.mark.xfail(strict=True, reason="TensorFlow's own exception comes through")
 def test_a_full_disk_is_told_in_one_line(folder):
     with pytest.raises(InputError) as caught, full_disk():
         save_checkpoint(folder, 2, LARGE, keep=1)

@@ -55,7 +55,6 @@ def test_several_machines_need_to_be_named(config, text):
         make_strategy("multi_worker", use_tpu=False)
 
 
-@pytest.mark.xfail(strict=True, reason="a JSONDecodeError comes through")
 @pytest.mark.parametrize("text", ["{bad", "worker-0:2222"])
 def test_a_tf_config_that_is_not_json_is_told_in_one_line(config, text):
     config(text)
@@ -63,7 +62,6 @@ def test_a_tf_config_that_is_not_json_is_told_in_one_line(config, text):
         make_strategy("auto", use_tpu=False)
 
 
-@pytest.mark.xfail(strict=True, reason="a RuntimeError comes through: cloud-tpu-client is missing")
 @pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
 def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu):
     with pytest.raises(InputError, match="no TPU could be reached with --tpu_name=nowhere"):
