@@ -32,5 +32,10 @@ setup(
         "rich>=13.7",  # progress and tables
     ],
     extras_require={"dev": ["pytest>=8", "hypothesis>=6.100", "ruff>=0.9"]},
-    entry_points={"console_scripts": ["bert-classify = bert_cli.run_classifier:main"]},
+    entry_points={
+        "console_scripts": [
+            "bert-classify = bert_cli.run_classifier:main",
+            "bert-create-pretraining-data = bert_cli.create_pretraining_data:main",
+        ]
+    },
 )

@@ -5,13 +5,13 @@ import re
 
 import pytest
 
+from bert_cli import create_pretraining_data, run_classifier
 from bert_cli import flags as flag_module
-from bert_cli import run_classifier
 from bert_cli.examples.classification import TASKS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = {"bert-classify": run_classifier}
+COMMANDS = {"bert-classify": run_classifier, "bert-create-pretraining-data": create_pretraining_data}
 
 
 def known_flags() -> set[str]:

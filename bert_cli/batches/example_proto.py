@@ -1,0 +1,159 @@
+"""tf.train.Example messages of fixed features, encoded for many rows at once and decoded one by one, without TensorFlow.
+
+An Example is: features (1) { entry (1) { key (1), value (2) { int64_list (3) or float_list (2) { packed values (1) } } } … }
+where each number is a protobuf field, and each brace a length in varint form and so many bytes.
+"""
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+
+_FLOAT_LIST, _INT64_LIST = 2, 3
+_LENGTH_DELIMITED = 2
+_TABLE_BITS = 18  # enough for token ids
+_WIDTHS = {1: 8, 5: 4}  # wire type -> bytes of a fixed number
+
+
+class _Pieces:
+    """Byte strings of n rows side by side: bytes uint8 [n, width] of which row i has those where `used` [n, width]."""
+
+    def __init__(self, data: np.ndarray, used: np.ndarray | None = None):
+        """`used` is None where all are."""
+        if used is None:
+            self.lengths = np.full(len(data), data.shape[1])
+            used = np.ones(data.shape, bool)
+        else:
+            self.lengths = np.count_nonzero(used, axis=1)
+        self.parts = [(data, used)]
+
+    def after(self, head: bytes) -> "_Pieces":
+        """Each row with `head` and its own length in front."""
+        row = np.frombuffer(head, np.uint8)
+        start = _Pieces(np.broadcast_to(row, (len(self.lengths), len(row))))
+        start.extend(_Pieces(*_varints(self.lengths[:, None])))
+        start.extend(self)
+        return start
+
+    def extend(self, other: "_Pieces") -> None:
+        self.parts += other.parts
+        self.lengths = self.lengths + other.lengths
+
+    def strings(self) -> list[bytes]:
+        data = np.concatenate([part for part, _ in self.parts], axis=1)
+        used = np.concatenate([mask for _, mask in self.parts], axis=1)
+        joined = data[used].tobytes()
+        ends = np.cumsum(self.lengths).tolist()
+        return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Varint form of values [n, width], none negative: bytes and which of them are used, both [n, bytes]."""
+    bits = int(values.max(initial=0)).bit_length()
+    if bits <= 7:
+        return values.astype(np.uint8), None
+    if bits > _TABLE_BITS:
+        data, used = _compute_varints(values, -(-bits // 7))
+    else:
+        data, used = (table.take(values).view(np.uint8) for table in _varint_tables(bits))
+    return data.reshape(len(values), -1), used.reshape(len(values), -1).view(bool)
+
+
+@functools.cache
+def _varint_tables(bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes and use of all numbers of so many bits, four bytes in one uint32: looking up is faster than computing."""
+    data, used = _compute_varints(np.arange(1 << bits), 4)
+    return data.view(np.uint32).reshape(-1), used.view(np.uint32).reshape(-1)
+
+
+def _compute_varints(values: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes and their use, both uint8 [..., size], of values [...] below 2 ** (7 * size)."""
+    values = values.astype(np.uint64)[..., None]
+    groups = values >> np.arange(0, 7 * size, 7, dtype=np.uint64)
+    used = (groups > 0).astype(np.uint8)
+    used[..., 0] = 1
+    data = (groups & np.uint64(0x7F)).astype(np.uint8)
+    data[..., :-1] |= used[..., 1:] << 7
+    return data, used
+
+
+def _tag(field: int) -> bytes:
+    return bytes([field << 3 | _LENGTH_DELIMITED])
+
+
+def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
+    """One serialized tf.train.Example a row; `columns`: name -> int (0 or above) or float [n, length], the same n.
+
+    Integers become int64 lists, floats float lists. Features stand in the order of `columns`.
+    """
+    example = None
+    for name, values in columns.items():
+        if values.dtype.kind == "f":
+            pieces, kind = _Pieces(np.ascontiguousarray(values, "<f4").view(np.uint8)), _FLOAT_LIST
+        else:
+            pieces, kind = _Pieces(*_varints(values)), _INT64_LIST
+        key = name.encode("utf-8")
+        pieces = pieces.after(_tag(1)).after(_tag(kind)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
+        pieces = pieces.after(_tag(1))
+        if example is None:
+            example = pieces
+        else:
+            example.extend(pieces)
+    return example.after(_tag(1)).strings()
+
+
+def decode_example(data: bytes) -> dict[str, np.ndarray]:
+    """Features of a serialized tf.train.Example: name -> int64 or float32 [length]. ValueError where it is none."""
+    features = {}
+    for entry in _fields(next(_fields(data, 1), b""), 1):
+        name, value = next(_fields(entry, 1), b"").decode("utf-8"), next(_fields(entry, 2), b"")
+        if not name:
+            raise ValueError("a feature has no name")
+        floats, integers = next(_fields(value, _FLOAT_LIST), None), next(_fields(value, _INT64_LIST), None)
+        if floats is not None:
+            features[name] = np.frombuffer(b"".join(_fields(floats, 1)), "<f4")
+        elif integers is not None:
+            features[name] = _decode_varints(b"".join(_fields(integers, 1)))
+    return features
+
+
+def _decode_varints(data: bytes) -> np.ndarray:
+    values, position = [], 0
+    while position < len(data):
+        value, position = _varint(data, position)
+        values.append(value)
+    return np.array(values, np.uint64).astype(np.int64)
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if position >= len(data):
+            raise ValueError("the message ends inside a number")
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, position
+
+
+def _fields(data: bytes, wanted: int) -> Iterator[bytes]:
+    """Contents of the length-delimited fields with number `wanted`."""
+    position = 0
+    while position < len(data):
+        key, position = _varint(data, position)
+        field, wire_type = key >> 3, key & 7
+        if wire_type == _LENGTH_DELIMITED:
+            length, position = _varint(data, position)
+            if position + length > len(data):
+                raise ValueError("the message ends inside a field")
+            if field == wanted:
+                yield data[position : position + length]
+            position += length
+        elif wire_type == 0:
+            _, position = _varint(data, position)
+        elif wire_type in _WIDTHS:
+            position += _WIDTHS[wire_type]
+        else:
+            raise ValueError(f"unknown wire type {wire_type}")

@@ -1,0 +1,97 @@
+"""What bert-create-pretraining-data says of its work: the first instances, a table of figures, and warnings."""
+
+import io
+from collections.abc import Mapping
+
+import numpy as np
+
+from bert_cli.text.tokenization import FullTokenizer
+
+_RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
+_UNKNOWN_SHARE = 0.05
+
+
+def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
+    """One record as lines for the log, in the form of the original."""
+    tokens = tokenizer.convert_ids_to_tokens(features["input_ids"][: features["input_mask"].sum()].tolist())
+    lines = ["*** Example ***", f"tokens: {' '.join(tokens)}"]
+    return lines + [f"{name}: {' '.join(map(str, values.tolist()))}" for name, values in features.items()]
+
+
+def shares(report: Mapping) -> dict[str, float]:
+    """Shares of the counts in a report, 0…1: random_next_share of the instances, masked_share of their tokens (special
+    tokens counted, padding not), truncated_share of the instances, unknown_share ([UNK]) of the tokens of the corpus.
+    """
+
+    def share(part: str, whole: str) -> float:
+        return report[part] / report[whole] if report[whole] else 0.0
+
+    return {
+        "random_next_share": share("random_next", "instances"),
+        "masked_share": share("predictions", "instance_tokens"),
+        "truncated_share": share("truncated_instances", "instances"),
+        "unknown_share": share("unknown_tokens", "corpus_tokens"),
+    }
+
+
+def format_table(report: Mapping) -> list[str]:
+    """The figures of a run, with counts beside shares, as lines of a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for row in _rows(report):
+        table.add_row(*row)
+    console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
+    console.print(table)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def _rows(report: Mapping) -> list[tuple[str, str, str]]:
+    mean = report["instance_tokens"] / report["instances"]
+    return [
+        ("documents", f"{report['documents']:,}", f"{report['single_sentence_documents']:,} of one sentence"),
+        ("sentences", f"{report['sentences']:,}", ""),
+        ("tokens", f"{report['corpus_tokens']:,}", f"{report['unknown_share']:.2%} [UNK]"),
+        ("instances", f"{report['instances']:,}", f"{mean:.1f} tokens on average"),
+        ("random next", f"{report['random_next']:,}", f"{report['random_next_share']:.1%} of the instances"),
+        ("masked", f"{report['predictions']:,}", f"{report['masked_share']:.1%} of their tokens"),
+        (
+            "truncated",
+            f"{report['truncated_instances']:,}",
+            f"{report['truncated_share']:.1%} of the instances, {report['dropped_tokens']:,} tokens dropped",
+        ),
+        ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
+        ("instances/s", f"{report['instances_per_second']:,.0f}", ""),
+        ("tokens/s", f"{report['tokens_per_second']:,.0f}", ""),
+    ]
+
+
+def warnings(report: Mapping) -> list[str]:
+    """What is odd about the data, one line each."""
+    found = []
+    if report["documents"] == 1:
+        found.append(
+            "the text is one document, so that random next sentences come from the same one; put blank lines between "
+            "documents"
+        )
+    elif report["single_sentence_documents"] == report["documents"]:
+        found.append(
+            "every document is one sentence (a blank line after each?), so that every next sentence is a random one; put "
+            "blank lines between documents only"
+        )
+    elif report["random_next_share"] > _RANDOM_SHARE:
+        found.append(
+            f"{report['random_next_share']:.0%} of the next sentences are random ones: "
+            f"{report['single_sentence_documents']:,} of {report['documents']:,} documents are one sentence; put blank "
+            "lines between documents only"
+        )
+    if report["unknown_share"] > _UNKNOWN_SHARE:
+        found.append(
+            f"{report['unknown_share']:.0%} of the tokens are [UNK]; check that --vocab_file and --do_lower_case suit "
+            "the text"
+        )
+    return found

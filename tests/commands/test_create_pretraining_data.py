@@ -1,0 +1,298 @@
+"""bert-create-pretraining-data as a user calls it: Google's records, shards, tables, errors in one line."""
+
+import collections
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from bert_cli.batches.example_proto import decode_example
+from bert_cli.batches.records import read_records
+from bert_cli.create_pretraining_data import main
+from bert_cli.features.spec import pretraining_features
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+TEXT = """The old farmer sees a small bird.
+My young teacher likes our house.
+A bird sings near the river.
+
+Our dog never finds the garden.
+The teacher buys bread.
+A cat sees the big dog.
+The young dog likes bread.
+
+My old cat never sings.
+Our farmer paints a big garden.
+The bird finds the river under the house.
+"""
+WORDS = [*dict.fromkeys(re.findall(r"[a-z]+", TEXT.lower())), "."]
+COLOURS = [f"colour{number}" for number in range(60)]
+
+
+class Outcome(NamedTuple):
+    code: int
+    lines: list[str]  # of standard error
+
+
+@pytest.fixture
+def create(tmp_path, monkeypatch, capfd):
+    """Call the command in a folder with text.txt and vocab.txt."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, *WORDS, *COLOURS]) + "\n")
+    (tmp_path / "text.txt").write_text(TEXT)
+
+    def call(*flags, **values) -> Outcome:
+        values = {"input_file": "text.txt", "output_file": "out", "vocab_file": "vocab.txt"} | values
+        capfd.readouterr()
+        code = main([*(f"--{name}={value}" for name, value in values.items() if value is not None), *flags])
+        return Outcome(code, capfd.readouterr().err.splitlines())
+
+    return call
+
+
+def read(*paths) -> list[dict[str, list]]:
+    """Records of all files, one file after the other."""
+    records = (decode_example(record) for path in paths for record in read_records(str(path)))
+    return [{name: values.tolist() for name, values in record.items()} for record in records]
+
+
+def table(lines: list[str]) -> dict[str, str]:
+    """First two columns of the table at the end."""
+    rows = (re.split(r" {2,}", line.strip()) for line in lines)
+    return {row[0]: row[1] for row in rows if len(row) > 1}
+
+
+@pytest.mark.parametrize("name", ["defaults", "whole_word_mask", "dupe3_len64", "short_seq", "mixed"])
+def test_records_are_those_of_the_original(name, shared, tmp_path, monkeypatch, capfd):
+    golden = shared / "golden" / "pretraining_data"
+    given = json.loads((golden / name / "flags.json").read_text(encoding="utf-8"))
+    outputs = [str(tmp_path / output) for output in given["flags"]["output_file"].split(",")]
+    monkeypatch.chdir(golden)
+    assert main([*given["command_line"], f"--output_file={','.join(outputs)}"]) == 0
+    stems = ["instances"] if len(outputs) == 1 else [f"instances_{number}" for number in range(len(outputs))]
+    for stem, output in zip(stems, outputs, strict=True):
+        expected = (golden / name / f"{stem}.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
+        assert read(output) == [json.loads(line) for line in expected]
+    assert capfd.readouterr().err.splitlines()[-1] == f"Wrote {given['instances']} total instances"
+    assert sorted(os.listdir(tmp_path)) == sorted(os.path.basename(output) for output in outputs)
+
+
+def test_tensorflow_reads_the_features_of_the_table(create):
+    import tensorflow as tf
+
+    assert create(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=3).code == 0
+    spec = {
+        feature.name: tf.io.FixedLenFeature([feature.length], feature.dtype) for feature in pretraining_features(32, 5)
+    }
+    parsed = [tf.io.parse_single_example(record, spec) for record in tf.data.TFRecordDataset("out")]
+    assert [{name: value.numpy().tolist() for name, value in row.items()} for row in parsed] == read("out")
+
+
+@pytest.mark.parametrize("mode", [{}, {"num_workers": 1}])
+@pytest.mark.parametrize("whole_word", ["true", "false"])
+def test_every_record_holds_together(create, mode, whole_word):
+    outcome = create(
+        max_seq_length=24, max_predictions_per_seq=5, masked_lm_prob=0.25, do_whole_word_mask=whole_word, **mode
+    )
+    assert outcome.code == 0
+    records = read("out")
+    assert len(records) > 40
+    for record in records:
+        ids, size = record["input_ids"], sum(record["input_mask"])
+        count = int(sum(record["masked_lm_weights"]))
+        positions, labels = record["masked_lm_positions"], record["masked_lm_ids"]
+        assert record["input_mask"] == [1] * size + [0] * (24 - size)
+        assert record["masked_lm_weights"] == [1.0] * count + [0.0] * (5 - count)
+        assert positions[:count] == sorted(set(positions[:count]))
+        assert 0 < count == min(5, max(1, round(size * 0.25)))
+        assert (positions[count:], labels[count:], ids[size:]) == (
+            [0] * (5 - count),
+            [0] * (5 - count),
+            [0] * (24 - size),
+        )
+        original = list(ids)
+        for position, label in zip(positions[:count], labels, strict=False):
+            original[position] = label
+        separators = [place for place, token in enumerate(original) if token == 3]
+        assert (original[0], len(separators), separators[-1]) == (2, 2, size - 1)
+        first = separators[0] + 1
+        assert record["segment_ids"] == [0] * first + [1] * (size - first) + [0] * (24 - size)
+        assert record["next_sentence_labels"] in ([0], [1])
+
+
+def test_log_table_and_report(create):
+    outcome = create(max_seq_length=32, dupe_factor=4)
+    records = read("out")
+    assert outcome.lines[:2] == ["*** Reading from input files ***", "  text.txt"]
+    assert outcome.lines.count("*** Example ***") == 20
+    first = outcome.lines.index("*** Example ***")
+    assert outcome.lines[first + 2] == f"input_ids: {' '.join(map(str, records[0]['input_ids']))}"
+    assert outcome.lines[-1] == f"Wrote {len(records)} total instances"
+    found = table(outcome.lines)
+    assert found["documents"] == "3"
+    assert found["sentences"] == "10"
+    assert int(found["instances"]) == len(records)
+    assert int(found["random next"]) == sum(record["next_sentence_labels"][0] for record in records)
+    assert int(found["masked"]) == sum(sum(record["masked_lm_weights"]) for record in records)
+    assert not any("warning" in line for line in outcome.lines)
+
+
+def test_shards_do_not_depend_on_the_number_of_workers(create, tmp_path):
+    outputs = {workers: f"out{workers}@3" for workers in (1, 2)}
+    for workers, output in outputs.items():
+        outcome = create(output_file=output, num_workers=workers, num_shards=7, max_seq_length=32)
+        assert outcome.code == 0, outcome.lines
+    contents = {
+        workers: [(tmp_path / f"out{workers}-0000{number}-of-00003").read_bytes() for number in range(3)]
+        for workers in outputs
+    }
+    assert contents[1] == contents[2]
+    assert all(contents[1])
+    assert len(os.listdir(tmp_path)) == 2 + 6
+    create(output_file="other", num_workers=1, num_shards=8, max_seq_length=32)
+    assert (tmp_path / "other").read_bytes() != b"".join(contents[1])
+    create(output_file="other", num_workers=1, num_shards=7, max_seq_length=32, random_seed=1)
+    assert (tmp_path / "other").read_bytes() != b"".join(contents[1])
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_each_document_comes_in_each_pass_once(create, tmp_path, num_workers):
+    """Documents of one sentence make one instance a pass, whose first text they are."""
+    (tmp_path / "text.txt").write_text("\n\n".join(f"{colour} the house" for colour in COLOURS))
+    outcome = create(num_workers=num_workers, dupe_factor=4, masked_lm_prob=0.01, max_seq_length=32)
+    first_ids = collections.Counter()
+    for record in read("out"):
+        ids = record["input_ids"]
+        for position, label, weight in zip(
+            record["masked_lm_positions"], record["masked_lm_ids"], record["masked_lm_weights"], strict=True
+        ):
+            ids[position] = label if weight else ids[position]
+        first_ids[ids[1]] += 1
+    assert first_ids == {len(SPECIAL) + len(WORDS) + number: 4 for number in range(60)}
+    warning = next(line for line in outcome.lines if line.startswith("warning"))
+    assert warning.startswith("warning: every document is one sentence")
+
+
+def test_a_document_ends_with_its_file_when_sharded(create, tmp_path):
+    (tmp_path / "a.txt").write_text("my cat sings\nmy dog sings")
+    (tmp_path / "b.txt").write_text("our bird sings\n")
+    assert table(create(input_file="?.txt").lines)["documents"] == "1"
+    assert table(create(input_file="?.txt", num_workers=1).lines)["documents"] == "2"
+
+
+def test_a_single_document_is_warned_of(create, tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT.replace("\n\n", "\n"))
+    outcome = create()
+    assert outcome.code == 0
+    assert "warning: the text is one document" in "\n".join(outcome.lines)
+
+
+def test_records_go_round_robin_over_the_files(create):
+    assert create(max_seq_length=32).code == 0
+    assert create(max_seq_length=32, output_file="part@2").code == 0
+    whole, parts = read("out"), [read(f"part-0000{number}-of-00002") for number in range(2)]
+    assert parts == [whole[0::2], whole[1::2]]
+
+
+def test_too_few_predictions_are_warned_of(create):
+    outcome = create(max_seq_length=512)
+    assert outcome.lines[0] == (
+        "warning: --max_predictions_per_seq=20 masks less than --masked_lm_prob says; 77 would do for --max_seq_length=512"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"input_file": None}, "--input_file is needed; --help describes it"),
+        ({"input_file": "missing/*.txt"}, "'missing/*.txt': no file matches; check --input_file"),
+        ({"input_file": "blank.txt"}, "nothing to write: the input has no sentence; check --input_file"),
+        ({"input_file": "latin.txt"}, "latin.txt:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        (
+            {"vocab_file": "text.txt"},
+            "text.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]",
+        ),
+        ({"max_seq_length": 4}, "--max_seq_length: 4 is too short for pairs of texts; give 5 or more"),
+        ({"max_predictions_per_seq": 0}, "--max_predictions_per_seq=0"),
+        ({"masked_lm_prob": 0}, "--masked_lm_prob=0.0: a number above 0 and up to 1 is needed"),
+        ({"masked_lm_prob": 1.5}, "--masked_lm_prob=1.5: a number above 0 and up to 1 is needed"),
+        ({"short_seq_prob": -0.1}, "--short_seq_prob=-0.1"),
+        ({"dupe_factor": 0}, "--dupe_factor=0"),
+        ({"output_file": "missing/out"}, "missing: no such folder; make it, or check --output_file"),
+        ({"output_file": "folder"}, "folder: is a directory, a file is needed; check --output_file"),
+        ({"output_file": "./text.txt"}, "./text.txt: would be written over, but it is read; check --output_file"),
+        ({"output_file": "vocab.txt"}, "vocab.txt: would be written over, but it is read; check --output_file"),
+        ({"output_file": "a,b,a"}, "--output_file=a,b,a: a name comes twice; each file needs its own"),
+        ({"output_file": "a,"}, "--output_file=a,: '' is not a name, or name@N with N from 1 to 99999"),
+        ({"output_file": "a@0"}, "--output_file=a@0: 'a@0' is not a name, or name@N with N from 1 to 99999"),
+        ({"output_file": os.devnull}, f"{os.devnull}: is a device, a file is needed; check --output_file"),
+        ({"num_shards": 4}, "--num_shards needs --num_workers"),
+        ({"num_shards": 4, "num_workers": 1, "output_file": "a@5"}, "--num_shards=4 is too few for 5 output files"),
+        ({"seed": 4}, "unknown flag --seed: the flag is --random_seed"),
+    ],
+)
+def test_errors_are_one_line_and_leave_nothing(create, tmp_path, flags, message):
+    (tmp_path / "blank.txt").write_text("\n \n\u200b\n")
+    (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
+    (tmp_path / "folder").mkdir()
+    before = sorted(os.listdir(tmp_path))
+    outcome = create(**flags)
+    assert outcome.code == 1
+    assert outcome.lines[-1].startswith(f"bert-create-pretraining-data: error: {message}")
+    assert not any("Traceback" in line for line in outcome.lines)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_an_error_in_a_worker_leaves_the_earlier_file(create, tmp_path):
+    (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
+    (tmp_path / "out").write_text("precious")
+    before = sorted(os.listdir(tmp_path))
+    outcome = create(input_file="text.txt,latin.txt", num_workers=2)
+    assert (outcome.code, outcome.lines[-1]) == (
+        1,
+        "bert-create-pretraining-data: error: latin.txt:2: is not UTF-8 (byte 0xe9); save the file as UTF-8",
+    )
+    assert sorted(os.listdir(tmp_path)) == before
+    assert (tmp_path / "out").read_text() == "precious"
+
+
+def test_a_full_disk_is_one_line(create, tmp_path, monkeypatch):
+    """Writing beyond the limit on the size of a file fails as writing to a full disk does."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = sorted(os.listdir(tmp_path))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+        outcome = create()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, previous)
+    assert outcome.code == 1
+    assert outcome.lines[-1] == "bert-create-pretraining-data: error: out: cannot be written: File too large"
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_interrupted_while_reading_standard_input(create, tmp_path):
+    """Without TensorFlow, too: where it is imported, this process says so and ends."""
+    code = "import sys; sys.modules['tensorflow'] = None; from bert_cli.create_pretraining_data import main"
+    code += "; raise SystemExit(main(sys.argv[1:]))"
+    flags = ["--input_file=-", "--output_file=out", "--vocab_file=vocab.txt", "--num_workers=2"]
+    before = sorted(os.listdir(tmp_path))
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *flags],
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:  # fmt: skip
+        assert process.stderr.readline() == "*** Reading from input files ***\n"
+        assert process.stderr.readline() == "  -\n"
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(timeout=60) == 130
+    assert rest == "bert-create-pretraining-data: interrupted; nothing was written\n"
+    assert sorted(os.listdir(tmp_path)) == before

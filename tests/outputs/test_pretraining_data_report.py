@@ -1,0 +1,105 @@
+"""The table, the warnings and the logged instances of bert-create-pretraining-data."""
+
+import re
+
+import numpy as np
+import pytest
+
+from bert_cli.outputs.pretraining_data import format_instance, format_table, shares, warnings
+from bert_cli.text.tokenization import FullTokenizer
+
+COUNTS = {
+    "documents": 2000,
+    "single_sentence_documents": 1,
+    "sentences": 64720,
+    "corpus_tokens": 1_000_000,
+    "unknown_tokens": 100,
+    "instances": 1000,
+    "instance_tokens": 100_000,
+    "predictions": 15_000,
+    "random_next": 550,
+    "truncated_instances": 700,
+    "dropped_tokens": 12_345,
+    "reading_seconds": 1.25,
+    "total_seconds": 10.0,
+    "instances_per_second": 100.0,
+    "tokens_per_second": 10_000.0,
+}
+
+
+def report(**changes):
+    counts = COUNTS | changes
+    return counts | shares(counts)
+
+
+def test_shares():
+    assert shares(COUNTS) == {
+        "random_next_share": 0.55,
+        "masked_share": 0.15,
+        "truncated_share": 0.7,
+        "unknown_share": 0.0001,
+    }
+
+
+def test_table():
+    lines = [re.sub(r" {2,}", " | ", line.strip()) for line in format_table(report())]
+    assert lines == [
+        "documents | 2,000 | 1 of one sentence",
+        "sentences | 64,720",
+        "tokens | 1,000,000 | 0.01% [UNK]",
+        "instances | 1,000 | 100.0 tokens on average",
+        "random next | 550 | 55.0% of the instances",
+        "masked | 15,000 | 15.0% of their tokens",
+        "truncated | 700 | 70.0% of the instances, 12,345 tokens dropped",
+        "seconds | 10.0 | 1.2 of them for reading",
+        "instances/s | 100",
+        "tokens/s | 10,000",
+    ]
+
+
+def test_columns_of_the_table_stand_below_each_other():
+    ends = {re.search(r"[\d,.]+(?=  |$)", line).end() for line in format_table(report())}
+    assert len(ends) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"documents": 1, "single_sentence_documents": 0}, ["the text is one document"]),
+        ({"documents": 9, "single_sentence_documents": 9, "random_next": 1000}, ["every document is one sentence"]),
+        (
+            {"documents": 9, "single_sentence_documents": 8, "random_next": 980},
+            ["98% of the next sentences are random"],
+        ),
+        ({"unknown_tokens": 60_000}, ["6% of the tokens are [UNK]"]),
+        ({"documents": 1, "unknown_tokens": 60_000}, ["the text is one document", "6% of the tokens"]),
+    ],
+)
+def test_warnings(changes, expected):
+    found = warnings(report(**changes))
+    assert [line[: len(start)] for line, start in zip(found, expected, strict=True)] == expected
+
+
+def test_an_instance_in_the_form_of_the_original():
+    tokenizer = FullTokenizer({"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[MASK]": 3, "sun": 4, "rain": 5, "[UNK]": 6})
+    features = {
+        "input_ids": np.array([1, 4, 2, 3, 2, 0]),
+        "input_mask": np.array([1, 1, 1, 1, 1, 0]),
+        "segment_ids": np.array([0, 0, 0, 1, 1, 0]),
+        "masked_lm_positions": np.array([3, 0]),
+        "masked_lm_ids": np.array([5, 0]),
+        "masked_lm_weights": np.array([1, 0], np.float32),
+        "next_sentence_labels": np.array([1]),
+    }
+    assert format_instance(features, tokenizer) == [
+        "*** Example ***",
+        "tokens: [CLS] sun [SEP] [MASK] [SEP]",
+        "input_ids: 1 4 2 3 2 0",
+        "input_mask: 1 1 1 1 1 0",
+        "segment_ids: 0 0 0 1 1 0",
+        "masked_lm_positions: 3 0",
+        "masked_lm_ids: 5 0",
+        "masked_lm_weights: 1.0 0.0",
+        "next_sentence_labels: 1",
+    ]
