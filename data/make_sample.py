@@ -4,7 +4,7 @@
 
 writes train.tsv, dev.tsv, test.tsv and test_labels.tsv, the same bytes for the same seed, and prints
 
-    train.tsv 20000 sentences
+    train.tsv 16000 sentences
     dev.tsv 1000 sentences
     test.tsv 1000 sentences
 
@@ -197,7 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output_dir", default=str(GRAMMAR.parent), help="directory for the four files")
     parser.add_argument("--seed", type=int, default=12345)
-    parser.add_argument("--train_size", type=int, default=20000, help="sentences in train.tsv")
+    parser.add_argument("--train_size", type=int, default=16000, help="sentences in train.tsv")
     parser.add_argument("--dev_size", type=int, default=1000, help="sentences in dev.tsv")
     parser.add_argument("--test_size", type=int, default=1000, help="sentences in test.tsv")
     flags = parser.parse_args()

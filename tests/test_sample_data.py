@@ -12,7 +12,7 @@ from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SIZES = {"train": 20000, "dev": 1000, "test": 1000}
+SIZES = {"train": 16000, "dev": 1000, "test": 1000}
 
 
 def rows(name: str) -> list[list[str]]:
