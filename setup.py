@@ -11,7 +11,7 @@ VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").rea
 setup(
     name="bert_cli",
     version=VERSION,
-    description="Google's 2018 BERT workflow on today's TensorFlow: same flags and files, several times faster",
+    description="Google's 2018 BERT workflow on today's TensorFlow: same flags, same files, same numbers",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
