@@ -10,13 +10,19 @@ DATA ?= data
 OUTPUT ?= bert_output
 MODEL ?=
 FLAGS ?=
+TEXT ?= data/pretraining/corpus.txt
+CONFIG ?= data/pretraining/bert_config.json
+PRETRAINED ?= bert_output/pretrained
+PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
+  --num_warmup_steps=300
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format test test-all quickstart classify clean
+.PHONY: help install lint format test test-all quickstart classify pretrain clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
 	@echo "make classify     bert-classify with TASK= DATA= OUTPUT= MODEL= FLAGS="
+	@echo "make pretrain     bert-build-vocab, bert-pretrain and bert-fill-mask on TEXT=, into PRETRAINED="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style; make format: mend it"
@@ -55,6 +61,14 @@ quickstart: install
 classify: install
 	$(BIN)/bert-classify --task_name=$(TASK) --data_dir=$(DATA) --output_dir=$(OUTPUT) \
 	  $(if $(MODEL),--init_checkpoint=$(MODEL)) --do_train --do_eval --do_predict $(FLAGS)
+
+$(PRETRAINED).vocab.txt: $(TEXT) | install
+	$(BIN)/bert-build-vocab --input_file=$(TEXT) --output_file=$@
+
+pretrain: $(PRETRAINED).vocab.txt
+	$(BIN)/bert-pretrain --input_file=$(TEXT) --vocab_file=$< --bert_config_file=$(CONFIG) --output_dir=$(PRETRAINED) \
+	  --do_train --do_eval $(PRETRAIN_FLAGS) $(FLAGS)
+	$(BIN)/bert-fill-mask "the dog [MASK] in the garden." --init_checkpoint=$(PRETRAINED)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

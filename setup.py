@@ -36,6 +36,9 @@ setup(
         "console_scripts": [
             "bert-classify = bert_cli.run_classifier:main",
             "bert-create-pretraining-data = bert_cli.create_pretraining_data:main",
+            "bert-pretrain = bert_cli.run_pretraining:main",
+            "bert-build-vocab = bert_cli.build_vocab:main",
+            "bert-fill-mask = bert_cli.fill_mask:main",
         ]
     },
 )

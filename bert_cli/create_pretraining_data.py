@@ -22,12 +22,13 @@ from collections.abc import Callable
 
 from bert_cli import files, sources
 from bert_cli.batches.example_proto import decode_example
-from bert_cli.batches.pretraining_data import Job, choose_num_shards, tokenize, write_sharded, write_single_stream
+from bert_cli.batches.pretraining_data import Job, choose_num_shards, write_sharded, write_single_stream
 from bert_cli.batches.records import read_records
 from bert_cli.batches.workers import Workers
+from bert_cli.corpus_input import CACHE_SIZE, LOGGED, read_corpus
 from bert_cli.errors import InputError
-from bert_cli.examples.corpus import STDIN, find_inputs, read_blocks, token_typecode, total_size
-from bert_cli.examples.corpus_store import CorpusSize, store_corpus
+from bert_cli.examples.corpus import find_inputs, token_typecode
+from bert_cli.examples.corpus_store import CorpusSize
 from bert_cli.features.masking import make_masking
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.features.pretraining import Sampling
@@ -38,9 +39,6 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
 LOG = logging.getLogger("bert_cli")
-# Words that each process remembers: half of the usual number, which costs 2 % of the time.
-_CACHE_SIZE = 1 << 16
-_LOGGED = 20  # instances and names of files in the log
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,22 +127,6 @@ def expand_outputs(output_file: str) -> list[str]:
     return paths
 
 
-def check_outputs(paths: list[str], read: list[str]) -> None:
-    """InputError unless files can be made under `paths`, and none of them is one of the files that are `read`."""
-    taken = {os.path.realpath(path) for path in read if path != STDIN and not files.is_remote(path)}
-    for path in (path for path in paths if not files.is_remote(path)):
-        folder = os.path.dirname(path) or "."
-        if not os.path.isdir(folder):
-            raise InputError(f"{folder}: no such folder; make it, or check --output_file")
-        if os.path.isdir(path) or path.endswith(os.sep):
-            raise InputError(f"{path}: is a directory, a file is needed; check --output_file")
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise InputError(f"{path}: is a device, a file is needed; check --output_file")
-        if os.path.realpath(path) in taken:
-            raise InputError(f"{path}: would be written over, but it is read; check --output_file")
-        files.check_can_write(folder, "output_file")
-
-
 def prepare_job(settings: Settings) -> Job:
     """The vocabulary, and all that decides the instances."""
     vocabulary = read_vocabulary(settings.vocab_file)
@@ -160,37 +142,13 @@ def prepare_job(settings: Settings) -> Job:
         vocabulary.ids, settings.max_predictions_per_seq, settings.masked_lm_prob, settings.do_whole_word_mask
     )
     return Job(
-        tokenizer=FullTokenizer(vocabulary, settings.do_lower_case, _CACHE_SIZE),
+        tokenizer=FullTokenizer(vocabulary, settings.do_lower_case, CACHE_SIZE),
         typecode=token_typecode(vocabulary.size),
         files_end_documents=settings.num_workers > 0,
         sampling=Sampling(settings.max_seq_length, settings.short_seq_prob, masking),
         dupe_factor=settings.dupe_factor,
         random_seed=settings.random_seed,
     )
-
-
-def read_corpus(paths: list[str], job: Job, workers: Workers, folder: str) -> CorpusSize:
-    """Tokenize all files into `folder`. InputError where there is no sentence."""
-    LOG.info("*** Reading from input files ***")
-    for path in paths[:_LOGGED]:
-        LOG.info("  %s", path)
-    if len(paths) > _LOGGED:
-        LOG.info("  … and %d more", len(paths) - _LOGGED)
-    blocks = workers.map(tokenize, read_blocks(paths))
-    size = total_size(paths)
-    if size is None:
-        corpus = store_corpus(blocks, folder, job.typecode)
-    else:
-        with Progress("reading", -(-size // 10**6), unit="MB") as progress:
-
-            def show(position: int) -> None:
-                if position // 10**6 > progress.position:
-                    progress.update(position // 10**6)
-
-            corpus = store_corpus(blocks, folder, job.typecode, show)
-    if not corpus.num_documents:
-        raise InputError("nothing to write: the input has no sentence; check --input_file")
-    return corpus
 
 
 def write_instances(
@@ -219,10 +177,10 @@ def write_instances(
 
 def log_first(paths: list[str], tokenizer: FullTokenizer) -> None:
     """Log the first instances, one file after the other as Google's order of writing goes."""
-    readers = [read_records(path) for path in paths[:_LOGGED]]
+    readers = [read_records(path) for path in paths[:LOGGED]]
     rounds = itertools.zip_longest(*readers)
     records = (record for row in rounds for record in row if record is not None)
-    for record in itertools.islice(records, _LOGGED):
+    for record in itertools.islice(records, LOGGED):
         for line in format_instance(decode_example(record), tokenizer):
             LOG.info(line)
 
@@ -233,7 +191,7 @@ def run(settings: Settings) -> dict:
     inputs, outputs = find_inputs(settings.input_file), expand_outputs(settings.output_file)
     if settings.num_shards and settings.num_shards < len(outputs):
         raise InputError(f"--num_shards={settings.num_shards} is too few for {len(outputs)} output files")
-    check_outputs(outputs, [*inputs, settings.vocab_file])
+    files.check_output_files(outputs, [*inputs, settings.vocab_file])
     job = prepare_job(settings)
     beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
     with (
@@ -241,7 +199,7 @@ def run(settings: Settings) -> dict:
         tempfile.TemporaryDirectory(prefix=".writing-", dir=beside) as folder,
         Workers(settings.num_workers, job) as workers,
     ):
-        corpus = read_corpus(inputs, job, workers, folder)
+        corpus = read_corpus(inputs, workers, folder)
         reading_seconds = time.monotonic() - began
         report = {
             "documents": corpus.num_documents,
@@ -253,7 +211,7 @@ def run(settings: Settings) -> dict:
         report |= write_instances(settings, job, workers, corpus, folder, paths)
         log_first(paths, job.tokenizer)
     LOG.info("*** Writing to output files ***")
-    for path in outputs[:_LOGGED]:
+    for path in outputs[:LOGGED]:
         LOG.info("  %s", path)
     seconds = time.monotonic() - began
     report |= shares(report) | {

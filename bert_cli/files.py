@@ -94,6 +94,22 @@ def check_can_write(folder: str, flag: str) -> None:
         raise InputError(f"{path}: no permission to write there; check --{flag}")
 
 
+def check_output_files(paths: list[str], read: list[str]) -> None:
+    """InputError unless files can be made under `paths`, and none of them is one of the files that are `read`."""
+    taken = {os.path.realpath(path) for path in read if path != "-" and not is_remote(path)}
+    for path in (path for path in paths if not is_remote(path)):
+        folder = os.path.dirname(path) or "."
+        if not os.path.isdir(folder):
+            raise InputError(f"{folder}: no such folder; make it, or check --output_file")
+        if os.path.isdir(path) or path.endswith(os.sep):
+            raise InputError(f"{path}: is a directory, a file is needed; check --output_file")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise InputError(f"{path}: is a device, a file is needed; check --output_file")
+        if os.path.realpath(path) in taken:
+            raise InputError(f"{path}: would be written over, but it is read; check --output_file")
+        check_can_write(folder, "output_file")
+
+
 def absolute(path: str | None) -> str | None:
     """A path that holds from any working directory; a remote one, or none, as it is."""
     return path if path is None or is_remote(path) else os.path.abspath(path)

@@ -44,6 +44,12 @@ class CommandFlags:
     def __init__(self):
         self.values = absl_flags.FlagValues()
         self._sections: list[tuple[str, list[str]]] = []
+        self._words: tuple[str, str] | None = None
+
+    def words(self, name: str, text: str) -> None:
+        """Take words that are no flags, wherever they stand, as a tuple under `name`; elsewhere they are an error."""
+        self._words = (name, text)
+        self.values.set_gnu_getopt(True)
 
     def section(self, title: str) -> None:
         self._sections.append((title, []))
@@ -88,13 +94,14 @@ class CommandFlags:
             raise InputError("--flagfile: the file is not UTF-8 text") from None
         except (absl_flags.Error, OSError) as error:
             raise InputError(_plain(str(error))) from None
-        if rest:
+        if rest and not self._words:
             raise InputError(self._stray(rest[0], arguments))
         names = self.names()
         given = frozenset(name for name in names if self.values[name].present)
         for name in given:
             self._check(name, self.values[name].value)
-        return {name: self.values[name].value for name in names}, given
+        words = {self._words[0]: tuple(rest)} if self._words else {}
+        return {name: self.values[name].value for name in names} | words, given
 
     @staticmethod
     def _check(name: str, value) -> None:
@@ -128,6 +135,8 @@ class CommandFlags:
     def help(self, command: str, description: str) -> str:
         """The text of --help."""
         lines = [f"{command} {__version__}", "", description.strip(), ""]
+        if self._words:
+            lines += [f"{self._words[0].upper()}: {self._words[1]}", ""]
         for title, names in self._sections:
             lines += [f"{title}:"]
             for name in names:

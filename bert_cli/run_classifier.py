@@ -243,7 +243,7 @@ def run(settings: Settings) -> dict:
             run_folder.remove_leftovers(folder)
         elif session.is_chief:
             saved = flags_to_save(settings, labels, do_lower_case)
-            run_folder.begin(folder, manifest, labels, config, files.read_bytes(model.vocab_file), saved)
+            run_folder.begin(folder, manifest, labels, config, model.vocab_file, saved)
         report |= session.train(train, steps, state, folder)
     if settings.do_eval:
         report |= evaluate(session, splits["dev"], labels, settings, report["global_step"])

@@ -97,9 +97,13 @@ def _short(value) -> str:
 
 
 def begin(
-    folder: str, manifest: dict, labels: tuple[str, ...], config: BertConfig, vocabulary: bytes, flags: dict
+    folder: str, manifest: dict, labels: tuple[str, ...] | None, config: BertConfig, vocab_file: str | None, flags: dict
 ) -> None:
-    """Start a new run: remove what an earlier run left, write what later runs need; other files are left alone."""
+    """Start a new run: remove what an earlier run left, write what later runs need; other files are left alone.
+
+    A task without labels has None; so has a run that knows no vocabulary.
+    """
+    vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     files.make_directory(folder)
     ours = [name for name in files.list_directory(folder) if _OURS.fullmatch(name)]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
@@ -109,10 +113,12 @@ def begin(
             files.remove(path)
     remove_leftovers(folder)
     write_json(os.path.join(folder, MANIFEST), manifest)
-    with files.atomic_write(os.path.join(folder, "labels.txt")) as file:
-        file.write("".join(f"{label}\n" for label in labels))
-    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
-        file.write(vocabulary)
+    if labels is not None:
+        with files.atomic_write(os.path.join(folder, "labels.txt")) as file:
+            file.write("".join(f"{label}\n" for label in labels))
+    if vocabulary is not None:
+        with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+            file.write(vocabulary)
     write_config(os.path.join(folder, "bert_config.json"), config)
     write_flags(os.path.join(folder, "flags.txt"), flags)
 
@@ -150,7 +156,7 @@ def read_labels(folder: str) -> tuple[str, ...] | None:
     return tuple(line for line in files.read_text(path).split("\n") if line)
 
 
-def model_manifest(config: BertConfig, vocab_file: str) -> dict:
+def model_manifest(config: BertConfig, vocab_file: str | None) -> dict:
     """The model's part of a manifest."""
-    text = files.read_bytes(vocab_file)
-    return {"config": dataclasses.asdict(config), "vocabulary": hashlib.sha256(text).hexdigest()[:16]}
+    vocabulary = hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16] if vocab_file else None
+    return {"config": dataclasses.asdict(config), "vocabulary": vocabulary}

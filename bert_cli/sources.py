@@ -27,9 +27,12 @@ _CASED = ("cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H
 
 @dataclasses.dataclass(frozen=True)
 class ModelSources:
-    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: nothing was given at all."""
+    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: nothing was given at all.
 
-    vocab_file: str
+    `vocab_file` is None only where find_sources was told that there may be none.
+    """
+
+    vocab_file: str | None
     config_file: str
     checkpoint: CheckpointPath | None
     is_builtin: bool = False
@@ -41,22 +44,23 @@ class ModelSources:
 
 
 def find_sources(
-    vocab_file: str | None, bert_config_file: str | None, checkpoint: CheckpointPath | None
+    vocab_file: str | None, bert_config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool = True
 ) -> ModelSources:
     """Complete what the flags give from beside the checkpoint, or, where nothing is given, from the built-in model.
 
+    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for the built-in model.
     Raises InputError, naming the flag, for a file that is not there.
     """
     for path, flag in ((vocab_file, "vocab_file"), (bert_config_file, "bert_config_file")):
         if path:
             files.check_readable(path, flag)
-    if not (vocab_file or bert_config_file or checkpoint):
+    if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
         return ModelSources(os.path.join(BUILTIN, "vocab.txt"), os.path.join(BUILTIN, "bert_config.json"), None, True)
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion("vocab.txt")
         bert_config_file = bert_config_file or checkpoint.companion("bert_config.json", "config.json")
     where = f" (none stands in {checkpoint.folder})" if checkpoint else ""
-    if not vocab_file:
+    if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
     if not bert_config_file:
         raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
@@ -113,14 +117,14 @@ def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: Checkp
         )
 
 
-def check_sizes(config: BertConfig, vocabulary: Vocabulary, max_seq_length: int, sources: ModelSources) -> None:
-    """InputError where vocabulary, config and max_seq_length do not fit together."""
-    if vocabulary.size > config.vocab_size:
+def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
+    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together."""
+    if vocabulary and vocabulary.size > config.vocab_size:
         raise InputError(
             f"{sources.vocab_file} has {vocabulary.size} entries, but {sources.config_file} says vocab_size "
             f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
         )
-    if vocabulary.size < config.vocab_size:
+    if vocabulary and vocabulary.size < config.vocab_size:
         LOG.warning(
             "warning: %s has %d entries, fewer than vocab_size %d; is it the model's own?",
             sources.vocab_file, vocabulary.size, config.vocab_size,

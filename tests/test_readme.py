@@ -5,13 +5,19 @@ import re
 
 import pytest
 
-from bert_cli import create_pretraining_data, run_classifier
+from bert_cli import build_vocab, create_pretraining_data, fill_mask, run_classifier, run_pretraining
 from bert_cli import flags as flag_module
 from bert_cli.examples.classification import TASKS
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = {"bert-classify": run_classifier, "bert-create-pretraining-data": create_pretraining_data}
+COMMANDS = {
+    "bert-classify": run_classifier,
+    "bert-create-pretraining-data": create_pretraining_data,
+    "bert-pretrain": run_pretraining,
+    "bert-build-vocab": build_vocab,
+    "bert-fill-mask": fill_mask,
+}
 
 
 def known_flags() -> set[str]:

@@ -12,6 +12,7 @@ import numpy as np
 _FLOAT_LIST, _INT64_LIST = 2, 3
 _LENGTH_DELIMITED = 2
 _TABLE_BITS = 18  # enough for token ids
+_LONGEST_VARINT = 10  # bytes
 _WIDTHS = {1: 8, 5: 4}  # wire type -> bytes of a fixed number
 
 
@@ -118,11 +119,20 @@ def decode_example(data: bytes) -> dict[str, np.ndarray]:
 
 
 def _decode_varints(data: bytes) -> np.ndarray:
-    values, position = [], 0
-    while position < len(data):
-        value, position = _varint(data, position)
-        values.append(value)
-    return np.array(values, np.uint64).astype(np.int64)
+    """Numbers in varint form, one after the other, as int64."""
+    groups = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(groups < 0x80)
+    if len(groups) and (not len(ends) or ends[-1] != len(groups) - 1):
+        raise ValueError("the message ends inside a number")
+    starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64)
+    if not len(ends):
+        return np.zeros(0, np.int64)
+    lengths = ends - starts + 1
+    if lengths.max() > _LONGEST_VARINT:
+        raise ValueError("a number of more than 64 bits")
+    shifts = 7 * (np.arange(len(groups)) - np.repeat(starts, lengths))
+    parts = (groups & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
+    return np.add.reduceat(parts, starts).astype(np.int64)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

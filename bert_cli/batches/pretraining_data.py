@@ -19,7 +19,6 @@ import numpy as np
 from bert_cli.batches.example_proto import encode_examples
 from bert_cli.batches.records import pack_records
 from bert_cli.batches.workers import Workers
-from bert_cli.examples.corpus import Block, TokenizedBlock, tokenize_block
 from bert_cli.examples.corpus_store import Corpus, CorpusSize
 from bert_cli.features.instance_rows import count_rows, pack_row, row_layout, row_typecode, rows_to_features
 from bert_cli.features.pretraining import Instance, Sampling, document_instances
@@ -64,10 +63,6 @@ class Shard:
     num_shards: int
     corpus: CorpusSize
     folder: str
-
-
-def tokenize(job: Job, block: Block) -> TokenizedBlock:
-    return tokenize_block(block, job.tokenizer, job.typecode, job.files_end_documents)
 
 
 def choose_num_shards(corpus: CorpusSize, dupe_factor: int, num_outputs: int) -> int:

@@ -46,14 +46,14 @@ class Workers:
 
     def __init__(self, count: int, context):
         self.count = count
-        self._context = context
+        self.context = context
         self._pool = None
 
     def __enter__(self):
         if self.count > 1:
             # Not fork: a copy of a process with threads (TensorFlow, BLAS) can hang.
             self._pool = ProcessPoolExecutor(
-                self.count, multiprocessing.get_context("spawn"), initializer=_start, initargs=(self._context,)
+                self.count, multiprocessing.get_context("spawn"), initializer=_start, initargs=(self.context,)
             )
         return self
 
@@ -68,7 +68,7 @@ class Workers:
         """
         if self._pool is None:
             for item in items:
-                yield function(self._context, item)
+                yield function(self.context, item)
             return
         pending: deque = deque()
         try:

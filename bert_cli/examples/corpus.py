@@ -144,7 +144,7 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     """
     unknown = tokenizer.ids[tokenizer.wordpiece_tokenizer.unk_token]
     sentences, document_ends = [], []
-    for line in _decode(block).split("\n"):
+    for line in decode_block(block).split("\n"):
         if line and not line.isspace():
             token_ids = tokenizer.encode(line)
             if token_ids:
@@ -160,7 +160,7 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     return TokenizedBlock(token_ids, array("I", map(len, sentences)), document_ends, num_unknown, block.position)
 
 
-def _decode(block: Block) -> str:
+def decode_block(block: Block) -> str:
     if block.first_line == 1 and block.data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{block.path}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
     try:

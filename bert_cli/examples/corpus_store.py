@@ -20,6 +20,11 @@ _HELD = 1 << 22  # bytes of a file that is small
 _FILES = ("token_ids", "sentence_offsets", "document_offsets")
 
 
+def corpus_files(folder: str) -> list[str]:
+    """The files of a corpus stored in `folder`."""
+    return [os.path.join(folder, name) for name in _FILES]
+
+
 @dataclasses.dataclass(frozen=True)
 class CorpusSize:
     """What a corpus holds, and where it is stored.
@@ -49,7 +54,7 @@ def store_corpus(
     num_tokens = num_sentences = num_documents = num_unknown = num_single = document_start = 0
     with contextlib.ExitStack() as stack:
         token_file, sentence_file, document_file = (
-            stack.enter_context(open(os.path.join(folder, name), "wb")) for name in _FILES
+            stack.enter_context(open(path, "wb")) for path in corpus_files(folder)
         )
         sentence_file.write(array("q", [0]))
         document_file.write(array("q", [0]))
@@ -115,8 +120,8 @@ class Corpus:
     def __init__(self, size: CorpusSize):
         self.num_documents = size.num_documents
         self.token_ids, self.sentence_offsets, self.document_offsets = (
-            StoredArray(os.path.join(size.folder, name), typecode)
-            for name, typecode in zip(_FILES, (size.typecode, "q", "q"), strict=True)
+            StoredArray(path, typecode)
+            for path, typecode in zip(corpus_files(size.folder), (size.typecode, "q", "q"), strict=True)
         )
 
     def document(self, number: int) -> tuple[int, int]:

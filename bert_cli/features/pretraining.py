@@ -86,6 +86,28 @@ def document_instances(
         yield Instance(token_ids, separator + 1, positions, labels, is_random_next, max(num_dropped, 0))
 
 
+def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: random.Random) -> Iterator[Instance]:
+    """One pass over document `number` as single sequences `[CLS] a [SEP]`, for masked-LM training alone.
+
+    Each holds as many whole sentences in a row as fit, as in FULL-SENTENCES of RoBERTa (Liu et al., 2019) but within the
+    document; a sentence that is longer than a sequence goes on in the next one. No token is lost.
+    """
+    budget = target = sampling.max_seq_length - 2
+    if rng.random() < sampling.short_seq_prob:
+        target = 1 + randbelow(rng.getrandbits, budget)
+    sentence, end = corpus.document(number)
+    start = corpus.sentence_offsets[sentence : sentence + 1][0]
+    while sentence < end:
+        # Every sentence has a token, so that the bounds of `target` more are enough.
+        bounds = corpus.sentence_offsets[sentence : min(sentence + target + 1, end) + 1]
+        size = bisect_left(bounds, start + target + 1) - 1  # sentences that end within the sequence
+        stop = bounds[size] if bounds[size] > start else start + target
+        token_ids = [sampling.masking.cls_id, *corpus.token_ids[start:stop], sampling.masking.sep_id]
+        positions, labels = mask_tokens(token_ids, len(token_ids) - 1, sampling.masking, rng)
+        yield Instance(token_ids, len(token_ids), positions, labels, False, 0)
+        sentence, start = sentence + size, stop
+
+
 def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, rng: random.Random) -> tuple[int, int]:
     """Token range of sentences in a row, of `target` tokens or more where the document has them, from another document."""
     getrandbits = rng.getrandbits

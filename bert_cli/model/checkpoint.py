@@ -13,6 +13,9 @@ from bert_cli.model.hugging_face import HuggingFaceReader
 # Names that training leaves in a checkpoint beside the weights.
 _OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
 STEP_NAME = "global_step"
+# Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
+POSITION_NAME = "input_position"
+_BOOKKEEPING = (STEP_NAME, POSITION_NAME)
 
 
 class Tf1Reader:
@@ -92,7 +95,8 @@ def load_weights(variables: dict, reader, required: str = "bert/") -> LoadReport
     values = {name: reader.read(name) for name in loaded}
     for name, value in values.items():
         variables[name].assign(value)
-    unused = [n for n in reader.shapes if n not in variables and not n.endswith(_OPTIMIZER_ENDINGS) and n != STEP_NAME]
+    known = {*variables, *_BOOKKEEPING}
+    unused = [name for name in reader.shapes if name not in known and not name.endswith(_OPTIMIZER_ENDINGS)]
     return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
 
 

@@ -72,11 +72,12 @@ _SIZES = (
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
 
-def read_config(path: str, gelu: str = "auto") -> BertConfig:
+def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:
     """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the original does.
 
     `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for Google's file, erf
-    for Hugging Face's; a file of our own records its form in the key `gelu`. Raises InputError naming file and key.
+    for Hugging Face's; a file of our own records its form in the key `gelu`. `vocab_size` stands in where the file has
+    none, as for a model that is to be trained from nothing. Raises InputError naming file and key.
     """
     try:
         values = json.loads(files.read_text(path))
@@ -84,6 +85,8 @@ def read_config(path: str, gelu: str = "auto") -> BertConfig:
         raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: holds no JSON object; a bert_config.json is needed")
+    if vocab_size is not None:
+        values = {"vocab_size": vocab_size} | values
     hugging_face = os.path.basename(path) == "config.json" or any(key in values for key in _HUGGING_FACE_KEYS)
     _check_values(path, values, hugging_face)
     known = {field.name for field in dataclasses.fields(BertConfig)}

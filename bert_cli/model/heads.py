@@ -60,9 +60,13 @@ class MaskedLmHead(Scoped):
         self.norm = LayerNorm("cls/predictions/transform/LayerNorm", hidden, config.layer_norm_eps)
         self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
 
+    def transformed(self, rows, training=False):
+        """What is compared with the word embeddings: [M, H] -> [M, H], both in the compute dtype."""
+        return self.norm(ops.activate(self.transform(rows), self.activation, training))
+
     def call(self, rows, word_embeddings, training=False):
         """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, H] -> float32 [M, V]."""
-        x = self.norm(ops.activate(self.transform(rows), self.activation, training))
+        x = self.transformed(rows, training)
         logits = tf.matmul(x, tf.cast(word_embeddings, x.dtype), transpose_b=True)
         return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
 
@@ -95,17 +99,28 @@ class BertPretrainer(keras.Model):
         self.built = True
 
     def call(self, inputs, training=False, seed=None, packed=False):
-        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         positions = inputs["masked_lm_positions"]
-        rows = tf.gather(outputs["sequence_output"], positions, batch_dims=1)  # [B, P, H]
-        rows = tf.cast(tf.reshape(rows, [-1, rows.shape[-1]]), self.encoder.product_dtype)
-        words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
-        logits = self.masked_lm(rows, word_embeddings=words, training=training)  # [B·P, V]
-        shape = tf.concat([tf.shape(positions), tf.shape(logits)[1:]], axis=0)
+        shape = tf.shape(positions)
+        starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
+        slots = tf.reshape(starts + positions, [-1])
+        masked_lm, next_sentence = self.score(inputs, slots, training, seed, packed)
         return {
-            "masked_lm_logits": tf.reshape(logits, shape),
-            "next_sentence_logits": self.next_sentence(outputs["pooled_output"]),
+            "masked_lm_logits": tf.reshape(masked_lm, tf.concat([shape, tf.shape(masked_lm)[1:]], axis=0)),
+            "next_sentence_logits": next_sentence,
         }
+
+    def score(self, inputs, slots, training=False, seed=None, packed=False) -> tuple[tf.Tensor, tf.Tensor]:
+        """Logits at chosen places only: slots int32 [M], b·S+s -> masked-LM [M, V] and next-sentence [B, 2], float32."""
+        rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
+        words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
+        return self.masked_lm(rows, word_embeddings=words, training=training), next_sentence
+
+    def rows_at(self, inputs, slots, training=False, seed=None, packed=False) -> tuple[tf.Tensor, tf.Tensor]:
+        """The encoder's rows at `slots`, [M, H] in the compute dtype, and next-sentence logits, float32 [B, 2]."""
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
+        sequence = outputs["sequence_output"]  # [B, S, H]
+        rows = tf.gather(tf.reshape(sequence, [-1, sequence.shape[-1]]), slots)
+        return tf.cast(rows, self.encoder.product_dtype), self.next_sentence(outputs["pooled_output"])
 
 
 class SpanHead(Scoped):

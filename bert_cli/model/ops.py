@@ -39,17 +39,17 @@ def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) 
 
 @tf.custom_gradient
 def _gelu_tanh(x):
+    # 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), which takes fewer passes.
     dtype, x = x.dtype, tf.cast(x, tf.float32)
     square = tf.square(x)
-    bend = tf.tanh(_GELU_SCALE * x * (1.0 + _GELU_CUBIC * square))
+    gate = tf.sigmoid(x * (2.0 * _GELU_SCALE + (2.0 * _GELU_SCALE * _GELU_CUBIC) * square))
 
     def gradient(dy):
-        slope = 0.5 * (1.0 + bend) + (0.5 * _GELU_SCALE) * x * (1.0 - tf.square(bend)) * (
-            1.0 + (3.0 * _GELU_CUBIC) * square
-        )
+        bend = x * (2.0 * _GELU_SCALE + (6.0 * _GELU_SCALE * _GELU_CUBIC) * square)
+        slope = gate * (1.0 + (1.0 - gate) * bend)
         return tf.cast(tf.cast(dy, tf.float32) * slope, dtype)
 
-    return tf.cast(0.5 * x * (1.0 + bend), dtype), gradient
+    return tf.cast(x * gate, dtype), gradient
 
 
 @tf.custom_gradient
@@ -95,7 +95,7 @@ def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None) -> tf.Tensor:
     dropped = round(rate * 65536)
     count = tf.size(x)
     bits = tf.random.stateless_uniform([(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32)
-    halves = tf.reshape(tf.bitcast(bits, tf.uint16), [-1])[:count]
-    keep = tf.reshape(tf.cast(halves, tf.int32) >= dropped, tf.shape(x))
+    halves = tf.reshape(tf.bitcast(bits, tf.int16), [-1])[:count]  # -32768 … 32767; uint16 cannot be compared on a GPU
+    keep = tf.reshape(halves >= tf.constant(dropped - 32768, tf.int16), tf.shape(x))
     scale = tf.cast(65536.0 / (65536.0 - dropped), x.dtype)
     return x * (tf.cast(keep, x.dtype) * scale)

@@ -1,10 +1,10 @@
 """What bert-create-pretraining-data says of its work: the first instances, a table of figures, and warnings."""
 
-import io
 from collections.abc import Mapping
 
 import numpy as np
 
+from bert_cli.outputs.text_table import text_table
 from bert_cli.text.tokenization import FullTokenizer
 
 _RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
@@ -36,18 +36,7 @@ def shares(report: Mapping) -> dict[str, float]:
 
 def format_table(report: Mapping) -> list[str]:
     """The figures of a run, with counts beside shares, as lines of a table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_column()
-    for row in _rows(report):
-        table.add_row(*row)
-    console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
-    console.print(table)
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+    return text_table(_rows(report))
 
 
 def _rows(report: Mapping) -> list[tuple[str, str, str]]:

@@ -40,6 +40,8 @@ class AdamWeightDecay:
     gradient, so no cross-replica update is needed.
     """
 
+    second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
+
     def __init__(self, weights: dict, peak_rate: float, num_train_steps: int, num_warmup_steps: int):
         """weights: checkpoint name -> variable that gets gradients. To be called inside the strategy's scope."""
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
@@ -64,27 +66,30 @@ class AdamWeightDecay:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
         for name, gradient in gradients.items():
-            weight = self.weights[name]
-            gradient = tf.convert_to_tensor(gradient) * clip
-            if not NOT_DECAYED.search(name):
-                _decay(weight, rate * WEIGHT_DECAY)
-            tf.raw_ops.ResourceApplyAdam(
-                var=weight.handle,
-                m=self.first[name].handle,
-                v=self.second[name].handle,
-                beta1_power=0.0,  # no bias correction
-                beta2_power=0.0,
-                lr=rate / _SECOND_SCALE**0.5,
-                beta1=BETA_1,
-                beta2=BETA_2,
-                epsilon=EPSILON / _SECOND_SCALE**0.5,
-                grad=gradient,
-            )
+            self._update(name, tf.convert_to_tensor(gradient) * clip, rate, step)
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-WEIGHT_DECAY * rate)
         tf.raw_ops.AssignAddVariableOp(resource=self.log_decay.handle, value=log_decay)
         return norm, rate
+
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
+        """Update one weight and its moments; `step` is the number of finished steps."""
+        weight = self.weights[name]
+        if not NOT_DECAYED.search(name):
+            _decay(weight, rate * WEIGHT_DECAY)
+        tf.raw_ops.ResourceApplyAdam(
+            var=weight.handle,
+            m=self.first[name].handle,
+            v=self.second[name].handle,
+            beta1_power=0.0,  # no bias correction
+            beta2_power=0.0,
+            lr=rate / _SECOND_SCALE**0.5,
+            beta1=BETA_1,
+            beta2=BETA_2,
+            epsilon=EPSILON / _SECOND_SCALE**0.5,
+            grad=gradient,
+        )
 
     def moments(self) -> dict[str, np.ndarray]:
         """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them.
@@ -95,7 +100,7 @@ class AdamWeightDecay:
         named = {}
         for name in self.weights:
             named[f"{name}/adam_m"] = self.first[name].numpy()
-            named[f"{name}/adam_v"] = self.second[name].numpy() * _SECOND_SCALE
+            named[f"{name}/adam_v"] = self.second[name].numpy() * self.second_scale
         self.restore(named, int(self.step.numpy()))
         return named
 
@@ -103,7 +108,7 @@ class AdamWeightDecay:
         """Go on after `step` finished steps from the moments of a checkpoint."""
         for name in self.weights:
             self.first[name].assign(moments[f"{name}/adam_m"])
-            self.second[name].assign(moments[f"{name}/adam_v"] / _SECOND_SCALE)
+            self.second[name].assign(moments[f"{name}/adam_v"] / self.second_scale)
         self.step.assign(step)
 
 

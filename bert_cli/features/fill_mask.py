@@ -1,0 +1,53 @@
+"""Texts with [MASK] in them -> token ids and the places to fill."""
+
+from typing import NamedTuple
+
+from bert_cli.errors import InputError
+from bert_cli.features.packing import pack
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import CLS, MASK, SEP
+
+# Between two texts, as in bert-extract-features.
+PAIR_MARK = " ||| "
+
+
+class MaskedText(NamedTuple):
+    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` where is_pair: ids, segments, and the positions of the masks."""
+
+    token_ids: list[int]
+    segment_ids: list[int]
+    positions: list[int]
+    is_pair: bool
+
+
+def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
+    """Tokenize a text with [MASK] in it, or two with ` ||| ` between.
+
+    InputError, naming `place` (such as a file and line), where there is nothing to tell, a part is empty, or the text
+    has more tokens than the model has positions: what is asked might be cut off.
+    """
+    first, mark, second = text.rpartition(PAIR_MARK)
+    parts = [first, second] if mark else [text]
+    encoded = [_encode(part, tokenizer) for part in parts]
+    if not all(encoded):
+        raise InputError(f"{place}: a text is empty: {text[:60]!r}")
+    mask_id = tokenizer.ids[MASK]
+    if not mark and mask_id not in encoded[0]:
+        raise InputError(f"{place}: has no [MASK], nor two texts with '{PAIR_MARK}' between: {text[:60]!r}")
+    packed = pack(
+        encoded[0], encoded[1] if mark else None, max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP]
+    )  # fmt: skip
+    if packed.is_truncated:
+        raise InputError(f"{place}: is too long for the model, which has {max_seq_length} positions: {text[:60]!r}")
+    positions = [index for index, token_id in enumerate(packed.token_ids) if token_id == mask_id]
+    return MaskedText(packed.token_ids, packed.segment_ids, positions, bool(mark))
+
+
+def _encode(text: str, tokenizer: FullTokenizer) -> list[int]:
+    """Ids of a text in which [MASK] is one token; the tokenizer itself would take it apart."""
+    token_ids: list[int] = []
+    for index, part in enumerate(text.split(MASK)):
+        if index:
+            token_ids.append(tokenizer.ids[MASK])
+        token_ids += tokenizer.encode(part)
+    return token_ids

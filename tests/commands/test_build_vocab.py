@@ -1,0 +1,267 @@
+"""bert-build-vocab as a user calls it: small and real texts, an extended vocabulary, errors in one line."""
+
+import gzip
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from bert_cli import build_vocab
+from bert_cli.build_vocab import main
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+TEXT = """The old miller walks to the mill.
+The mill stands at the river, and the river turns the wheel.
+
+The miller's daughter walks along the river.
+She sees the wheel of the mill turning.
+"Is it old?" she asks.
+"It is older than the river!"
+"""
+LETTERS = sorted(set(re.sub(r"[^a-z]", "", TEXT.lower())))
+OLD = [
+    *SPECIAL[:1],
+    "[unused0]",
+    "[unused1]",
+    *SPECIAL[1:],
+    "the",
+    "mill",
+    "##er",
+    "##s",
+    "r",
+    "##i",
+    "[unused2]",
+    "##v",
+]
+
+
+class Outcome(NamedTuple):
+    code: int
+    lines: list[str]  # of standard error
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch, capfd):
+    """Call the command in a folder with text.txt and old.txt, an existing vocabulary."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "old.txt").write_text("\n".join(OLD) + "\n")
+
+    def call(*flags, **values) -> Outcome:
+        values = {"input_file": "text.txt"} | values
+        capfd.readouterr()
+        code = main([*flags, *(f"--{name}={value}" for name, value in values.items() if value is not None)])
+        return Outcome(code, capfd.readouterr().err.splitlines())
+
+    return call
+
+
+def tokens(path="vocab.txt") -> list[str]:
+    return read_vocabulary(path).tokens
+
+
+def table(lines: list[str]) -> dict[str, list[str]]:
+    """The table at the end: name -> the other columns."""
+    rows = (re.split(r" {2,}", line.strip()) for line in lines)
+    return {row[0]: row[1:] for row in rows if len(row) > 1}
+
+
+def test_six_lines(build):
+    outcome = build()
+    assert outcome.code == 0
+    found = tokens()
+    assert found[:5] == SPECIAL
+    characters = ["!", '"', "'", ",", ".", "?", *LETTERS]
+    assert found[5 : 5 + len(characters)] == characters
+    joined = [f"##{letter}" for letter in LETTERS]
+    assert found[5 + len(characters) :][: len(LETTERS)] == joined
+    learnt = found[5 + len(characters) + len(LETTERS) :]
+    assert {"the", "mill", "river", "wheel", "walks", "old"} <= set(learnt)
+    assert "daughter" not in learnt  # it comes only once
+    assert learnt[0] == "the"  # the most frequent
+    assert len(set(found)) == len(found)
+    assert "[UNK]" not in FullTokenizer(read_vocabulary("vocab.txt")).tokenize(TEXT)
+    figures = table(outcome.lines)
+    assert figures["words"] == [str(len(re.findall(r"\w+|[^\w\s]", TEXT)))]
+    assert figures["vocabulary"] == [str(len(found))]
+    assert figures["unknown words"] == ["0.000%"]
+    assert outcome.lines[-1] == f"Wrote vocab.txt: {len(found)} tokens"
+    assert sorted(os.listdir()) == ["old.txt", "text.txt", "vocab.txt"]
+
+
+def test_the_same_text_gives_the_same_vocabulary(build, tmp_path):
+    assert build().code == 0
+    expected = tokens()
+    assert build(output_file="two.txt", num_workers=2).code == 0
+    (tmp_path / "text.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert build(output_file="three.txt", input_file="text.gz").code == 0
+    assert tokens("two.txt") == tokens("three.txt") == expected
+
+
+def test_vocab_size_is_the_most_and_keeps_the_most_frequent(build):
+    assert build(min_count=1).code == 0
+    all_of_them = tokens()
+    size = len(all_of_them) - 8
+    assert build(min_count=1, vocab_size=size).code == 0
+    assert len(tokens()) == size
+    assert {"the", "river", "mill"} <= set(tokens())
+    assert "[UNK]" not in FullTokenizer(read_vocabulary("vocab.txt")).tokenize(TEXT)
+
+
+def test_whole_words_where_characters_have_no_room(build, tmp_path):
+    (tmp_path / "text.txt").write_text("The quick brown fox\njumps over the lazy dog\n")
+    outcome = build(vocab_size=20)
+    assert outcome.code == 0
+    assert tokens() == [*SPECIAL, "the", "brown", "dog", "fox", "jumps", "lazy", "over", "quick"]
+    assert any("no room for all characters" in line and "--vocab_size=57" in line for line in outcome.lines)
+    assert build(vocab_size=12).lines[-1] == (
+        "bert-build-vocab: error: --vocab_size=12 is too small for this text: its characters need 57, its whole words 13; "
+        "give at least 13"
+    )
+
+
+def test_casing(build, tmp_path):
+    (tmp_path / "text.txt").write_text("Éva Éva\n")
+    assert build(output_file="uncased.txt").code == 0
+    assert tokens("uncased.txt") == [*SPECIAL, "a", "e", "v", "##a", "##e", "##v", "eva"]
+    assert build(output_file="cased.txt", do_lower_case="false").code == 0
+    assert tokens("cased.txt") == [*SPECIAL, "a", "v", "É", "##a", "##v", "##É", "Éva"]
+
+
+def test_reserved_tokens_follow_the_special_ones(build):
+    assert build(reserved_tokens="[unused0],[MASK],<br>,river").code == 0
+    found = tokens()
+    assert found[:8] == [*SPECIAL, "[unused0]", "<br>", "river"]
+    assert found.count("river") == found.count("[MASK]") == 1
+
+
+def test_no_character_is_lost(build, tmp_path):
+    """The learner's default is 1000 characters: words with rarer ones would be [UNK]."""
+    ideographs = "".join(map(chr, range(0x4E00, 0x4E00 + 1500)))
+    (tmp_path / "text.txt").write_text(ideographs + "\n" + "word " * 5 + "x" * 60 + "ž\n", encoding="utf-8")
+    assert build(do_lower_case="false").code == 0
+    vocabulary = read_vocabulary("vocab.txt")
+    assert FullTokenizer(vocabulary, False).tokenize(ideographs) == list(ideographs)
+    assert "##ž" in vocabulary.ids  # in a word that is too long for the learner
+    assert "##" + ideographs[0] not in vocabulary.ids  # never inside a word
+
+
+def test_a_real_text(build, shared, tmp_path):
+    with gzip.open(shared / "data" / "corpus" / "novels_sentences.txt.gz", "rt", encoding="utf-8") as file:
+        (tmp_path / "text.txt").write_text("".join(next(file) for _ in range(2000)), encoding="utf-8")
+    outcome = build(vocab_size=2000)
+    assert outcome.code == 0
+    assert len(tokens()) == 2000
+    figures = table(outcome.lines)
+    assert float(figures["unknown words"][0].rstrip("%")) < 0.1
+    assert 1 < float(figures["pieces/word"][0]) < 1.5
+    assert {"the", "and", "##ing", "##ed", "##s"} <= set(tokens())
+
+
+def test_extend_keeps_ids(build):
+    outcome = build(extend="old.txt")
+    assert outcome.code == 0
+    found = tokens()
+    assert len(found) == len(OLD)
+    # river: 4 × 3, as r ##i ##v ##er before; walks and wheel: 2 × 5, as all of their characters were lost
+    assert (found[1], found[2], found[13]) == ("river", "walks", "wheel")
+    assert all(new == old for new, old in zip(found, OLD, strict=True) if "unused" not in old)
+    assert any("3 placed in 3 [unusedN], 0 added at the end" in line for line in outcome.lines)
+    assert not any("embeddings" in line for line in outcome.lines)
+    figures = table(outcome.lines)
+    assert figures["vocabulary"] == [str(len(OLD)), f"{len(OLD)} before"]
+    assert float(figures["unknown words"][0].rstrip("%")) < float(figures["unknown words"][1].split("%")[0])
+
+
+def test_extend_adds_at_the_end(build):
+    outcome = build(extend="old.txt", vocab_size=len(OLD) + 2, min_count=1)
+    assert outcome.code == 0
+    found = tokens()
+    assert len(found) == len(OLD) + 2
+    assert all(new == old for new, old in zip(found, OLD, strict=False) if "unused" not in old)
+    assert any(f'rows of word embeddings, and "vocab_size": {len(OLD) + 2} in' in line for line in outcome.lines)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"input_file": None}, "--input_file is needed; --help describes it"),
+        ({"input_file": "none*.txt"}, "'none*.txt': no file matches; check --input_file"),
+        ({"input_file": "blank.txt"}, "nothing to learn from: the input has no word; check --input_file"),
+        ({"input_file": "latin1.txt"}, "latin1.txt:2: is not UTF-8 (byte 0xe9); save the file as UTF-8"),
+        ({"output_file": "none/vocab.txt"}, "none: no such folder; make it, or check --output_file"),
+        ({"output_file": "text.txt"}, "text.txt: would be written over, but it is read; check --output_file"),
+        (
+            {"output_file": "old.txt", "extend": "old.txt"},
+            "old.txt: would be written over, but it is read; check --output_file",
+        ),
+        ({"extend": "none.txt"}, "none.txt: no such file; check --extend"),
+        (
+            {"extend": "text.txt", "output_file": "out.txt", "input_file": "old.txt"},
+            "text.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]; give a BERT vocabulary, "
+            "one token a line",
+        ),
+        (
+            {"extend": "full.txt"},
+            "full.txt: has no [unusedN] for a new word; give --vocab_size above its 6 to add words at the end",
+        ),
+        (
+            {"extend": "old.txt", "vocab_size": 9},
+            f"--vocab_size=9 is below the {len(OLD)} tokens of old.txt; none is ever removed: give more, or leave it out",
+        ),
+        (
+            {"extend": "old.txt", "reserved_tokens": "<br>"},
+            "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out",
+        ),
+        ({"reserved_tokens": "a,,b"}, "--reserved_tokens=a,,b: '' is empty or holds white space"),
+        (
+            {"vocab_size": 6, "reserved_tokens": "<br>"},
+            "--vocab_size=6 is too small: 6 special and reserved tokens come before those of the text",
+        ),
+        (
+            {"vocab_size": 30},
+            f"--vocab_size=30 is too small for this text: its characters need {11 + 2 * len(LETTERS)}, its whole words "
+            "35; give at least 35",
+        ),
+    ],
+)
+def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, message):
+    (tmp_path / "blank.txt").write_text("\n \n")
+    (tmp_path / "latin1.txt").write_bytes(b"one\ncaf\xe9\n")
+    (tmp_path / "full.txt").write_text("\n".join([*SPECIAL, "the"]) + "\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    outcome = build(**values)
+    assert (outcome.code, outcome.lines[-1]) == (1, f"bert-build-vocab: error: {message}")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "flags", [["--help"], ["--input_file=text.txt", "--extend=old.txt"], ["--input_file=none.txt"]]
+)
+def test_tensorflow_is_imported_for_learning_only(build, flags):
+    script = "import sys; from bert_cli.build_vocab import main; main(sys.argv[1:]); print('tensorflow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script, *flags], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_the_docstring_shows_what_is_printed(build):
+    """Of its first command; all but the seconds."""
+    shown = table([line for line in build_vocab.__doc__.splitlines() if line.startswith("    ")])
+    corpus = pathlib.Path(__file__).resolve().parents[2] / "data" / "pretraining" / "corpus.txt"
+    printed = table(build(input_file=corpus, vocab_size=1000).lines)
+    assert {name: row for name, row in printed.items() if name != "seconds"} == {
+        name: row for name, row in shown.items() if name != "seconds"
+    }
+    assert len(printed) == 6
+
+
+def test_words_that_are_too_long_for_the_learner(build, tmp_path):
+    (tmp_path / "text.txt").write_text("ab" * 30 + "\n")
+    assert build().code == 0
+    assert tokens() == [*SPECIAL, "a", "b", "##a", "##b"]

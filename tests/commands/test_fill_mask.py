@@ -1,0 +1,135 @@
+"""bert-fill-mask as a user calls it, beside an independent model in NumPy."""
+
+import json
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+
+from bert_cli.fill_mask import main
+from bert_cli.run_pretraining import main as pretrain_main
+from tests.reference import numpy_bert
+
+TEXT = "the cat sees a dog .\nmy dog likes bread .\na bird sings .\n\nthe farmer buys a house .\nthe house opens .\n"
+
+
+@pytest.fixture(scope="module")
+def pretrained(model, tmp_path_factory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("pretrained")
+    (folder / "text.txt").write_text(TEXT, encoding="utf-8")
+    flags = {"vocab_file": model / "vocab.txt", "bert_config_file": model / "bert_config.json", "max_seq_length": 24}
+    flags |= {"input_file": folder / "text.txt", "output_dir": folder / "out", "num_train_steps": 3}
+    flags |= {"max_predictions_per_seq": 3, "train_batch_size": 4, "precision": "float32"}
+    assert pretrain_main(["--do_train", *(f"--{name}={value}" for name, value in flags.items())]) == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def fill(pretrained, capfd):
+    """Call the command; returns exit code, standard output and the last line of standard error."""
+
+    def call(*arguments, **flags):
+        flags = {"init_checkpoint": pretrained, "precision": "float32"} | flags
+        capfd.readouterr()
+        code = main([*arguments, *(f"--{name}={value}" for name, value in flags.items())])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err.rstrip("\n").rpartition("\n")[2]
+
+    return call
+
+
+def expected(folder, run_folder, words: list[str], first_length: int):
+    """Masked-LM probabilities [masks, V] and that of "B follows A" from the weights, in NumPy."""
+    vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    config = json.loads((folder / "bert_config.json").read_text(encoding="utf-8"))
+    weights = {name: value for name, value in run_folder(folder).tensors(3).items() if "adam" not in name}
+    numbers = {word: number for number, word in enumerate(vocabulary)}  # "a" stands in it twice; the last one counts
+    ids = np.array([[numbers[word] for word in words]])
+    segments = (np.arange(len(words)) >= first_length).astype(int)[None]
+    outputs = numpy_bert.forward(config, weights, ids, np.ones_like(ids), segments)
+    places = np.array([[index for index, word in enumerate(words) if word == "[MASK]"]])
+    masked = numpy_bert.masked_lm(
+        config, weights, outputs["sequence_output"], places, np.zeros_like(places), np.ones_like(places)
+    )
+    follows = numpy_bert.next_sentence(weights, outputs["pooled_output"], [0])
+    return vocabulary, np.exp(masked["log_probs"][0]), follows["probabilities"][0, 0]
+
+
+def test_candidates_are_those_of_the_model(fill, pretrained, run_folder, tmp_path):
+    words = "[CLS] the [MASK] sees a [MASK] . [SEP] it sings [SEP]".replace("it", "my").split()
+    vocabulary, probabilities, follows = expected(pretrained, run_folder, words, 8)
+    (tmp_path / "texts.txt").write_text("The [MASK] sees a [MASK]. ||| my sings\n\nthe [MASK]\n", encoding="utf-8")
+    code, out, _ = fill(input_file=tmp_path / "texts.txt", top_k=4)
+    assert code == 0
+    first, second = [json.loads(line) for line in out.splitlines()]
+    assert first["text"] == "The [MASK] sees a [MASK]. ||| my sings"
+    assert len(second["masks"]) == 1
+    assert "next_sentence_probability" not in second
+    assert first["next_sentence_probability"] == pytest.approx(follows, abs=2e-6)
+    assert len(first["masks"]) == 2
+    for found, wanted in zip(first["masks"], probabilities, strict=True):
+        order = np.argsort(-wanted)[:4]
+        assert [candidate["token"] for candidate in found] == [vocabulary[index] for index in order]
+        assert [candidate["probability"] for candidate in found] == pytest.approx(wanted[order], abs=2e-6)
+
+
+def test_texts_on_the_command_line(fill, tmp_path):
+    code, out, _ = fill("the [MASK] sees a dog", "--top_k=2", "a dog ||| a [MASK]")
+    lines = out.splitlines()
+    assert code == 0
+    assert [lines[0], lines[3]] == ["the [MASK] sees a dog", "a dog ||| a [MASK]"]
+    assert len(lines) == 7
+    assert lines[6].endswith("  the second text follows the first")
+    (tmp_path / "one.txt").write_text("the [MASK] sees a dog", encoding="utf-8")
+    code, out, _ = fill(input_file=tmp_path / "one.txt", output_file=tmp_path / "answers.jsonl", top_k=2)
+    assert (code, out) == (0, "")
+    record = json.loads((tmp_path / "answers.jsonl").read_text(encoding="utf-8"))
+    assert [f"  {c['probability']:.4f}  {c['token']}" for c in record["masks"][0]] == lines[1:3]
+
+
+def test_many_lines_come_in_order(fill, tmp_path):
+    texts = [f"the [MASK] sees {'a dog ' * (number % 5)}{'[MASK]' if number % 3 else ''}" for number in range(700)]
+    (tmp_path / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
+    code, out, _ = fill(input_file=tmp_path / "texts.txt", top_k=1)
+    records = [json.loads(line) for line in out.split("\n")[:-1]]
+    assert code == 0
+    assert [record["text"] for record in records] == [text.strip() for text in texts]
+    alike = {}
+    for record in records:
+        alike.setdefault(record["text"], set()).add(tuple(mask[0]["token"] for mask in record["masks"]))
+    assert all(len(found) == 1 for found in alike.values())
+    assert len(alike) >= 5
+
+
+def test_bad_input_is_one_line(fill, tmp_path, trained):
+    def refused(parts, *arguments, **flags):
+        code, out, line = fill(*arguments, **flags)
+        assert (code, out) == (1, "")
+        assert line.startswith("bert-fill-mask: error: ")
+        assert all(part in line for part in parts), line
+
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"a [MASK]\nno mask here\n")
+    refused(["text 1: has no [MASK]"], "no mask here")
+    refused(["texts.txt:2: has no [MASK]"], input_file=texts, output_file=tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+    refused(["text 2: is too long for the model, which has 64 positions"], "a [MASK]", "a [MASK] " * 70)
+    refused(["give texts"])
+    refused(["a text is empty"], "a [MASK] |||  ")
+    refused(["no such file"], input_file=tmp_path / "none")
+    refused(["has no masked-LM head"], "a [MASK]", init_checkpoint=trained)
+    refused(["--init_checkpoint"], "a [MASK]", init_checkpoint=tmp_path / "nothing")
+    refused(["did you mean --top_k"], "a [MASK]", topk=3)
+
+
+def test_a_model_without_next_sentences_says_so(fill, pretrained, tmp_path):
+    folder = pathlib.Path(shutil.copytree(pretrained, tmp_path / "copy"))
+    flags = (folder / "flags.txt").read_text(encoding="utf-8")
+    assert "--no_nsp=false" in flags
+    (folder / "flags.txt").write_text(flags.replace("--no_nsp=false", "--no_nsp=true"), encoding="utf-8")
+    code, _, line = fill("a [MASK] ||| a dog", init_checkpoint=folder)
+    assert code == 1
+    assert "was trained with --no_nsp" in line
+    assert fill("a [MASK]", init_checkpoint=folder)[0] == 0

@@ -1,0 +1,270 @@
+"""bert-pretrain as a user calls it: text and TFRecords, evaluation, going on, fine-tuning from what it made."""
+
+import json
+import logging
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.create_pretraining_data import main as create_main
+from bert_cli.run_classifier import main as classify_main
+from bert_cli.run_pretraining import main
+from tests.reference import numpy_bert
+
+ANIMALS = ("cat", "dog", "bird", "fish", "horse")
+PLACES = ("house", "garden", "river")
+
+
+def write_text(path: pathlib.Path, documents: int = 12) -> pathlib.Path:
+    """Documents of four sentences about one animal and one place each."""
+    lines = []
+    for number in range(documents):
+        animal, place = ANIMALS[number % len(ANIMALS)], PLACES[number % len(PLACES)]
+        lines += [
+            f"the {animal} sees the {place} .",
+            f"my {animal} likes a big {place} .",
+            f"a {animal} opens in the {place} and sings .",
+            f"the old {animal} never sees a river under the {place} .",
+            "",
+        ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+class Outcome(NamedTuple):
+    code: int
+    err: str
+
+    def assert_refused(self, *parts: str) -> None:
+        last = self.err.rstrip("\n").rpartition("\n")[2]
+        assert self.code == 1, self.err
+        assert last.startswith("bert-pretrain: error: "), self.err
+        assert "Traceback" not in self.err
+        for part in parts:
+            assert part in last
+
+
+@pytest.fixture
+def text(tmp_path) -> pathlib.Path:
+    return write_text(tmp_path / "text.txt")
+
+
+@pytest.fixture
+def records(text, model, tmp_path) -> pathlib.Path:
+    path = tmp_path / "data.tfrecord"
+    flags = {"input_file": text, "output_file": path, "vocab_file": model / "vocab.txt", "dupe_factor": 3}
+    flags |= {"max_seq_length": 24, "max_predictions_per_seq": 4}
+    assert create_main([f"--{name}={value}" for name, value in flags.items()]) == 0
+    return path
+
+
+@pytest.fixture
+def pretrain(model, tmp_path, capfd):
+    """Call bert-pretrain with the tiny model and few steps; keyword arguments are flags, None leaves one out."""
+
+    def call(*words, **flags) -> Outcome:
+        flags = {
+            "vocab_file": model / "vocab.txt",
+            "bert_config_file": model / "bert_config.json",
+            "output_dir": tmp_path / "out",
+            "max_seq_length": 24,
+            "max_predictions_per_seq": 4,
+            "train_batch_size": 4,
+            "num_train_steps": 12,
+            "num_warmup_steps": 2,
+            "save_checkpoints_steps": 4,
+            "learning_rate": 0.003,
+            "precision": "float32",
+        } | flags
+        capfd.readouterr()
+        code = main([*words, *(f"--{name}={value}" for name, value in flags.items() if value is not None)])
+        return Outcome(code, capfd.readouterr().err)
+
+    return call
+
+
+def assert_same_tensors(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+class InterruptAfter(logging.Handler):
+    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+
+    def emit(self, record):
+        if self.text in record.getMessage():
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("source", "flags"),
+    [
+        ("text", {}),
+        ("text", {"no_nsp": "true", "do_whole_word_mask": "true", "optimizer": "lamb"}),
+        ("records", {}),
+    ],
+)
+def test_a_stopped_run_goes_on_to_the_same_weights(source, flags, request, pretrain, tmp_path, run_folder):
+    path = request.getfixturevalue(source)
+    assert pretrain("--do_train", input_file=path, output_dir=tmp_path / "whole", **flags).code == 0
+    interrupt = InterruptAfter("model.ckpt-8")
+    logging.getLogger("bert_cli").addHandler(interrupt)
+    try:
+        assert pretrain("--do_train", input_file=path, **flags).code == 130
+    finally:
+        logging.getLogger("bert_cli").removeHandler(interrupt)
+    assert run_folder(tmp_path / "out").checkpoints() == [4, 8]
+    outcome = pretrain("--do_train", input_file=path, **flags)
+    assert outcome.code == 0, outcome.err
+    assert "going on from" in outcome.err
+    wanted = run_folder(tmp_path / "whole").tensors(12)
+    assert_same_tensors(run_folder(tmp_path / "out").tensors(12), wanted)
+    has_slots = "bert/pooler/dense/kernel/adam_m" in wanted
+    assert has_slots == ("no_nsp" not in flags)  # without its loss the pooler is not trained
+
+
+def test_a_run_can_be_made_longer_but_not_another_one(text, pretrain, tmp_path):
+    assert pretrain("--do_train", input_file=text, num_train_steps=4).code == 0
+    assert "already finished (4 steps)" in pretrain("--do_train", input_file=text, num_train_steps=4).err
+    assert "going on from" in pretrain("--do_train", input_file=text, num_train_steps=8).err
+    assert "--num_train_steps=8" in (tmp_path / "out" / "flags.txt").read_text(encoding="utf-8")
+    for flag, value in (("learning_rate", 0.1), ("masked_lm_prob", 0.2), ("optimizer", "lamb"), ("no_nsp", "true")):
+        outcome = pretrain("--do_train", input_file=text, num_train_steps=16, **{flag: value})
+        outcome.assert_refused("holds another run", f"{flag} was")
+    text.write_text(text.read_text(encoding="utf-8").replace("big", "small"), encoding="utf-8")
+    pretrain("--do_train", input_file=text, num_train_steps=16).assert_refused("training_data was")
+
+
+def expected_results(folder, step, records, batch_size, run_folder) -> dict[str, float]:
+    """Google's figures from an independent model in NumPy, each record counted once."""
+    config = json.loads((folder / "bert_config.json").read_text(encoding="utf-8"))
+    weights = {name: value for name, value in run_folder(folder).tensors(step).items() if "adam" not in name}
+    lengths = {"input_ids": 24, "input_mask": 24, "segment_ids": 24, "masked_lm_positions": 4, "masked_lm_ids": 4}
+    spec = {name: tf.io.FixedLenFeature([size], tf.int64) for name, size in lengths.items()}
+    spec |= {"masked_lm_weights": tf.io.FixedLenFeature([4], tf.float32)}
+    spec |= {"next_sentence_labels": tf.io.FixedLenFeature([1], tf.int64)}
+    data = tf.io.parse_example(list(tf.data.TFRecordDataset(str(records)).as_numpy_iterator()), spec)
+    data = {name: value.numpy() for name, value in data.items()}
+    outputs = numpy_bert.forward(config, weights, data["input_ids"], data["input_mask"], data["segment_ids"])
+    masked = numpy_bert.masked_lm(
+        config, weights, outputs["sequence_output"], data["masked_lm_positions"], data["masked_lm_ids"],
+        data["masked_lm_weights"],
+    )  # fmt: skip
+    labels = data["next_sentence_labels"][:, 0]
+    follows = numpy_bert.next_sentence(weights, outputs["pooled_output"], labels)
+    real, nll, next_nll = data["masked_lm_weights"], masked["example_loss"], follows["example_loss"]
+    right = masked["log_probs"].argmax(-1) == data["masked_lm_ids"]
+    next_right = follows["log_probs"].argmax(-1) == labels
+    batches = [slice(start, start + batch_size) for start in range(0, len(real), batch_size)]
+    losses = [(real[b] * nll[b]).sum() / (real[b].sum() + 1e-5) + next_nll[b].mean() for b in batches]
+    return {
+        "eval_examples": len(real),
+        "eval_predictions": real.sum(),
+        "global_step": step,
+        "loss": np.mean(losses),
+        "masked_lm_accuracy": (real * right).sum() / real.sum(),
+        "masked_lm_loss": (real * nll).sum() / real.sum(),
+        "masked_lm_perplexity": np.exp((real * nll).sum() / real.sum()),
+        "next_sentence_accuracy": next_right.mean(),
+        "next_sentence_loss": next_nll.mean(),
+    }
+
+
+def test_evaluation_counts_each_record_once(records, pretrain, tmp_path, run_folder):
+    flags = {"input_file": records, "eval_batch_size": 5}
+    assert pretrain("--do_train", "--do_eval", **flags).code == 0
+    folder = tmp_path / "out"
+    results = run_folder(folder).eval_results()
+    assert results == pytest.approx(expected_results(folder, 12, records, 5, run_folder), rel=1e-4)
+    (folder / "eval_results.txt").unlink()
+    assert pretrain("--do_eval", **flags).code == 0  # alone, from the folder
+    assert run_folder(folder).eval_results() == pytest.approx(results, rel=1e-6)
+    outcome = pretrain("--do_eval", max_eval_steps=2, **flags)
+    assert "evaluating the first 10 sequences (--max_eval_steps=2; 0 for all)" in outcome.err
+    assert run_folder(folder).eval_results()["eval_examples"] == 10
+
+
+def test_documents_are_held_out_from_text(text, pretrain, tmp_path, run_folder):
+    outcome = pretrain("--do_train", "--do_eval", input_file=text, eval_share=0.25, max_eval_steps=0)
+    assert "3 of the documents are held out" in outcome.err
+    results = run_folder(tmp_path / "out").eval_results()
+    again = pretrain("--do_eval", input_file=text, max_eval_steps=0)  # the share comes from flags.txt
+    assert "3 of the documents are held out" in again.err
+    assert run_folder(tmp_path / "out").eval_results() == pytest.approx(results, rel=1e-6)
+    other = write_text(tmp_path / "other.txt", 5)
+    assert "held out" not in pretrain("--do_eval", input_file=other).err
+    assert pretrain("--do_eval", input_file=text, eval_file=other, num_train_steps=12).code == 0
+
+
+def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
+    path = tmp_path / "six.txt"
+    path.write_text("\n".join(["the cat sees a dog ."] * 6), encoding="utf-8")
+    outcome = pretrain("--do_train", "--do_eval", input_file=path, num_train_steps=3)
+    assert outcome.code == 0, outcome.err
+    assert "warning: the text is one document" in outcome.err
+    assert run_folder(tmp_path / "out").eval_results()["eval_examples"] >= 1
+
+
+def test_fine_tuning_needs_only_the_folder(text, pretrain, cola, tmp_path, capfd):
+    assert pretrain("--do_train", input_file=text).code == 0
+    flags = ["--task_name=cola", f"--data_dir={cola}", f"--init_checkpoint={tmp_path / 'out'}", "--do_train"]
+    flags += [f"--output_dir={tmp_path / 'tuned'}", "--max_seq_length=24", "--train_batch_size=8"]
+    capfd.readouterr()
+    assert classify_main(flags) == 0
+    log = capfd.readouterr().err
+    assert "39 variables loaded, 2 missing, 7 unused" in log
+    assert "input_position" not in log
+    kept = (tmp_path / "tuned" / "vocab.txt").read_bytes()
+    assert kept == (tmp_path / "out" / "vocab.txt").read_bytes()
+
+
+def test_training_from_records_needs_no_vocabulary(records, model, pretrain, tmp_path):
+    config = tmp_path / "elsewhere.json"
+    config.write_bytes((model / "bert_config.json").read_bytes())
+    flags = {"vocab_file": None, "bert_config_file": config, "num_train_steps": 2}
+    outcome = pretrain("--do_train", input_file=records, **flags)
+    assert outcome.code == 0, outcome.err
+    assert not (tmp_path / "out" / "vocab.txt").exists()
+    pretrain("--do_train", input_file=records, vocab_file=None, bert_config_file=None).assert_refused(
+        "--bert_config_file is needed"
+    )
+
+
+def test_wrong_sizes_name_the_flag(records, pretrain):
+    pretrain("--do_train", input_file=records, max_seq_length=32).assert_refused(
+        "record 0 was made with --max_seq_length=24, but --max_seq_length is 32; give --max_seq_length=24"
+    )
+    pretrain("--do_train", input_file=records, max_predictions_per_seq=20).assert_refused(
+        "give --max_predictions_per_seq=4"
+    )
+
+
+def test_bad_input_is_one_line(text, records, model, pretrain, tmp_path):
+    pretrain("--do_train", input_file=f"{text},{records}").assert_refused("is no TFRecord file, but", "--input_file")
+    pretrain("--do_train", input_file=tmp_path / "none").assert_refused("no file matches", "--input_file")
+    pretrain("--do_train", "--do_eval", input_file=text, eval_file=tmp_path / "none").assert_refused("--eval_file")
+    pretrain("--do_train").assert_refused("--input_file is needed")
+    pretrain(input_file=text).assert_refused("nothing to do")
+    pretrain("--do_train", input_file=text, max_seq_length=100).assert_refused("--max_seq_length=100 is above")
+    pretrain("--do_train", input_file=text, do_lower="true").assert_refused("the flag is --do_lower_case")
+    pretrain("--do_eval", input_file=text).assert_refused("holds no trained model")
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n \n", encoding="utf-8")
+    pretrain("--do_train", input_file=empty).assert_refused("the input has no sentence")
+    damaged = tmp_path / "damaged.tfrecord"
+    damaged.write_bytes(records.read_bytes()[:-3])
+    pretrain("--do_train", input_file=damaged).assert_refused("damaged.tfrecord: record", "is cut short")
+    small = tmp_path / "small.json"
+    small.write_text(json.dumps(json.loads((model / "bert_config.json").read_text()) | {"vocab_size": 30}))
+    pretrain("--do_train", input_file=records, vocab_file=None, bert_config_file=small).assert_refused(
+        "input_ids holds", "but the vocab_size of the model is 30"
+    )
+    assert not (tmp_path / "out" / "checkpoint").exists()
