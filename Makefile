@@ -11,18 +11,21 @@ OUTPUT ?= bert_output
 MODEL ?=
 FLAGS ?=
 TEXT ?= data/pretraining/corpus.txt
+TAGS ?= data/tagging
 CONFIG ?= data/pretraining/bert_config.json
 PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
   --num_warmup_steps=300
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format test test-all quickstart classify pretrain clean
+.PHONY: help install lint format test test-all quickstart classify pretrain tag convert clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
 	@echo "make classify     bert-classify with TASK= DATA= OUTPUT= MODEL= FLAGS="
 	@echo "make pretrain     bert-build-vocab, bert-pretrain and bert-fill-mask on TEXT=, into PRETRAINED="
+	@echo "make tag          bert-tag on data/tagging, or with TAGS= OUTPUT= MODEL= FLAGS="
+	@echo "make convert      bert-convert with FROM= TO= FLAGS="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style; make format: mend it"
@@ -69,6 +72,13 @@ pretrain: $(PRETRAINED).vocab.txt
 	$(BIN)/bert-pretrain --input_file=$(TEXT) --vocab_file=$< --bert_config_file=$(CONFIG) --output_dir=$(PRETRAINED) \
 	  --do_train --do_eval $(PRETRAIN_FLAGS) $(FLAGS)
 	$(BIN)/bert-fill-mask "the dog [MASK] in the garden." --init_checkpoint=$(PRETRAINED)
+
+tag: install
+	$(BIN)/bert-tag --data_dir=$(TAGS) --output_dir=$(OUTPUT) --do_train --do_eval --do_predict \
+	  $(if $(MODEL),--init_checkpoint=$(MODEL),--learning_rate=5e-4 --num_train_epochs=8) $(FLAGS)
+
+convert: install
+	$(BIN)/bert-convert --from=$(FROM) --to=$(TO) --check $(FLAGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -29,6 +29,8 @@ setup(
         "scikit-learn>=1.5",  # metrics
         "scipy>=1.13",  # rank correlations
         "safetensors>=0.5",  # Hugging Face weights, without pickles
+        "h5py>=3.11",  # Keras weights
+        "ml_dtypes>=0.5",  # bfloat16 for NumPy
         "rich>=13.7",  # progress and tables
     ],
     extras_require={"dev": ["pytest>=8", "hypothesis>=6.100", "ruff>=0.9"]},
@@ -39,6 +41,8 @@ setup(
             "bert-pretrain = bert_cli.run_pretraining:main",
             "bert-build-vocab = bert_cli.build_vocab:main",
             "bert-fill-mask = bert_cli.fill_mask:main",
+            "bert-tag = bert_cli.run_tagging:main",
+            "bert-convert = bert_cli.convert_checkpoint:main",
         ]
     },
 )

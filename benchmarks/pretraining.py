@@ -1,6 +1,6 @@
 """Training speed of bert-pretrain: sequences per second on a text, for each precision in turn.
 
-    python benchmarks/pretraining.py --input_file TEXT --vocab_file VOCAB --bert_config_file CONFIG --precisions float32,bfloat16
+    python benchmarks/pretraining.py --input_file TEXT --vocab_file VOCAB --bert_config_file CONFIG
 
 The rate is that of the second half of the steps, which leaves compiling out. Run nothing else on the machine meanwhile.
 """
@@ -20,6 +20,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--precisions", default="float32,bfloat16")
     parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=32, help="sequences in a step")
     parser.add_argument("--flags", default="", help="further flags for bert-pretrain, with blanks between")
     return parser.parse_args()
 
@@ -29,16 +30,15 @@ def sequences_per_second(settings: argparse.Namespace, precision: str) -> float:
         command = [sys.executable, "-m", "bert_cli.run_pretraining", "--do_train", f"--output_dir={output_dir}"]
         command += [f"--{name}={getattr(settings, name)}" for name in ("input_file", "vocab_file", "bert_config_file")]
         command += [f"--precision={precision}", f"--num_train_steps={settings.steps}", "--num_warmup_steps=1"]
-        command += ["--log_steps=1", *settings.flags.split()]
+        command += ["--log_steps=1", f"--train_batch_size={settings.batch}", *settings.flags.split()]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr[-2000:])
-    batch = 32 if "--train_batch_size" not in settings.flags else int(settings.flags.split("train_batch_size=")[1].split()[0])
     rates = [float(rate) for rate in re.findall(r"training \d+/.*examples/s ([\d.]+)", done.stderr)]
     # Each line has the mean rate since the second step: from two of them comes that of the steps between.
     half = len(rates) // 2
-    seconds = [batch * count / rate for count, rate in ((half, rates[half]), (len(rates) - 1, rates[-1]))]
-    return batch * (len(rates) - 1 - half) / (seconds[1] - seconds[0])
+    seconds = [settings.batch * count / rate for count, rate in ((half, rates[half]), (len(rates) - 1, rates[-1]))]
+    return settings.batch * (len(rates) - 1 - half) / (seconds[1] - seconds[0])
 
 
 def main() -> None:

@@ -20,7 +20,8 @@ LOG = logging.getLogger("bert_cli")
 MANIFEST = "run.json"
 _OURS = re.compile(
     r"checkpoint|model\.ckpt-\d+\.(index|meta|data-\d{5}-of-\d{5})|(labels|vocab|flags|eval_results)\.txt|bert_config\.json"
-    r"|(run|run_report)\.json|(test_results|predictions)\.tsv"
+    r"|(run|run_report)\.json|(test_results|predictions)\.tsv|test_predictions\.(txt|jsonl)"
+    r"|((nbest_)?predictions|null_odds)\.json"
 )
 
 # Files that a run would write over; in a folder without a manifest they belong to somebody else.

@@ -5,7 +5,15 @@ import re
 
 import pytest
 
-from bert_cli import build_vocab, create_pretraining_data, fill_mask, run_classifier, run_pretraining
+from bert_cli import (
+    build_vocab,
+    convert_checkpoint,
+    create_pretraining_data,
+    fill_mask,
+    run_classifier,
+    run_pretraining,
+    run_tagging,
+)
 from bert_cli import flags as flag_module
 from bert_cli.examples.classification import TASKS
 
@@ -17,6 +25,8 @@ COMMANDS = {
     "bert-pretrain": run_pretraining,
     "bert-build-vocab": build_vocab,
     "bert-fill-mask": fill_mask,
+    "bert-tag": run_tagging,
+    "bert-convert": convert_checkpoint,
 }
 
 

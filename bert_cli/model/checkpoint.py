@@ -7,8 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.errors import InputError
-from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath
+from bert_cli.model.checkpoint_path import HUGGING_FACE, KERAS, CheckpointPath
 from bert_cli.model.hugging_face import HuggingFaceReader
+from bert_cli.model.keras_weights import KerasReader
 
 # Names that training leaves in a checkpoint beside the weights.
 _OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
@@ -47,7 +48,9 @@ def _damaged(prefix: str, error: Exception) -> str:
 
 def open_checkpoint(path: CheckpointPath):
     """A reader with `shapes` (Google's name -> shape), `read(name)`, `unused` names and a `description`."""
-    return HuggingFaceReader(path.location) if path.kind == HUGGING_FACE else Tf1Reader(path.location)
+    if path.kind == HUGGING_FACE:
+        return HuggingFaceReader(path.location)
+    return KerasReader(path.location) if path.kind == KERAS else Tf1Reader(path.location)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +106,7 @@ def load_weights(variables: dict, reader, required: str = "bert/") -> LoadReport
 def _shape_advice(name: str) -> str:
     if name.startswith("bert/"):
         return "does --bert_config_file belong to this checkpoint?"
-    return "it was fine-tuned for another number of labels; start from the pre-trained checkpoint, or give its --labels"
+    return "it was fine-tuned for another number of labels; start from the pre-trained checkpoint"
 
 
 def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:

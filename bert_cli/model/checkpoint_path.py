@@ -9,6 +9,7 @@ from bert_cli.errors import InputError
 
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
+KERAS = "keras"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
 _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
@@ -16,7 +17,7 @@ _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointPath:
-    """A checkpoint that exists: `location` is a TF1 prefix, or a folder in Hugging Face's layout."""
+    """A checkpoint that exists: `location` is a TF1 prefix, a folder in Hugging Face's layout, or a .weights.h5 file."""
 
     kind: str
     location: str
@@ -32,7 +33,7 @@ class CheckpointPath:
 
 
 def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
-    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, or a Hugging Face folder or file.
+    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, or a .weights.h5.
 
     Raises InputError, naming `flag`, where nothing that can be read is there.
     """
@@ -42,6 +43,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
     name = os.path.basename(path.rstrip("/"))
     if name in ("model.safetensors", "pytorch_model.bin") and files.exists(path):
         return _hugging_face_folder(os.path.dirname(path) or ".", flag)
+    if name.endswith(".h5") and files.exists(path):
+        return CheckpointPath(KERAS, path)
     if files.is_directory(path):
         return _find_in_folder(path, flag)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
@@ -61,6 +64,9 @@ def _find_in_folder(folder: str, flag: str) -> CheckpointPath:
         raise InputError(
             f"{folder}: holds several checkpoints ({', '.join(prefixes[:5])}); give one of them to --{flag}"
         )
+    keras = [name for name in files.list_directory(folder) if name.endswith(".weights.h5")]
+    if len(keras) == 1 and not files.exists(os.path.join(folder, "model.safetensors")):
+        return CheckpointPath(KERAS, os.path.join(folder, keras[0]))
     return _hugging_face_folder(folder, flag)
 
 

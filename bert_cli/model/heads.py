@@ -99,7 +99,7 @@ class BertPretrainer(keras.Model):
         self.built = True
 
     def call(self, inputs, training=False, seed=None, packed=False):
-        positions = inputs["masked_lm_positions"]
+        positions = tf.cast(inputs["masked_lm_positions"], tf.int32)
         shape = tf.shape(positions)
         starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
         slots = tf.reshape(starts + positions, [-1])

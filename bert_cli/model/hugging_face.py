@@ -36,6 +36,23 @@ _RULES = [
 ]  # fmt: skip
 
 
+# Names that differ by more than punctuation.
+_HEAD_NAMES = {
+    "output_weights": "classifier.weight",
+    "output_bias": "classifier.bias",
+    "cls/predictions/output_bias": "cls.predictions.bias",
+    "cls/seq_relationship/output_weights": "cls.seq_relationship.weight",
+    "cls/seq_relationship/output_bias": "cls.seq_relationship.bias",
+    "cls/squad/output_weights": "qa_outputs.weight",
+    "cls/squad/output_bias": "qa_outputs.bias",
+}
+# Stored by some writers although they are copies: their name and, in Google's spelling, what they must equal.
+_TIED = {
+    "cls.predictions.decoder.weight": "bert/embeddings/word_embeddings",
+    "cls.predictions.decoder.bias": "cls/predictions/output_bias",
+}
+
+
 def google_name(name: str) -> tuple[str, bool] | None:
     """Google's name for a weight and whether it is stored transposed; None for one that Google's BERT does not have.
 
@@ -47,6 +64,18 @@ def google_name(name: str) -> tuple[str, bool] | None:
         if found:
             return found.expand(replacement).replace("attention.output", "attention/output"), transposed
     return None
+
+
+def hugging_face_name(name: str) -> tuple[str, bool] | None:
+    """The inverse of google_name, with the leading "bert."; None for a name that no BERT of Hugging Face's has."""
+    renamed = _HEAD_NAMES.get(name)
+    if renamed is None:
+        renamed = name.replace("/", ".").replace("encoder.layer_", "encoder.layer.").removesuffix(".kernel")
+        renamed = re.sub(r"(LayerNorm)\.gamma$", r"\1.weight", re.sub(r"(LayerNorm)\.beta$", r"\1.bias", renamed))
+        if not renamed.endswith((".bias", ".weight")):
+            renamed += ".weight"
+    transposed = name.endswith("/kernel")
+    return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
 
 
 class HuggingFaceReader:
@@ -76,3 +105,15 @@ class HuggingFaceReader:
         source, transposed = self._sources[name]
         values = np.asarray(self._file.get_tensor(source)).astype(np.float32)
         return np.ascontiguousarray(values.T) if transposed else values
+
+    def check_tied(self) -> None:
+        """InputError where the masked-LM decoder is stored and is no copy of the word embeddings, as Google's is."""
+        for name in self.unused:
+            original = _TIED.get(name)
+            if original in self.shapes:
+                values = np.asarray(self._file.get_tensor(name)).astype(np.float32)
+                if not np.array_equal(values, self.read(original), equal_nan=True):
+                    raise InputError(
+                        f"{self.description}: {name} differs from {original}; in Google's BERT they are one, so this model "
+                        "cannot be converted"
+                    )

@@ -31,5 +31,5 @@ def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sente
     return metrics | {
         "loss": np.float32(batch_losses.mean()),
         "eval_examples": len(sums["masked_lm_losses"]),
-        "eval_predictions": int(round(sums["masked_lm_weights"].sum())),
+        "eval_predictions": round(float(sums["masked_lm_weights"].sum())),
     }

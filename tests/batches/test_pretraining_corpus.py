@@ -80,7 +80,7 @@ def test_evaluation_is_always_the_same(corpus):
 
 
 def test_single_sequences_lose_no_token(corpus):
-    size, opened = corpus
+    _, opened = corpus
     plain = Masking(1, 1e-9, False, 1, 2, 3, (4,), bytes(2000))
     for max_seq_length in (5, 9, 16, 60):
         for number in range(11):

@@ -14,7 +14,10 @@ from bert_cli.errors import InputError
 def written(tmp_path):
     """Two files, one of small records and one of some larger than what is read at once, and all records."""
     rng = np.random.default_rng(4)
-    parts = [[b"a", b"bc", b"def"], [rng.integers(0, 256, size, dtype=np.uint8).tobytes() for size in (9, 5_000_000, 7)]]
+    parts = [
+        [b"a", b"bc", b"def"],
+        [rng.integers(0, 256, size, dtype=np.uint8).tobytes() for size in (9, 5_000_000, 7)],
+    ]
     paths = [str(tmp_path / "one"), str(tmp_path / "two")]
     for path, records in zip(paths, parts, strict=True):
         with open(path, "wb") as file:
@@ -45,12 +48,16 @@ def test_the_digest_tells_files_apart(written, tmp_path):
 def test_kinds_of_files(written, tmp_path):
     paths, _ = written
     assert all(map(is_record_file, paths))
-    for name, data in {"text": b"a text of some length\n", "empty": b"", "packed": gzip.compress(b"a text" * 9)}.items():
+    for name, data in {
+        "text": b"a text of some length\n",
+        "empty": b"",
+        "packed": gzip.compress(b"a text" * 9),
+    }.items():
         (tmp_path / name).write_bytes(data)
         assert not is_record_file(str(tmp_path / name))
     with open(paths[0], "rb") as file:
         (tmp_path / "packed").write_bytes(gzip.compress(file.read()))
-    with pytest.raises(InputError, match="packed: is a compressed TFRecord file; unpack it"):
+    with pytest.raises(InputError, match=r"packed: is a compressed TFRecord file; unpack it"):
         is_record_file(str(tmp_path / "packed"))
 
 
@@ -59,7 +66,7 @@ def test_a_cut_anywhere_is_an_error(tmp_path):
     path = tmp_path / "cut"
     for length in [*range(1, 19), *range(20, len(data))]:  # a cut after 19 bytes leaves one whole record
         path.write_bytes(data[:length])
-        with pytest.raises(InputError, match="cut: record [01] is"):
+        with pytest.raises(InputError, match=r"cut: record [01] is"):
             RecordIndex([str(path)])
 
 
@@ -70,5 +77,5 @@ def test_a_wrong_byte_is_found_when_it_is_read(tmp_path):
     path.write_bytes(data)
     with RecordIndex([str(path)]) as index:
         assert index.read([0]) == [b"abc"]
-        with pytest.raises(InputError, match="wrong: record 1 is damaged"):
+        with pytest.raises(InputError, match=r"wrong: record 1 is damaged"):
             index.read([0, 1])

@@ -15,7 +15,10 @@ def plain(rows, words, bias, labels, weights):
 def example(scale=1.0):
     rng = np.random.default_rng(3)
     rows = tf.constant(scale * rng.normal(size=(6, 4)), tf.float32)
-    words, bias = tf.Variable(rng.normal(size=(9, 4)), dtype=tf.float32), tf.Variable(rng.normal(size=9), dtype=tf.float32)
+    words, bias = (
+        tf.Variable(rng.normal(size=(9, 4)), dtype=tf.float32),
+        tf.Variable(rng.normal(size=9), dtype=tf.float32),
+    )
     labels = tf.constant([0, 8, 3, 3, 5, 0])  # some twice
     weights = tf.constant([0.2, 0.1, 0.3, 0.0, 0.2, 0.2])
     return rows, words, bias, labels, weights

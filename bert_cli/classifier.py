@@ -1,0 +1,107 @@
+"""A fine-tuned classifier from Python, without files:
+
+    from bert_cli import Classifier
+    Classifier.load("bert_output").predict(["the dog sees a cat ."]).best
+
+is ["0"] or ["1"], a label of labels.txt for each text. The first `load` of a process imports TensorFlow (seconds).
+"""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bert_cli import run_folder, sources
+from bert_cli.errors import InputError
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.features.classification import classification_features
+from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
+from bert_cli.model.config import read_config
+from bert_cli.run_classifier import Settings
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+from bert_cli.training.host import prepare_host
+
+
+class Predictions(NamedTuple):
+    """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in Classifier.labels."""
+
+    best: list[str]
+    probabilities: np.ndarray
+
+
+class Classifier:
+    """A model that bert-classify trained, or one of any format that bert-convert writes.
+
+    `labels`: its L label names, in the order of the columns of probabilities. Made by `load`.
+    """
+
+    def __init__(self, session, tokenizer: FullTokenizer, labels: tuple[str, ...], max_seq_length: int):
+        self.labels = labels
+        self.max_seq_length = max_seq_length
+        self._session, self._tokenizer = session, tokenizer
+
+    @classmethod
+    def load(
+        cls,
+        path: str,
+        labels: Sequence[str] | None = None,
+        max_seq_length: int | None = None,
+        do_lower_case: bool | None = None,
+        precision: str = "auto",
+    ) -> "Classifier":
+        """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
+
+        labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
+        checkpoint say, and 128 and lower-cased where they say nothing. precision: auto, float32, bfloat16 or float16.
+        Raises InputError where something is missing, damaged, or does not fit together.
+        """
+        checkpoint = find_checkpoint(os.fspath(path), "path")
+        model = sources.find_sources(None, None, checkpoint)
+        saved = model.saved_flags
+        config = read_config(model.config_file, saved.get("gelu", "auto"))
+        vocabulary = read_vocabulary(model.vocab_file)
+        length = max_seq_length or int(saved.get("max_seq_length", min(128, config.max_position_embeddings)))
+        sources.check_sizes(config, vocabulary, length, model)
+        tokenizer = FullTokenizer(vocabulary, sources.find_casing(do_lower_case, model))
+        names = tuple(labels) if labels else _saved_labels(checkpoint)
+
+        prepare_host()
+        from bert_cli.classifier_session import ClassifierSession
+
+        session = ClassifierSession(config, len(names), Settings(max_seq_length=length, precision=precision))
+        session.load_trained(checkpoint)
+        return cls(session, tokenizer, names, length)
+
+    def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
+        """Classify n texts or pairs of texts; the results are in the order of `texts`.
+
+        batch_size: as many texts are computed at once as have the tokens of so many of full length.
+        """
+        if isinstance(texts, str):
+            raise InputError("predict takes a list of texts, not one text: predict([text])")
+        if not len(texts):
+            return Predictions([], np.zeros((0, len(self.labels)), np.float32))
+        examples = [_example(number, text) for number, text in enumerate(texts)]
+        features = classification_features(examples, self.labels, self._tokenizer, self.max_seq_length)
+        probabilities = self._session.infer(features, batch_size, "predicting")["probabilities"]
+        return Predictions([self.labels[column] for column in probabilities.argmax(axis=1)], probabilities)
+
+
+def _example(number: int, text) -> ClassificationExample:
+    parts = (text, None) if isinstance(text, str) else tuple(text) if isinstance(text, tuple | list) else ()
+    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
+        raise InputError(f"texts[{number}]: a text, or a pair of texts, is needed, found {text!r}")
+    return ClassificationExample(str(number), parts[0], parts[1], None)
+
+
+def _saved_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
+    names = run_folder.read_labels(checkpoint.folder)
+    if names is None and checkpoint.kind == HUGGING_FACE:
+        from bert_cli.model.hugging_face_writing import read_hugging_face_labels
+
+        names, _ = read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))
+    if names is None:
+        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
+    return names

@@ -1,0 +1,141 @@
+"""Tags of words: the ways to write entities as tags, told apart and turned into BIO and back.
+
+    scheme   EU    rejects  German  Anna     Lund     Anna     (German: MISC; "Anna Lund" and "Anna": two persons)
+    BIO      B-ORG  O       B-MISC  B-PER    I-PER    B-PER    also called IOB2
+    IOB1     I-ORG  O       I-MISC  I-PER    I-PER    B-PER    B- only where an entity touches another of its type
+    BIOES    S-ORG  O       S-MISC  B-PER    E-PER    S-PER    also called IOBES
+    IO       ORG    O       MISC    PER      PER      PER      no prefixes; neighbours of one type become one entity
+
+Where all prefixed tags of a file are without types ("B", "I", "O"), the type is "".
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+OUTSIDE = "O"
+# Prefixes of each scheme; the tags of IO have none.
+PREFIXES = {"BIO": "BI", "IOB1": "BI", "BIOES": "BIES", "IO": ""}
+_PREFIXED = re.compile(r"[A-Z]-.")
+
+
+class Entity(NamedTuple):
+    """Words `start` up to, not including, `end` (0-based) are an entity of a type."""
+
+    type: str
+    start: int
+    end: int
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """Prefix and type of a tag: ("B", "creative-work") of B-creative-work, ("O", "") of O, ("I", "") of I."""
+    prefix, _, kind = tag.partition("-")
+    return prefix, kind
+
+
+def join_tag(prefix: str, kind: str) -> str:
+    """The inverse of split_tag."""
+    return f"{prefix}-{kind}" if kind else prefix
+
+
+def _prefixed(tag: str, scheme: str) -> tuple[str, str]:
+    if scheme == "IO" and tag != OUTSIDE:
+        return "I", tag
+    return split_tag(tag)
+
+
+def tag_problem(tag: str, scheme: str) -> str:
+    """What is wrong with a tag, for a message; "" for a tag of the scheme."""
+    if tag == OUTSIDE or (scheme == "IO" and tag):
+        return ""
+    prefix, kind = split_tag(tag)
+    if len(prefix) != 1 or prefix not in PREFIXES[scheme]:
+        known = ", ".join(f"{letter}-" for letter in PREFIXES[scheme])
+        return f"tag {tag!r} has none of the prefixes of {scheme} ({known}) and is not {OUTSIDE}"
+    return f"tag {tag!r} names no type" if tag.endswith("-") and not kind else ""
+
+
+def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
+    """The scheme of the tags of sentences: a key of PREFIXES.
+
+    IO where no tag begins with a capital letter and a hyphen (nor all tags are among B, I, E, S and O), BIOES where a
+    tag has the prefix E or S. BIO and IOB1 differ in what begins an entity that touches no other of its type: the one
+    of which there is more in the sentences, BIO where there is as much of either, or nothing.
+    """
+    sequences = list(sequences)
+    inside = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
+    if not any(map(_PREFIXED.match, inside)) and not inside <= {"B", "I", "E", "S"}:
+        return "IO"
+    if any(split_tag(tag)[0] in ("E", "S") for tag in inside):
+        return "BIOES"
+    begins = {"B": 0, "I": 0}
+    for tags in sequences:
+        previous = None
+        for tag in tags:
+            prefix, kind = split_tag(tag)
+            if prefix in begins and kind != previous:
+                begins[prefix] += 1
+            previous = None if tag == OUTSIDE else kind
+    return "IOB1" if begins["I"] > begins["B"] else "BIO"
+
+
+def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
+    """The entities of a sentence, in order, by the rules of the CoNLL evaluation script (conlleval).
+
+    An entity begins at every B- (and S-), at an I- (or E-) after O or after another type, and after an E- or S-. It
+    ends where the next begins, before O, and at the end of the sentence. So one function reads BIO and IOB1, and no
+    sequence is refused.
+    """
+    found: list[Entity] = []
+    begin, open_type, before = 0, "", "O"
+    for position, tag in enumerate(tags):
+        prefix, kind = _prefixed(tag, scheme)
+        is_first = prefix in "BS" or before in "OES" or kind != open_type
+        if before != "O" and (prefix == "O" or is_first):
+            found.append(Entity(open_type, begin, position))
+        if prefix != "O" and is_first:
+            begin, open_type = position, kind
+        before = prefix
+    if before != "O":
+        found.append(Entity(open_type, begin, len(tags)))
+    return found
+
+
+def _tags_of(length: int, found: Iterable[Entity], scheme: str) -> tuple[str, ...]:
+    """Tags for entities that do not overlap, in order, among `length` words."""
+    tags = [OUTSIDE] * length
+    before = Entity("", -1, -1)
+    for entity in found:
+        kind, size = entity.type, entity.end - entity.start
+        prefixes = ["B"] + ["I"] * (size - 1)
+        if scheme == "IOB1" and not (before.end == entity.start and before.type == kind):
+            prefixes[0] = "I"
+        elif scheme == "BIOES":
+            prefixes[-1] = "S" if size == 1 else "E"
+        if scheme == "IO":
+            tags[entity.start : entity.end] = [kind] * size
+        else:
+            tags[entity.start : entity.end] = [join_tag(prefix, kind) for prefix in prefixes]
+        before = entity
+    return tuple(tags)
+
+
+def to_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
+    """The same entities in BIO, in which each begins with B-; tags of another scheme are read by `entities`."""
+    return _tags_of(len(tags), entities(tags, scheme), "BIO")
+
+
+def from_bio(tags: Sequence[str], scheme: str) -> tuple[str, ...]:
+    """Tags in BIO written in another scheme. For BIO they stay as they are, with an I- that follows no B- too."""
+    return tuple(tags) if scheme == "BIO" else _tags_of(len(tags), entities(tags), scheme)
+
+
+def label_list(sequences: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The labels for tags in BIO: O, then B-x and I-x for each type x in the order of code points.
+
+    Every type gets both, also where a tag occurs in none of the sentences, so that the order depends on the types alone.
+    """
+    tags = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
+    kinds = sorted({split_tag(tag)[1] for tag in tags})
+    return (OUTSIDE, *(join_tag(prefix, kind) for kind in kinds for prefix in "BI"))

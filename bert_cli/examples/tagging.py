@@ -1,0 +1,222 @@
+r"""Files of words and tags -> TaggingExample records: columns in the CoNLL style, and JSON lines.
+
+Columns: one word a line; a blank line, or one of white space, ends a sentence; a line with a cell `-DOCSTART-` belongs to
+no sentence. Where a line has a tab, its columns stand between tabs (so that a word may hold blanks); other lines are
+split at runs of blanks. Lines end at `\n`; a carriage return before it is no part of the row.
+
+JSON lines: {"words": ["Anna", "left"], "tags": ["B-PER", "O"]}, other keys are kept for the predictions.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from bert_cli.errors import InputError
+from bert_cli.examples.json_text import parse_json
+from bert_cli.examples.tables import Row, more, quoted
+from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
+from bert_cli.files import read_text
+
+DOCUMENT_START = "-DOCSTART-"
+
+
+@dataclass(frozen=True)
+class TaggingExample:
+    """One sentence. `line`: 1-based, of its first word; word i of a file of columns stands in line `line + i`.
+
+    tags    as many as words; None where the file has none
+    text    the plain text that the words are of; None for words that came as such
+    starts  offset of each word in `text`, in characters
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None
+    line: int
+    text: str | None = None
+    starts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class TaggingFile:
+    """A file as read. `lines`: all of them, without their `\\n`; writers put the predictions beside them."""
+
+    path: str
+    lines: tuple[str, ...]
+    examples: tuple[TaggingExample, ...]
+    is_json: bool = False
+
+    def line_of(self, example: TaggingExample, word: int) -> int:
+        """1-based line of a word of an example."""
+        return example.line if self.is_json else example.line + word
+
+
+def read_tagging_file(path: str, word_column: int = 0, tag_column: int | None = -1) -> TaggingFile:
+    """Read `.jsonl` and `.json` files as JSON lines, all others as columns. `tag_column` None: leave the tags alone."""
+    if path.lower().endswith((".jsonl", ".json")):
+        return read_json_lines(path, with_tags=tag_column is not None)
+    return read_columns(path, word_column, tag_column)
+
+
+def _lines(path: str) -> list[str]:
+    """Lines as they are. InputError for a carriage return inside one: the lines of old files would be glued together."""
+    lines = read_text(path).split("\n")
+    glued = [number for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
+    if glued:
+        raise InputError(
+            f"{path}:{glued[0]}: a carriage return inside the line{more(glued)}; save the file with \\n line ends"
+        )
+    return lines
+
+
+def split_columns(line: str) -> list[str]:
+    """The cells of a line without its line end."""
+    return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+
+
+def read_columns(path: str, word_column: int = 0, tag_column: int | None = -1) -> TaggingFile:
+    """The sentences of a file in columns. Columns are 0-based, -1 is the last; `tag_column` None: no tags are read.
+
+    InputError for a row without these columns or with an empty word or tag; where a column is counted from the end, also
+    for a row that has not as many columns as the first, since that would move the column. Also for a file without words.
+    """
+    if word_column == tag_column:
+        raise InputError(f"--tag_column: {tag_column} is the column of the words; give another")
+    lines = _lines(path)
+    sentences: list[list[Row]] = [[]]
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip("\r")
+        cells = split_columns(line) if line.strip() else []
+        if cells and DOCUMENT_START not in cells:
+            sentences[-1].append(Row(number, cells))
+        elif sentences[-1]:
+            sentences.append([])
+    sentences = [rows for rows in sentences if rows]
+    rows = [row for sentence in sentences for row in sentence]
+    if not rows:
+        raise InputError(f"{path}: holds no words; a file with one word and its tag on each line is needed")
+    _check_columns(path, rows, word_column, tag_column)
+    _check_cells(path, rows, word_column, "word")
+    if tag_column is not None:
+        _check_cells(path, rows, tag_column, "tag")
+    return TaggingFile(
+        path,
+        tuple(lines),
+        tuple(
+            TaggingExample(
+                words=tuple(row.cells[word_column] for row in sentence),
+                tags=None if tag_column is None else tuple(row.cells[tag_column] for row in sentence),
+                line=sentence[0].line,
+            )
+            for sentence in sentences
+        ),
+    )
+
+
+def _check_columns(path: str, rows: Sequence[Row], word_column: int, tag_column: int | None) -> None:
+    wanted = [column for column in (word_column, tag_column) if column is not None]
+    minimum = max(column + 1 if column >= 0 else -column for column in wanted)
+    if tag_column is not None and (word_column >= 0) != (tag_column >= 0):
+        minimum = max(minimum, 2)
+    advice = "separate the columns with a tab, or check --word_column and --tag_column"
+    short = [row for row in rows if len(row.cells) < minimum]
+    if short:
+        raise InputError(
+            f"{path}:{short[0].line}: expected at least {minimum} columns, "
+            f"found {len(short[0].cells)}{more(short)}; {advice}"
+        )
+    if min(wanted) >= 0:
+        return
+    first = rows[0]
+    other = [row for row in rows if len(row.cells) != len(first.cells)]
+    if other:
+        raise InputError(
+            f"{path}:{other[0].line}: expected {len(first.cells)} columns as in line {first.line}, "
+            f"found {len(other[0].cells)}{more(other)}; {advice}"
+        )
+    if len(wanted) == 2 and word_column % len(first.cells) == tag_column % len(first.cells):
+        raise InputError(
+            f"{path}:{first.line}: --word_column={word_column} and --tag_column={tag_column} are the same of "
+            f"{len(first.cells)} columns; give another"
+        )
+
+
+def _check_cells(path: str, rows: Sequence[Row], column: int, what: str) -> None:
+    empty = [row for row in rows if not row.cells[column]]
+    if empty:
+        number = column % len(empty[0].cells) + 1
+        raise InputError(
+            f"{path}:{empty[0].line}: the {what} in column {number} is empty{more(empty)}; every row needs one"
+        )
+
+
+def read_json_lines(path: str, with_tags: bool = True) -> TaggingFile:
+    """The sentences of a file of JSON lines; blank lines are skipped, a sentence may be without words.
+
+    `with_tags` False: tags are not read. InputError for a line that is not JSON or has not this form.
+    """
+    lines = _lines(path)
+    examples = [_json_example(path, number, line, with_tags) for number, line in enumerate(lines, 1) if line.strip()]
+    if not examples:
+        raise InputError(f'{path}: is empty; lines such as {{"words": ["Anna"], "tags": ["B-PER"]}} are needed')
+    return TaggingFile(path, tuple(lines), tuple(examples), is_json=True)
+
+
+def _json_example(path: str, number: int, line: str, with_tags: bool) -> TaggingExample:
+    record = parse_json(line, path, number)
+    words = record.get("words") if isinstance(record, dict) else None
+    if not _is_list_of_texts(words):
+        raise InputError(f'{path}:{number}: expected {{"words": [texts that are not empty]}}, found {quoted(line)}')
+    if not with_tags:
+        return TaggingExample(tuple(words), None, number)
+    tags = record.get("tags")
+    if not _is_list_of_texts(tags):
+        raise InputError(f'{path}:{number}: expected "tags": [one text for each word]; add them')
+    if len(tags) != len(words):
+        raise InputError(f"{path}:{number}: {len(words)} words but {len(tags)} tags; give each word one tag")
+    return TaggingExample(tuple(words), tuple(tags), number)
+
+
+def _is_list_of_texts(value: object) -> bool:
+    """True for a list of texts, none of them empty or with half of a surrogate pair, which no file can hold."""
+    return isinstance(value, list) and all(
+        isinstance(item, str) and item and not re.search("[\ud800-\udfff]", item) for item in value
+    )
+
+
+def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[TaggingFile, str]:
+    """The file with its tags in BIO, and the scheme they were in (`scheme`, or found by `detect_scheme`).
+
+    InputError with the line of the first tag that is none of the scheme. ValueError for a file without tags.
+    """
+    sequences = [example.tags for example in file.examples]
+    if None in sequences:
+        raise ValueError(f"{file.path} was read without tags")
+    scheme = scheme or detect_scheme(sequences)
+    _check_tags(file, lambda tag: tag_problem(tag, scheme), "correct it")
+    examples = [replace(example, tags=to_bio(example.tags, scheme)) for example in file.examples]
+    return replace(file, examples=tuple(examples)), scheme
+
+
+def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
+    """InputError with the line of the first tag (in BIO) that is not among `labels`."""
+    known = ", ".join(labels[:10]) + (", …" if len(labels) > 10 else "")
+    found = set(labels)
+    _check_tags(
+        file,
+        lambda tag: "" if tag in found else f"tag {quoted(tag)} is not among those of the training file ({known})",
+        "correct it, or take its lines out",
+    )
+
+
+def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str) -> None:
+    counts = Counter(tag for example in file.examples for tag in example.tags or ())
+    problems = {tag: problem for tag in counts if (problem := problem_of(tag))}
+    if not problems:
+        return
+    example, word = next(
+        (example, word) for example in file.examples for word, tag in enumerate(example.tags or ()) if tag in problems
+    )
+    bad = [tag for tag in counts.elements() if tag in problems]
+    line = file.line_of(example, word)
+    raise InputError(f"{file.path}:{line}: {problems[example.tags[word]]}{more(bad)}; {advice}")

@@ -1,0 +1,251 @@
+"""SquadExample records -> windows `[CLS] question [SEP] part of the context [SEP]`, as Google's run_squad.py makes them.
+
+A context that is too long for one window gets several, which overlap. Positions in a window count from its [CLS].
+"""
+
+import random
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bert_cli.errors import InputError
+from bert_cli.examples.squad import Paragraph, SquadExample
+from bert_cli.features.doc_spans import doc_spans
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import CLS, SEP
+
+FIRST_UNIQUE_ID = 1000000000
+_SHUFFLE_SEED = 12345  # the original's, whatever the other seeds are
+
+
+@dataclass(frozen=True)
+class SquadFeatures:
+    """n windows of the examples, in their order; an example without a word piece in its context has none.
+
+    sequences          the token sequences
+    example_index      int32 [n], ascending
+    doc_span_index     int32 [n], number of the window among those of its example
+    query_lengths      int32 [n], word pieces of the question in the window
+    owned              int32 [n, 2], positions of the first token and behind the last whose context is largest here
+    start_positions    int32 [n], of the answer's first token; 0 where the answer is not (wholly) in the window, where
+                       there is none, and in prediction
+    end_positions      int32 [n], of its last token
+    is_impossible      bool [n], of the example
+    word_indices       int32, the word of each word piece of each context, end to end
+    word_offsets       int64 [n], where the first context token of the window stands in `word_indices`
+    is_training        whether positions were looked for
+    num_examples       those without window included
+    num_cut_questions  questions that lost word pieces to max_query_length
+    """
+
+    sequences: RaggedFeatures
+    example_index: np.ndarray
+    doc_span_index: np.ndarray
+    query_lengths: np.ndarray
+    owned: np.ndarray
+    start_positions: np.ndarray
+    end_positions: np.ndarray
+    is_impossible: np.ndarray
+    word_indices: np.ndarray
+    word_offsets: np.ndarray
+    is_training: bool
+    num_examples: int
+    num_cut_questions: int
+
+    def __len__(self) -> int:
+        return len(self.sequences)
+
+    @property
+    def unique_ids(self) -> np.ndarray:
+        """int32 [n], the original's number of each window."""
+        return np.arange(FIRST_UNIQUE_ID, FIRST_UNIQUE_ID + len(self), dtype=np.int32)
+
+    @property
+    def doc_starts(self) -> np.ndarray:
+        """Position of the first context token of each window, int32 [n]."""
+        return self.query_lengths + 2
+
+    @property
+    def doc_ends(self) -> np.ndarray:
+        """Position behind the last context token of each window, int64 [n]."""
+        return self.sequences.lengths - 1
+
+    def word_of(self, window: int, position: int) -> int:
+        """Index in doc_tokens of the word that the context token at a position belongs to."""
+        return int(self.word_indices[self.word_offsets[window] + position - self.query_lengths[window] - 2])
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """The word pieces of a context: ids, and for each word where its first piece stands; `offset` in word_indices."""
+
+    ids: array
+    first_pieces: list[int]
+    offset: int
+
+
+def shuffle_examples(examples: Sequence[SquadExample]) -> list[SquadExample]:
+    """Training examples in the order of the original, which shuffles them once, always alike."""
+    shuffled = list(examples)
+    random.Random(_SHUFFLE_SEED).shuffle(shuffled)
+    return shuffled
+
+
+def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -> None:
+    """InputError unless a window has room for a token of the context behind any question, and windows advance."""
+    if max_query_length < 0:
+        raise InputError(f"--max_query_length: {max_query_length} is negative; give 0 or more")
+    if max_seq_length <= max_query_length + 3:
+        raise InputError(
+            f"--max_seq_length: {max_seq_length} has no room for a context behind a question of {max_query_length} tokens "
+            f"and 3 special ones; give more than {max_query_length + 3}, or a smaller --max_query_length"
+        )
+    if doc_stride < 1:
+        raise InputError(f"--doc_stride: {doc_stride} is not a step from one window to the next; give 1 or more")
+
+
+def _context_pieces(paragraph: Paragraph, tokenizer: FullTokenizer, word_indices: array) -> _Pieces:
+    """Encode a context word by word, and append the word of each piece to `word_indices`."""
+    pieces = _Pieces(array("i"), [], len(word_indices))
+    for index, word in enumerate(paragraph.doc_tokens):
+        pieces.first_pieces.append(len(pieces.ids))
+        ids = tokenizer.encode(word)
+        pieces.ids.extend(ids)
+        word_indices.extend([index] * len(ids))
+    return pieces
+
+
+def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokenizer) -> tuple[int, int]:
+    """First and last word piece of the answer: of its words, or of the answer alone where it can be told.
+
+    Of "(1895-1943)." only the pieces of "1895" are the answer 1895. The last may stand before the first: the words of
+    the answer then have no pieces.
+    """
+    first = pieces.first_pieces[example.start_position]
+    ends = [*pieces.first_pieces, len(pieces.ids)]
+    last = ends[example.end_position + 1] - 1
+    answer = array("i", tokenizer.encode(example.answer_text))
+    if answer:
+        for start in range(first, last - len(answer) + 2):
+            if pieces.ids[start : start + len(answer)] == answer:
+                return start, start + len(answer) - 1
+    return first, last
+
+
+def squad_features(
+    examples: Sequence[SquadExample],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    doc_stride: int,
+    max_query_length: int,
+    is_training: bool,
+) -> SquadFeatures:
+    """Cut the examples into windows of at most `max_seq_length` tokens.
+
+    Windows of one context are `doc_stride` tokens apart; questions are cut to `max_query_length` tokens. With
+    `is_training` the examples must have their positions. InputError for lengths that leave no room (check_lengths).
+    """
+    check_lengths(max_seq_length, doc_stride, max_query_length)
+    cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+    token_ids, segment_ids, ends, word_indices = array("i"), array("b"), array("q", [0]), array("i")
+    numbers, word_offsets = array("i"), array("q")
+    known: dict[int, _Pieces] = {}  # by identity of the paragraph, which the examples keep alive
+    num_cut = 0
+    for index, example in enumerate(examples):
+        pieces = known.get(id(example.paragraph))
+        if pieces is None:
+            pieces = known[id(example.paragraph)] = _context_pieces(example.paragraph, tokenizer, word_indices)
+        query = tokenizer.encode(example.question)
+        num_cut += len(query) > max_query_length
+        query = query[:max_query_length]
+        head = array("i", [cls_id, *query, sep_id])
+        answer = None
+        if is_training and not example.is_impossible:
+            answer = _answer_pieces(example, pieces, tokenizer)
+        for number, span in enumerate(doc_spans(len(pieces.ids), max_seq_length - len(query) - 3, doc_stride)):
+            token_ids.extend(head)
+            token_ids.extend(pieces.ids[span.start : span.end])
+            token_ids.append(sep_id)
+            segment_ids.frombytes(bytes(len(head)) + b"\1" * (span.end - span.start + 1))
+            ends.append(len(token_ids))
+            word_offsets.append(pieces.offset + span.start)
+            shift = len(head) - span.start  # from word pieces of the context to positions
+            inside = answer is not None and span.start <= answer[0] and answer[1] < span.end
+            positions = (answer[0] + shift, answer[1] + shift) if inside else (0, 0)
+            owned = (span.owned_start + shift, span.owned_end + shift)
+            numbers.extend((index, number, len(query), *owned, *positions, example.is_impossible))
+    table = np.array(numbers, np.int32).reshape(-1, 8)
+    return SquadFeatures(
+        sequences=RaggedFeatures(
+            np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
+        ),
+        example_index=table[:, 0].copy(),
+        doc_span_index=table[:, 1].copy(),
+        query_lengths=table[:, 2].copy(),
+        owned=table[:, 3:5].copy(),
+        start_positions=table[:, 5].copy(),
+        end_positions=table[:, 6].copy(),
+        is_impossible=table[:, 7].astype(bool),
+        word_indices=np.array(word_indices, np.int32),
+        word_offsets=np.array(word_offsets, np.int64),
+        is_training=is_training,
+        num_examples=len(examples),
+        num_cut_questions=num_cut,
+    )
+
+
+def window(
+    features: SquadFeatures, examples: Sequence[SquadExample], tokenizer: FullTokenizer, max_seq_length: int, row: int
+) -> dict[str, object]:
+    """One window in full, with the names of the original: ids padded to `max_seq_length`, and maps by position."""
+    padded = {name: values[0].tolist() for name, values in features.sequences.padded([row], max_seq_length).items()}
+    doc = range(int(features.doc_starts[row]), int(features.doc_ends[row]))
+    owned_start, owned_end = features.owned[row].tolist()
+    index = int(features.example_index[row])
+    result = {
+        "unique_id": FIRST_UNIQUE_ID + row,
+        "example_index": index,
+        "doc_span_index": int(features.doc_span_index[row]),
+        "qas_id": examples[index].qas_id,
+        "tokens": tokenizer.convert_ids_to_tokens(padded["input_word_ids"][: features.sequences.lengths[row]]),
+        "token_to_orig_map": {position: features.word_of(row, position) for position in doc},
+        "token_is_max_context": {position: owned_start <= position < owned_end for position in doc},
+        "input_ids": padded["input_word_ids"],
+        "input_mask": padded["input_mask"],
+        "segment_ids": padded["input_type_ids"],
+    }
+    if features.is_training:
+        result["start_position"] = int(features.start_positions[row])
+        result["end_position"] = int(features.end_positions[row])
+        result["is_impossible"] = bool(features.is_impossible[row])
+    return result
+
+
+def format_features(
+    features: SquadFeatures,
+    examples: Sequence[SquadExample],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    count: int = 20,
+) -> list[str]:
+    """All windows of the first `count` examples as lines for the log, in the form of the original."""
+    lines = []
+    for row in range(int(np.searchsorted(features.example_index, count))):
+        shown = window(features, examples, tokenizer, max_seq_length, row)
+        lines.append("*** Example ***")
+        lines += [f"{name}: {shown[name]}" for name in ("unique_id", "example_index", "doc_span_index")]
+        lines.append(f"tokens: {' '.join(shown['tokens'])}")
+        for name in ("token_to_orig_map", "token_is_max_context"):
+            lines.append(f"{name}: {' '.join(f'{position}:{value}' for position, value in shown[name].items())}")
+        for name in ("input_ids", "input_mask", "segment_ids"):
+            lines.append(f"{name}: {' '.join(map(str, shown[name]))}")
+        if features.is_training and shown["is_impossible"]:
+            lines.append("impossible example")
+        elif features.is_training:
+            start, end = shown["start_position"], shown["end_position"]
+            lines += [f"start_position: {start}", f"end_position: {end}"]
+            lines.append(f"answer: {' '.join(shown['tokens'][start : end + 1])}")
+    return lines

@@ -1,0 +1,183 @@
+"""TaggingExample records -> windows of pieces, each word predicted in the one that gives its first piece most context.
+
+words      Unaffable  Anna  left       in a long sentence: windows of `max_seq_length` - 2 pieces
+pieces     una ##ffa ##ble  anna left  each `doc_stride` pieces further on
+label_ids  3   -1    -1     1    0     in the window that predicts the word, -1 everywhere else
+word_ids   0   -1    -1     1    2     at the first piece, in the window that predicts the word
+"""
+
+import itertools
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bert_cli.errors import InputError
+from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
+from bert_cli.examples.tagging import TaggingExample
+from bert_cli.features.doc_spans import doc_spans
+from bert_cli.features.packing import check_max_seq_length
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import CLS, SEP
+
+NOTHING = -1
+
+
+@dataclass(frozen=True)
+class TaggingFeatures:
+    """w windows of n examples, in order: `[CLS] pieces [SEP]`, t tokens in all.
+
+    sequences    the windows
+    label_ids    int32 [t], index in the label list of a piece that is trained, -1 of all others
+    word_ids     int32 [t], index in its sentence of the word that is predicted here, -1 at all other tokens
+    example_ids  int32 [w], the example each window is of
+    num_words    int32 [n], words in each example
+
+    A word is predicted at its first piece, once. Words without pieces (a zero-width space, control characters) are
+    predicted nowhere; an example that has no others has no window.
+    """
+
+    sequences: RaggedFeatures
+    label_ids: np.ndarray
+    word_ids: np.ndarray
+    example_ids: np.ndarray
+    num_words: np.ndarray
+
+    def __len__(self) -> int:
+        """The number of windows."""
+        return len(self.sequences)
+
+    @property
+    def num_split(self) -> int:
+        """Examples in more than one window."""
+        return int((np.bincount(self.example_ids, minlength=1) > 1).sum())
+
+    @property
+    def num_words_without_pieces(self) -> int:
+        return int(self.num_words.sum() - (self.word_ids != NOTHING).sum())
+
+
+class _Builder:
+    """The growing flat arrays of TaggingFeatures."""
+
+    def __init__(self, tokenizer: FullTokenizer):
+        self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+        self.token_ids, self.label_ids, self.word_ids = array("i"), array("i"), array("i")
+        self.ends, self.example_ids = array("q", [0]), array("i")
+
+    def add(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
+        for flat, values, first, last in (
+            (self.token_ids, pieces, self.cls_id, self.sep_id),
+            (self.label_ids, labels, NOTHING, NOTHING),
+            (self.word_ids, words, NOTHING, NOTHING),
+        ):
+            flat.append(first)
+            flat.extend(values)
+            flat.append(last)
+        self.ends.append(len(self.token_ids))
+        self.example_ids.append(example)
+
+    def features(self, num_words: Sequence[int]) -> TaggingFeatures:
+        token_ids = np.array(self.token_ids, np.int32)
+        return TaggingFeatures(
+            sequences=RaggedFeatures(token_ids, np.zeros(len(token_ids), np.int8), np.array(self.ends, np.int64)),
+            label_ids=np.array(self.label_ids, np.int32),
+            word_ids=np.array(self.word_ids, np.int32),
+            example_ids=np.array(self.example_ids, np.int32),
+            num_words=np.array(num_words, np.int32),
+        )
+
+
+def _add_windows(
+    builder: _Builder,
+    example: int,
+    sentence: tuple[list[int], list[int], list[int]],
+    size: int,
+    stride: int,
+) -> None:
+    """Add the windows of a sentence (pieces, labels, words) that is too long for one.
+
+    Windows in which no word is predicted, as in the midst of a word of very many pieces, are left out.
+    """
+    pieces, labels, words = (np.array(values, np.int32) for values in sentence)
+    # All pieces of a word belong to the window of its first.
+    first_pieces = np.maximum.accumulate(np.where(words != NOTHING, np.arange(len(words)), 0))
+    for span in doc_spans(len(pieces), size, stride):
+        part = slice(span.start, span.end)
+        is_own = (first_pieces[part] >= span.owned_start) & (first_pieces[part] < span.owned_end)
+        own_words = np.where(is_own, words[part], NOTHING)
+        if (own_words != NOTHING).any():
+            own_labels = np.where(is_own, labels[part], NOTHING)
+            builder.add(example, pieces[part].tolist(), own_labels.tolist(), own_words.tolist())
+
+
+def tagging_features(
+    examples: Sequence[TaggingExample],
+    labels: Sequence[str],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    doc_stride: int,
+    label_all_pieces: bool = False,
+) -> TaggingFeatures:
+    """Cut the words of all examples into pieces, and these into windows of at most `max_seq_length` tokens.
+
+    Tags must be in BIO and among `labels`, which `check_labels` sees to. A word's first piece gets its tag as label; with
+    `label_all_pieces` the others get the I- form of the tag, for training alone. `doc_stride`: pieces from the start
+    of a window to that of the next; more than a window holds counts as just that. Each word is labelled in one window
+    alone. InputError for a `max_seq_length` below 3 or a `doc_stride` below 1.
+    """
+    check_max_seq_length(max_seq_length, pairs=False)
+    if doc_stride < 1:
+        raise InputError(f"--doc_stride: {doc_stride} is no step from one window to the next; give 1 or more")
+    size = max_seq_length - 2
+    index = {label: number for number, label in enumerate(labels)}
+    # What a tag gives to a first piece and to each further piece.
+    label_ids = {tag: (index[tag], index[_inside(tag)] if label_all_pieces else NOTHING) for tag in labels}
+    builder = _Builder(tokenizer)
+    known: dict[str, list[int]] = {}
+    for number, example in enumerate(examples):
+        pieces: list[int] = []
+        piece_labels: list[int] = []
+        piece_words: list[int] = []
+        for position, (word, tag) in enumerate(
+            zip(example.words, example.tags or itertools.repeat(None), strict=False)
+        ):
+            ids = known.get(word)
+            if ids is None:
+                ids = known[word] = tokenizer.encode(word)
+            if not ids:
+                continue
+            first, further = (NOTHING, NOTHING) if tag is None else label_ids[tag]
+            rest = len(ids) - 1
+            pieces += ids
+            piece_labels += [first] + [further] * rest
+            piece_words += [position] + [NOTHING] * rest
+        if len(pieces) > size:
+            _add_windows(builder, number, (pieces, piece_labels, piece_words), size, doc_stride)
+        elif pieces:
+            builder.add(number, pieces, piece_labels, piece_words)
+    return builder.features([len(example.words) for example in examples])
+
+
+def _inside(tag: str) -> str:
+    return tag if tag == OUTSIDE else join_tag("I", split_tag(tag)[1])
+
+
+def format_features(
+    features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int = 5
+) -> list[str]:
+    """The first `count` windows as lines for the log; `-` stands for a piece that is not trained."""
+    lines = []
+    for window in range(min(count, len(features))):
+        part = slice(*features.sequences.offsets[window : window + 2].tolist())
+        tokens = tokenizer.convert_ids_to_tokens(features.sequences.token_ids[part].tolist())
+        tags = ["-" if label == NOTHING else labels[label] for label in features.label_ids[part].tolist()]
+        lines += [
+            "*** Example ***",
+            f"example: {features.example_ids[window]}",
+            f"tokens: {' '.join(tokens)}",
+            f"labels: {' '.join(tags)}",
+        ]
+    return lines

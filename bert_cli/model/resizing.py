@@ -1,0 +1,38 @@
+"""More or fewer rows of embeddings; asked for by name, never done by the way."""
+
+import dataclasses
+
+import numpy as np
+from scipy.stats import truncnorm
+
+from bert_cli.model.config import BertConfig
+
+_WORDS, _POSITIONS = "bert/embeddings/word_embeddings", "bert/embeddings/position_embeddings"
+_WORD_BIAS = "cls/predictions/output_bias"
+
+
+def resize_embeddings(
+    tensors: dict[str, np.ndarray], config: BertConfig, vocab_size: int | None, positions: int | None, seed: int
+) -> tuple[dict[str, np.ndarray], BertConfig]:
+    """Weights (Google's name -> float32) and config with so many words and positions; None leaves them as they are.
+
+    Rows are added and cut off at the end. New rows are drawn as the original draws new weights, from the normal
+    distribution of deviation `initializer_range` cut at two deviations; the masked-LM bias of a new word is 0.
+    """
+    rng = np.random.default_rng(seed)
+    resized = dict(tensors)
+    for name, rows in ((_WORDS, vocab_size), (_POSITIONS, positions)):
+        if rows is not None:
+            kept = tensors[name][:rows]
+            shape = (rows - len(kept), kept.shape[1])
+            drawn = truncnorm.rvs(-2, 2, scale=config.initializer_range, size=shape, random_state=rng)
+            resized[name] = np.concatenate([kept, drawn.astype(np.float32)])
+    if vocab_size is not None and _WORD_BIAS in tensors:
+        kept = tensors[_WORD_BIAS][:vocab_size]
+        resized[_WORD_BIAS] = np.concatenate([kept, np.zeros(vocab_size - len(kept), np.float32)])
+    config = dataclasses.replace(
+        config,
+        vocab_size=vocab_size or config.vocab_size,
+        max_position_embeddings=positions or config.max_position_embeddings,
+    )
+    return resized, config

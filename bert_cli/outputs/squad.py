@@ -1,0 +1,289 @@
+"""Start and end logits of windows -> answers, and the three JSON files, as Google's run_squad.py writes them.
+
+decoder = Decoder(features, n_best_size)
+decoder.add(windows, start_logits, end_logits)          # for each batch; a few numbers of each window are kept
+predictions = decoder.finish(examples, tokenizer, rules)
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bert_cli.errors import InputError
+from bert_cli.examples.squad import SquadExample
+from bert_cli.features.squad import SquadFeatures
+from bert_cli.files import atomic_write
+from bert_cli.outputs.answer_text import context_span, final_span, join_pieces
+from bert_cli.text.tokenization import FullTokenizer
+
+# The null odds of a question for which nothing but the null answer was found; the original starts from this score.
+NO_ANSWER_ODDS = 1000000.0
+# The only entry of an n-best list for which nothing was found, without version_2_with_negative.
+NO_ANSWER_TEXT = "empty"
+_ROWS_AT_ONCE = 1024  # windows that are sorted together; bounds the memory for it
+
+
+@dataclass(frozen=True)
+class AnswerRules:
+    """What may be an answer.
+
+    n_best_size                starts and ends looked at in each window, and entries of an n-best list
+    max_answer_length          tokens
+    version_2_with_negative    whether there may be no answer
+    null_score_diff_threshold  a question has no answer where its null odds are above this
+    """
+
+    n_best_size: int = 20
+    max_answer_length: int = 30
+    version_2_with_negative: bool = False
+    null_score_diff_threshold: float = 0.0
+
+
+@dataclass(frozen=True)
+class NBestEntry:
+    """An answer: its text, probability among the entries of its list, logits, and characters of the context.
+
+    `span` is (first, behind the last); None where the answer is none ("" or "empty").
+    """
+
+    text: str
+    probability: float
+    start_logit: float
+    end_logit: float
+    span: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer to a question.
+
+    text       "" for no answer, "empty" where nothing was found although there must be an answer
+    span       its characters in the context, (first, behind the last); None for no answer
+    nbest      best first; the texts differ
+    null_odds  score of no answer minus that of the best answer; None without version_2_with_negative
+    found      whether any answer was a candidate; False for a context without a word
+    """
+
+    qas_id: str
+    text: str
+    span: tuple[int, int] | None
+    nbest: tuple[NBestEntry, ...]
+    null_odds: float | None
+    found: bool
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """Answers of one example in the order to look through them; the null answer has window -1. Lists of one length."""
+
+    windows: list[int]
+    starts: list[int]
+    ends: list[int]
+    start_logits: list[float]
+    end_logits: list[float]
+
+
+def check_rules(rules: AnswerRules) -> None:
+    """InputError for numbers below 1."""
+    for flag, value in (("n_best_size", rules.n_best_size), ("max_answer_length", rules.max_answer_length)):
+        if value < 1:
+            raise InputError(f"--{flag}: {value} leaves no answer; give 1 or more")
+
+
+class Decoder:
+    """Keeps the best starts and ends of every window, n_best_size at most: all that the answers depend on."""
+
+    def __init__(self, features: SquadFeatures, n_best_size: int):
+        self._features = features
+        self._n_best_size = n_best_size
+        width = min(n_best_size, int(features.sequences.lengths.max(initial=0)))
+        # Positions best first, -1 behind the last, and their logits.
+        self._positions = {kind: np.full((len(features), width), -1, np.int32) for kind in ("start", "end")}
+        self._logits = {kind: np.zeros((len(features), width), np.float32) for kind in ("start", "end")}
+        self._null_logits = np.zeros((len(features), 2), np.float32)
+        self._added = np.zeros(len(features), bool)
+
+    def add(self, windows: np.ndarray | Sequence[int], start_logits: np.ndarray, end_logits: np.ndarray) -> None:
+        """Take the logits of some windows, in any order: float [len(windows), L], L not below their longest.
+
+        Logits behind the end of a window are padding's. As in the original they compete for the n_best_size places,
+        but never are an answer; -inf keeps them out of it. InputError where a logit of a token is not a finite number.
+        """
+        windows = np.asarray(windows, np.int64)
+        for first in range(0, len(windows), _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            self._add(windows[rows], np.asarray(start_logits[rows]), np.asarray(end_logits[rows]))
+
+    def _add(self, windows: np.ndarray, start_logits: np.ndarray, end_logits: np.ndarray) -> None:
+        features = self._features
+        lengths = features.sequences.lengths[windows][:, None]
+        shape = (len(windows), start_logits.shape[1])
+        if start_logits.shape != shape or end_logits.shape != shape or lengths.max(initial=0) > shape[1]:
+            raise ValueError(f"logits {start_logits.shape}, {end_logits.shape} for {len(windows)} windows")
+        behind = np.arange(shape[1]) >= lengths
+        doc_starts = features.doc_starts[windows][:, None]
+        ranges = {"start": features.owned[windows].T[:, :, None], "end": (doc_starts, lengths - 1)}
+        for column, (kind, given) in enumerate((("start", start_logits), ("end", end_logits))):
+            logits = given.astype(np.float32)
+            if not (np.isfinite(logits) | behind).all() or np.isnan(logits).any():
+                raise InputError(
+                    "the model gives logits that are not numbers (NaN or infinite): its weights are spoilt, "
+                    "or --precision is too low for them; give another checkpoint, or --precision=float32"
+                )
+            # Stable, so that of equal logits the first comes first.
+            order = np.argsort(-logits, axis=1, kind="stable")[:, : self._n_best_size]
+            first, end = ranges[kind]
+            allowed = (order >= first) & (order < end)
+            packed = np.argsort(~allowed, axis=1, kind="stable")[:, : self._positions[kind].shape[1]]
+            order, allowed = np.take_along_axis(order, packed, 1), np.take_along_axis(allowed, packed, 1)
+            taken = np.s_[windows, : order.shape[1]]
+            self._positions[kind][taken] = np.where(allowed, order, -1)
+            self._logits[kind][taken] = np.take_along_axis(logits, order, 1)
+            self._null_logits[windows, column] = logits[:, 0]
+        self._added[windows] = True
+
+    def _spans(self, windows: slice, max_answer_length: int) -> tuple[np.ndarray, ...]:
+        """All spans of some windows: window, start, end int [n], start and end logit float64 [n].
+
+        They are in order of window, then start logit, then end logit: of equal scores the first is the better.
+        """
+        starts, ends = self._positions["start"][windows], self._positions["end"][windows]
+        lengths = ends[:, None, :] - starts[:, :, None]  # [windows, starts, ends], one token is 0
+        window, i, j = np.nonzero((starts[:, :, None] >= 0) & (lengths >= 0) & (lengths < max_answer_length))
+        start_logits, end_logits = self._logits["start"][windows][window, i], self._logits["end"][windows][window, j]
+        # Scores are compared in float64, like the original's Python floats.
+        return (
+            window + windows.start,
+            starts[window, i],
+            ends[window, j],
+            start_logits.astype(np.float64),
+            end_logits.astype(np.float64),
+        )
+
+    def _candidates(self, windows: slice, rules: AnswerRules) -> _Candidates:
+        columns = self._spans(windows, rules.max_answer_length)
+        if rules.version_2_with_negative:
+            columns = [np.append(c, n) for c, n in zip(columns, (-1, 0, 0, *self._null(windows)), strict=True)]
+        order = np.argsort(-(columns[3] + columns[4]), kind="stable")
+        return _Candidates(*(column[order].tolist() for column in columns))
+
+    def _null(self, windows: slice) -> tuple[float, float]:
+        """Start and end logit of no answer: those of the window where their sum is least, 0 without a window."""
+        logits = self._null_logits[windows].astype(np.float64)
+        return tuple(logits[logits.sum(axis=1).argmin()].tolist()) if len(logits) else (0.0, 0.0)
+
+    def finish(
+        self, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules
+    ) -> list[Prediction]:
+        """The answers in the order of the examples, which must be those of the features.
+
+        `rules.n_best_size` must be that of the decoder. ValueError where a window was not added. May be called again
+        with other rules.
+        """
+        if rules.n_best_size != self._n_best_size or len(examples) != self._features.num_examples:
+            raise ValueError("other examples, or another n_best_size, than the decoder was made for")
+        if not self._added.all():
+            raise ValueError(f"window {int(self._added.argmin())} has no logits")
+        check_rules(rules)
+        bounds = np.searchsorted(self._features.example_index, np.arange(len(examples) + 1)).tolist()
+        predictions = []
+        for index, example in enumerate(examples):
+            windows = slice(bounds[index], bounds[index + 1])
+            candidates = self._candidates(windows, rules)
+            texts = _texts(self._features, example, tokenizer, candidates)
+            null_logits = self._null(windows) if rules.version_2_with_negative else None
+            predictions.append(_predict(example.qas_id, texts, null_logits, rules))
+        return predictions
+
+
+def _texts(
+    features: SquadFeatures, example: SquadExample, tokenizer: FullTokenizer, candidates: _Candidates
+) -> Iterator[NBestEntry]:
+    """The candidates with their texts, best first, as they are asked for; the probability is yet to come."""
+    rows = zip(*vars(candidates).values(), strict=True)
+    for window, start, end, start_logit, end_logit in rows:
+        if window < 0:
+            yield NBestEntry("", 0.0, start_logit, end_logit, None)
+            continue
+        first = int(features.sequences.offsets[window])
+        ids = features.sequences.token_ids[first + start : first + end + 1].tolist()
+        words = features.word_of(window, start), features.word_of(window, end)
+        orig_text = " ".join(example.doc_tokens[words[0] : words[1] + 1])
+        pred_text = join_pieces(tokenizer.convert_ids_to_tokens(ids))
+        span = final_span(pred_text, orig_text, tokenizer.basic_tokenizer)
+        text = orig_text[span[0] : span[1]]
+        yield NBestEntry(text, 0.0, start_logit, end_logit, context_span(example.paragraph, *words, span))
+
+
+def _predict(
+    qas_id: str, texts: Iterator[NBestEntry], null_logits: tuple[float, float] | None, rules: AnswerRules
+) -> Prediction:
+    """Choose n-best list and answer. `null_logits` is None without version_2_with_negative."""
+    nbest: list[NBestEntry] = []
+    seen: set[str] = set()
+    for entry in texts:
+        if len(nbest) >= rules.n_best_size:
+            break
+        if entry.text not in seen:
+            seen.add(entry.text)
+            nbest.append(entry)
+    if null_logits is not None and "" not in seen:
+        nbest.append(NBestEntry("", 0.0, *null_logits, None))
+    if not nbest:
+        nbest.append(NBestEntry(NO_ANSWER_TEXT, 0.0, 0.0, 0.0, None))
+    nbest = _with_probabilities(nbest)
+    # Where this is None there is no candidate at all: of a single entry, a window's best span goes before its null answer.
+    best = next((entry for entry in nbest if entry.span is not None), None)
+    if null_logits is None:
+        return Prediction(qas_id, nbest[0].text, nbest[0].span, tuple(nbest), None, best is not None)
+    if best is None:
+        return Prediction(qas_id, "", None, tuple(nbest), NO_ANSWER_ODDS, False)
+    null_odds = null_logits[0] + null_logits[1] - best.start_logit - best.end_logit
+    if null_odds > rules.null_score_diff_threshold:
+        return Prediction(qas_id, "", None, tuple(nbest), null_odds, True)
+    return Prediction(qas_id, best.text, best.span, tuple(nbest), null_odds, True)
+
+
+def _with_probabilities(nbest: list[NBestEntry]) -> list[NBestEntry]:
+    """The entries with the softmax of their scores, added up in their order as the original does."""
+    scores = [entry.start_logit + entry.end_logit for entry in nbest]
+    weights = [math.exp(score - max(scores)) for score in scores]
+    total = 0.0
+    for weight in weights:  # since Python 3.12 sum() rounds otherwise
+        total += weight
+    return [
+        NBestEntry(entry.text, weight / total, entry.start_logit, entry.end_logit, entry.span)
+        for entry, weight in zip(nbest, weights, strict=True)
+    ]
+
+
+def _write(path: str, value: dict) -> None:
+    with atomic_write(path) as file:
+        file.write(json.dumps(value, indent=4) + "\n")
+
+
+def write_predictions(path: str, predictions: Sequence[Prediction]) -> None:
+    """Write predictions.json: {id: text}, in the order of the predictions."""
+    _write(path, {prediction.qas_id: prediction.text for prediction in predictions})
+
+
+def write_nbest_predictions(path: str, predictions: Sequence[Prediction]) -> None:
+    """Write nbest_predictions.json: {id: [{"text", "probability", "start_logit", "end_logit"}]}, best first."""
+    _write(
+        path,
+        {
+            prediction.qas_id: [
+                {name: getattr(entry, name) for name in ("text", "probability", "start_logit", "end_logit")}
+                for entry in prediction.nbest
+            ]
+            for prediction in predictions
+        },
+    )
+
+
+def write_null_odds(path: str, predictions: Sequence[Prediction]) -> None:
+    """Write null_odds.json: {id: null odds}."""
+    _write(path, {prediction.qas_id: prediction.null_odds for prediction in predictions})

@@ -1,0 +1,208 @@
+"""Log-probabilities of pieces -> tags of words, and the files they are written to."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bert_cli.errors import InputError
+from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
+from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
+from bert_cli.features.tagging import NOTHING, TaggingFeatures
+from bert_cli.files import atomic_write
+
+DECODINGS = ("argmax", "viterbi")
+
+
+class TagPrediction(NamedTuple):
+    """The tags of a sentence in BIO, and float32 [words] their probabilities, NaN for words without pieces."""
+
+    tags: tuple[str, ...]
+    probabilities: np.ndarray
+
+
+def word_log_probabilities(
+    features: TaggingFeatures, windows: Iterable[tuple[int, np.ndarray]], num_labels: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gather what the windows say of their words.
+
+    windows: (number of the window, float32 [tokens of the window, num_labels] log-probabilities with [CLS] and [SEP]; rows
+    behind these are ignored), in any order. Returns float32 [words of all examples, num_labels], 0 for words
+    without pieces, and bool [words], False for these. ValueError unless each window comes once; InputError for NaN.
+    """
+    first_words = np.concatenate([[0], np.cumsum(features.num_words, dtype=np.int64)])
+    result = np.zeros((int(first_words[-1]), num_labels), np.float32)
+    is_predicted = np.zeros(len(result), bool)
+    offsets = features.sequences.offsets
+    is_missing = np.ones(len(features), bool)
+    for window, log_probabilities in windows:
+        if not is_missing[window]:
+            raise ValueError(f"window {window} comes twice")
+        is_missing[window] = False
+        word_ids = features.word_ids[offsets[window] : offsets[window + 1]]
+        tokens = np.flatnonzero(word_ids != NOTHING)
+        words = first_words[features.example_ids[window]] + word_ids[tokens]
+        result[words] = log_probabilities[tokens]
+        is_predicted[words] = True
+    if is_missing.any():
+        raise ValueError(f"window {is_missing.argmax()} is missing")
+    if np.isnan(result).any():
+        raise InputError("the model gives NaN instead of probabilities; its training diverged, use another checkpoint")
+    return result, is_predicted
+
+
+def forbidden_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Costs of the labels in BIO: float64 [L] at the start of a sentence, float64 [L, L] from one to the next.
+
+    0 where allowed, -inf where not: I-x stands only behind B-x and I-x.
+    """
+    split = [split_tag(label) for label in labels]
+    is_inside = np.array([prefix == "I" for prefix, _ in split])
+    start = np.where(is_inside, -np.inf, 0.0)
+    between = np.where(is_inside, -np.inf, 0.0) * np.ones((len(labels), 1))
+    for row, (prefix, kind) in enumerate(split):
+        for column, (_, other) in enumerate(split):
+            if is_inside[column] and prefix in ("B", "I") and kind == other:
+                between[row, column] = 0.0
+    return start, between
+
+
+def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:
+    """The allowed sequence of labels with the largest sum of log-probabilities, int64 [words].
+
+    log_probabilities: float [words, L]; start [L] and between [L, L]: from forbidden_transitions. Of equals the label that
+    stands first is taken, from the last word backwards. A probability of 0 counts as next to nothing, so that an
+    allowed sequence always beats a forbidden one.
+    """
+    emissions = np.maximum(np.asarray(log_probabilities, np.float64), -1e30)
+    if not len(emissions):
+        return np.zeros(0, np.int64)
+    best = start + emissions[0]
+    came_from = np.zeros(emissions.shape, np.int64)
+    columns = np.arange(emissions.shape[1])
+    for word in range(1, len(emissions)):
+        candidates = best[:, None] + between
+        came_from[word] = candidates.argmax(axis=0)
+        best = candidates[came_from[word], columns] + emissions[word]
+    path = np.zeros(len(emissions), np.int64)
+    path[-1] = best.argmax()
+    for word in range(len(emissions) - 1, 0, -1):
+        path[word - 1] = came_from[word, path[word]]
+    return path
+
+
+def predict_tags(
+    features: TaggingFeatures,
+    windows: Iterable[tuple[int, np.ndarray]],
+    labels: Sequence[str],
+    decoding: str = "argmax",
+) -> list[TagPrediction]:
+    """The tags of every example. `windows`: see word_log_probabilities; `labels`: in BIO, the L columns.
+
+    argmax takes the most probable label of each word, viterbi the most probable sequence of a sentence without an I-x that
+    follows neither B-x nor I-x. A word without pieces gets I-x where it stands between a tag of type x and an I-x,
+    which so stays the same entity, and O elsewhere.
+    """
+    if decoding not in DECODINGS:
+        raise InputError(f"--decoding: {decoding!r} is not a decoding; choose one of {', '.join(DECODINGS)}")
+    log_probabilities, is_predicted = word_log_probabilities(features, windows, len(labels))
+    start, between = forbidden_transitions(labels)
+    names = np.array(labels, dtype=object)
+    predictions = []
+    first = 0
+    for count in features.num_words.tolist():
+        part = slice(first, first + count)
+        first += count
+        seen = np.flatnonzero(is_predicted[part])
+        rows = log_probabilities[part][seen]
+        label_ids = viterbi(rows, start, between) if decoding == "viterbi" else rows.argmax(axis=1)
+        probabilities = np.full(count, np.nan, np.float32)
+        probabilities[seen] = np.exp(rows[np.arange(len(seen)), label_ids])
+        tags: list[str | None] = [None] * count
+        for word, tag in zip(seen.tolist(), names[label_ids].tolist(), strict=True):
+            tags[word] = tag
+        predictions.append(TagPrediction(_without_gaps(tags), probabilities))
+    return predictions
+
+
+def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
+    """Tags for the words that have none, by the rule of predict_tags."""
+    filled = list(tags)
+    following = OUTSIDE
+    for word in range(len(tags) - 1, -1, -1):
+        if tags[word] is None:
+            filled[word] = following  # for now: what follows
+        else:
+            following = tags[word]
+    for word, tag in enumerate(tags):
+        if tag is None:
+            prefix, kind = split_tag(filled[word])
+            before = filled[word - 1] if word else OUTSIDE
+            continues = prefix == "I" and before != OUTSIDE and split_tag(before)[1] == kind
+            filled[word] = join_tag("I", kind) if continues else OUTSIDE
+    return tuple(filled)
+
+
+def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], scheme: str) -> None:
+    """Write the lines of a file of columns, each word's with its predicted tag as one more column.
+
+    tags: in BIO, a sequence for each example; they are written in `scheme`. The new column stands behind a tab where the
+    line has one, else behind a blank. Lines of -DOCSTART- get O, so that all rows have equally many columns; blank
+    lines and line ends stay as they are.
+    """
+    added: dict[int, str] = {}
+    for example, predicted in zip(file.examples, tags, strict=True):
+        if len(predicted) != len(example.words):
+            raise ValueError(f"line {example.line}: {len(predicted)} tags for {len(example.words)} words")
+        added.update(enumerate(from_bio(predicted, scheme), example.line))
+    with atomic_write(path) as out:
+        for number, line in enumerate(file.lines, 1):
+            row = line.rstrip("\r")
+            tag = added.get(number)
+            if tag is None and DOCUMENT_START in split_columns(row):
+                tag = OUTSIDE
+            if tag is not None:
+                line = f"{row}\t{tag}" if "\t" in row else f"{row.rstrip(' ')} {tag}"
+                line += file.lines[number - 1][len(row) :]
+            out.write(line + ("\n" if number < len(file.lines) else ""))
+
+
+def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], scheme: str) -> None:
+    """Write the records of a file of JSON lines, each with `predicted_tags`, in `scheme`; `tags` are in BIO."""
+    with atomic_write(path) as out:
+        for example, predicted in zip(file.examples, tags, strict=True):
+            record = json.loads(file.lines[example.line - 1])
+            record["predicted_tags"] = list(from_bio(predicted, scheme))
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict:
+    """{"text", "entities": [{"type", "text", "start", "end", "score"}]}, ready for JSON.
+
+    `start` and `end` are offsets in the text in characters, `end` behind the last; a sentence that came as words is taken
+    with blanks between them. `score` is the mean probability of the tags of the entity's words.
+    """
+    text, starts = example.text, example.starts
+    if text is None:
+        text = " ".join(example.words)
+        starts = np.cumsum([0, *(len(word) + 1 for word in example.words)]).tolist()
+    found = []
+    probabilities = prediction.probabilities.tolist()
+    for entity in entities(prediction.tags):
+        start, last = starts[entity.start], entity.end - 1
+        end = starts[last] + len(example.words[last])
+        known = [value for value in probabilities[entity.start : entity.end] if not math.isnan(value)]
+        score = sum(known) / len(known)
+        found.append(
+            {"type": entity.type, "text": text[start:end], "start": start, "end": end, "score": round(score, 6)}
+        )
+    return {"text": text, "entities": found}
+
+
+def write_entities(path: str, examples: Sequence[TaggingExample], predictions: Sequence[TagPrediction]) -> None:
+    """Write the entities of each example as a line of JSON: see example_entities."""
+    with atomic_write(path) as out:
+        for example, prediction in zip(examples, predictions, strict=True):
+            out.write(json.dumps(example_entities(example, prediction), ensure_ascii=False) + "\n")

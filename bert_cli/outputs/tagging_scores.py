@@ -1,0 +1,113 @@
+"""Scores of entities as the evaluation script of the CoNLL-2000 and 2003 shared tasks (conlleval) counts them.
+
+An entity is right where its first word, last word and type are. Precision, recall and F1 are in per cent.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bert_cli.examples.tag_schemes import entities
+
+
+@dataclass(frozen=True)
+class EntityCounts:
+    """Entities in the data (`gold`), in the predictions, and those in both. A ratio of 0 / 0 is 0, as in conlleval."""
+
+    gold: int
+    predicted: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        return 100.0 * self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        return 100.0 * self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        total = self.gold + self.predicted
+        return 200.0 * self.correct / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class TaggingScores:
+    """Words, those with the right tag, entities of all types, and of each type (in the order of code points)."""
+
+    words: int
+    correct_words: int
+    overall: EntityCounts
+    types: dict[str, EntityCounts]
+
+    @property
+    def accuracy(self) -> float:
+        """Per cent of the words whose tags are equal."""
+        return 100.0 * self.correct_words / self.words if self.words else 0.0
+
+
+def tagging_scores(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str = "BIO"
+) -> TaggingScores:
+    """Compare the tags of sentences, both in one scheme. ValueError where their numbers differ.
+
+    In BIO and IOB1 the counts are those of conlleval, which asks of no sequence to be valid (see `entities`). It reads
+    BIOES and IO otherwise than these schemes mean, so tags of these count as what they mean: convert them to BIO to
+    compare. -DOCSTART- lines, which it counts as words, are in no sentence here.
+    """
+    words = correct_words = 0
+    wanted, found, right = Counter(), Counter(), Counter()
+    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
+        words += len(gold_tags)
+        correct_words += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))
+        gold_entities, predicted_entities = entities(gold_tags, scheme), entities(predicted_tags, scheme)
+        wanted.update(entity.type for entity in gold_entities)
+        found.update(entity.type for entity in predicted_entities)
+        right.update(entity.type for entity in set(gold_entities) & set(predicted_entities))
+    types = {kind: EntityCounts(wanted[kind], found[kind], right[kind]) for kind in sorted(wanted | found)}
+    return TaggingScores(words, correct_words, EntityCounts(wanted.total(), found.total(), right.total()), types)
+
+
+def format_scores(scores: TaggingScores) -> list[str]:
+    """Lines for the log, laid out as those of conlleval; behind a type the entities predicted and, new, those in the data.
+
+    Entities without type (tags B, I and O alone) are only in the overall line.
+    """
+    overall = scores.overall
+    width = max([17, *map(len, scores.types)])
+
+    def ratios(counts: EntityCounts) -> str:
+        return f"precision: {counts.precision:6.2f}%; recall: {counts.recall:6.2f}%; FB1: {counts.f1:6.2f}"
+
+    return [
+        f"processed {scores.words} tokens with {overall.gold} phrases; "
+        f"found: {overall.predicted} phrases; correct: {overall.correct}.",
+        f"accuracy: {scores.accuracy:6.2f}%; {ratios(overall)}",
+        *(
+            f"{kind:>{width}}: {ratios(counts)}  {counts.predicted} of {counts.gold}"
+            for kind, counts in scores.types.items()
+            if kind
+        ),
+    ]
+
+
+def eval_results(scores: TaggingScores) -> dict[str, float | int]:
+    """Entries for eval_results.txt; ratios in per cent, rounded to six digits behind the point.
+
+    eval_accuracy, eval_precision, eval_recall, eval_f1; eval_words, eval_entities (in the data), eval_predicted_entities,
+    eval_correct_entities; and for each type x eval_precision_x, eval_recall_x, eval_f1_x, eval_entities_x.
+    """
+    overall = scores.overall
+    results: dict[str, float | int] = {
+        "eval_accuracy": round(scores.accuracy, 6),
+        "eval_words": scores.words,
+        "eval_predicted_entities": overall.predicted,
+        "eval_correct_entities": overall.correct,
+    }
+    for ending, counts in [("", overall), *((f"_{kind}", counts) for kind, counts in scores.types.items() if kind)]:
+        results[f"eval_precision{ending}"] = round(counts.precision, 6)
+        results[f"eval_recall{ending}"] = round(counts.recall, 6)
+        results[f"eval_f1{ending}"] = round(counts.f1, 6)
+        results[f"eval_entities{ending}"] = counts.gold
+    return results

@@ -1,0 +1,63 @@
+"""The classifier from Python: the numbers of bert-classify, and refusals."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bert_cli
+from bert_cli import Classifier
+from bert_cli.errors import InputError
+
+
+@pytest.fixture
+def texts(cola) -> list[str]:
+    """The texts of test.tsv."""
+    lines = (cola / "test.tsv").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t")[1] for line in lines[1:]]
+
+
+def test_same_numbers_as_the_command(trained, run_folder, texts):
+    classifier = Classifier.load(str(trained), precision="float32")
+    assert (classifier.labels, classifier.max_seq_length) == (("0", "1"), 32)
+    found = classifier.predict(texts)
+    wanted = run_folder(trained).probabilities()
+    assert found.probabilities.dtype == np.float32
+    np.testing.assert_allclose(found.probabilities, wanted, atol=1e-6)
+    assert found.best == [str(column) for column in wanted.argmax(axis=1)]
+    again = classifier.predict(texts[:3], batch_size=1)
+    np.testing.assert_allclose(again.probabilities, wanted[:3], atol=1e-6)
+
+
+def test_pairs_nothing_and_other_labels(trained):
+    classifier = Classifier.load(trained, labels=["animal", "person"], max_seq_length=16, precision="float32")
+    found = classifier.predict([("the dog", "a cat"), "a dog", ["the dog", "a cat"]])
+    assert found.probabilities.shape == (3, 2)
+    np.testing.assert_allclose(found.probabilities[0], found.probabilities[2], atol=1e-6)
+    assert set(found.best) <= {"animal", "person"}
+    nothing = classifier.predict([])
+    assert (nothing.best, nothing.probabilities.shape) == ([], (0, 2))
+    with pytest.raises(InputError, match=r"predict\(\[text\]\)"):
+        classifier.predict("a dog")
+    for wrong in (3, None, ("a", "b", "c"), (None, "a")):
+        with pytest.raises(InputError, match=r"texts\[1\]: a text, or a pair of texts"):
+            classifier.predict(["a", wrong])
+
+
+def test_refusals(trained, tmp_path):
+    with pytest.raises(InputError, match="check --path"):
+        Classifier.load(str(tmp_path / "none"))
+    with pytest.raises(InputError, match="another number of labels"):
+        Classifier.load(str(trained), labels=["a", "b", "c"])
+    (trained / "labels.txt").unlink()
+    with pytest.raises(InputError, match=r"has no labels\.txt"):
+        Classifier.load(str(trained))
+
+
+def test_the_door_is_light():
+    code = "import sys, bert_cli, bert_cli.errors; print(sorted(sys.modules.keys() & {'tensorflow', 'numpy', 'keras'}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    with pytest.raises(AttributeError, match="has no attribute 'Other'"):
+        _ = bert_cli.Other

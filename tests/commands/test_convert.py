@@ -1,0 +1,357 @@
+"""bert-convert: bit-exact round trips with all heads, what stands beside the weights, refusals, and use by other commands."""
+
+import json
+import os
+import pathlib
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from bert_cli.convert_checkpoint import Settings, main, run
+
+# Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+ALL = ("masked_lm", "next_sentence", "classifier", "spans")
+VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] all work and no play makes jack a dull boy , ."
+TOKENS = VOCABULARY.split()
+
+
+@pytest.fixture
+def source(tmp_path):
+    """source(heads, labels, **config) -> a TF1 folder with these heads, whose weights are drawn, and its tensors."""
+    from bert_cli.model.all_heads import BertWithHeads
+    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.model.config import BertConfig, write_config
+    from bert_cli.model.layers import named_weights
+
+    def make(heads=ALL, labels=(), name="google", pooler=True, **changes) -> tuple[pathlib.Path, dict]:
+        sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+        config = BertConfig(len(TOKENS), **(sizes | {"max_position_embeddings": 12, "type_vocab_size": 2} | changes))
+        folder, rng = tmp_path / name, np.random.default_rng(3)
+        folder.mkdir()
+        weights = named_weights(BertWithHeads(config, heads, (3, 16)))
+        tensors = {name: rng.normal(0, 0.5, weights[name].shape).astype(np.float32) for name in weights}
+        if not pooler:
+            tensors = {name: values for name, values in tensors.items() if "pooler" not in name}
+        left = {"global_step": np.int64(7), "bert/pooler/dense/bias/adam_m": np.ones(16, np.float32)}
+        write_tf1(str(folder / "bert_model.ckpt"), tensors | left)
+        write_config(str(folder / "bert_config.json"), config)
+        (folder / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
+        if labels:
+            (folder / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
+        return folder, tensors
+
+    return make
+
+
+def convert(source, target, **settings) -> dict:
+    return run(Settings(str(source), str(target), **settings))
+
+
+def tensors_of(prefix) -> dict[str, bytes]:
+    import tensorflow as tf
+
+    reader = tf.train.load_checkpoint(str(prefix))
+    return {name: reader.get_tensor(name).tobytes() for name in reader.get_variable_to_shape_map()}
+
+
+def assert_holds(prefix, tensors: dict) -> None:
+    assert tensors_of(prefix) == {name: values.tobytes() for name, values in tensors.items()}
+
+
+def refused(capfd, *flags) -> str:
+    """The command's one line of error."""
+    capfd.readouterr()
+    assert main([str(flag) for flag in flags]) == 1
+    err = capfd.readouterr().err
+    assert err.count("bert-convert: error: ") == 1
+    assert "Traceback" not in err
+    return err.rstrip("\n").rpartition("\n")[2]
+
+
+def test_from_tf1_to_keras_and_back_with_all_heads(source, tmp_path):
+    folder, tensors = source()
+    report = convert(folder, tmp_path / "keras" / "x.weights.h5", check=True)
+    assert report["files"] == ["bert_config.json", "vocab.txt", "x.weights.h5"]
+    assert report["unused"] == []
+    assert set(report["differences"].values()) == {0.0}
+    assert len(report["differences"]) == 6
+    convert(tmp_path / "keras" / "x.weights.h5", tmp_path / "back" / "model.ckpt-1")
+    assert_holds(tmp_path / "back" / "model.ckpt-1", tensors)
+    for name in ("bert_config.json", "vocab.txt"):
+        assert (tmp_path / "back" / name).read_bytes() == (folder / name).read_bytes()
+
+
+ONE_HEAD = [
+    ("encoder", (), (), "BertModel"),
+    ("pretraining", ("masked_lm", "next_sentence"), (), "BertForPreTraining"),
+    ("masked_lm", ("masked_lm",), (), "BertForMaskedLM"),
+    ("next_sentence", ("next_sentence",), (), "BertForNextSentencePrediction"),
+    ("classifier", ("classifier",), ("no", "so-so", "yes"), "BertForSequenceClassification"),
+    ("classifier", ("classifier",), (), "BertForSequenceClassification"),
+    ("tagger", ("classifier",), ("O", "B-X", "I-X"), "BertForTokenClassification"),
+    ("spans", ("spans",), (), "BertForQuestionAnswering"),
+]
+
+
+@pytest.mark.parametrize(("kind", "heads", "labels", "architecture"), ONE_HEAD)
+def test_from_tf1_to_hugging_face_and_back(source, tmp_path, kind, heads, labels, architecture):
+    """A class without pooler loses it, and nothing else."""
+    gelu = "erf" if kind in ("pretraining", "spans") else "tanh"
+    folder, tensors = source(heads, labels, gelu=gelu)
+    report = convert(folder, tmp_path / "hf", check=True)
+    assert set(report["differences"].values()) == {0.0}
+    values = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert values["architectures"] == [architecture]
+    assert values["hidden_act"] == {"tanh": "gelu_new", "erf": "gelu"}[gelu]
+    assert ("pooled_output" in report["differences"]) == (kind not in ("masked_lm", "tagger", "spans"))
+    if "classifier" in heads:
+        assert list(values["id2label"].values()) == list(labels or ("LABEL_0", "LABEL_1", "LABEL_2"))
+    convert(tmp_path / "hf", tmp_path / "back", to_format="tf1")
+    kept = {name: value for name, value in tensors.items() if name not in report["left_out"]}
+    assert_holds(tmp_path / "back" / "bert_model.ckpt", kept)
+    names = {"bert_config.json", "vocab.txt", *(["labels.txt"] if labels else [])}
+    for name in names:
+        assert (tmp_path / "back" / name).read_bytes() == (folder / name).read_bytes()
+    assert {path.name for path in (tmp_path / "back").iterdir()} == names | {
+        "bert_model.ckpt.index",
+        "bert_model.ckpt.data-00000-of-00001",
+    }
+
+
+@pytest.mark.parametrize(("kind", "heads", "labels", "architecture"), ONE_HEAD)
+def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture):
+    transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
+    torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
+    from bert_cli.convert_session import load, open_source
+    from bert_cli.model.checkpoint_path import find_checkpoint
+    from bert_cli.model.config import read_config
+
+    folder, _ = source(heads, labels)
+    convert(folder, tmp_path / "hf")
+    theirs, info = getattr(transformers, architecture).from_pretrained(tmp_path / "hf", output_loading_info=True)
+    assert not any(info.values())
+    config = read_config(str(folder / "bert_config.json"))
+    ours = load(open_source(find_checkpoint(str(folder))), config, heads, kind == "tagger").model
+    rng = np.random.default_rng(0)
+    words, types = rng.integers(0, len(TOKENS), (3, 12), np.int32), rng.integers(0, 2, (3, 12), np.int32)
+    outputs = ours({"input_word_ids": words, "input_mask": np.ones_like(words), "input_type_ids": types})
+    outputs = {name: value.numpy() for name, value in outputs.items()}
+    with torch.no_grad():
+        found = theirs.eval()(torch.tensor(words).long(), token_type_ids=torch.tensor(types).long())
+    logits = [
+        outputs[name] for name in ("classifier_logits", "masked_lm_logits", "next_sentence_logits") if name in outputs
+    ]
+    wanted = {
+        "encoder": [outputs["sequence_output"], outputs["pooled_output"]],
+        "spans": list(outputs.get("span_logits", [])),
+    }.get(kind, logits)
+    for one, other in zip(found.to_tuple(), wanted, strict=True):
+        np.testing.assert_allclose(one.numpy(), other, atol=1e-5)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
+    assert tokenizer("All work, and no pläy!")["input_ids"] == [2, 5, 6, 15, 7, 8, 9, 1, 3]
+
+
+def test_the_real_checkpoints_of_google(shared, tmp_path):
+    source = shared / "data" / "checkpoint_tf1_tiny"
+    report = convert(source, tmp_path / "hf", check=True)
+    assert set(report["differences"].values()) == {0.0}
+    convert(tmp_path / "hf", tmp_path / "h5", to_format="h5")
+    convert(tmp_path / "h5", tmp_path / "back", to_format="tf1")
+    before = tensors_of(source / "bert_model.ckpt")
+    weights = {name for name in before if name != "global_step" and not name.endswith(("/adam_m", "/adam_v"))}
+    assert tensors_of(tmp_path / "back" / "bert_model.ckpt") == {name: before[name] for name in weights}
+    assert len(before) == 3 * len(weights) + 1
+
+
+def test_a_pickle_is_refused(shared, tmp_path, capfd):
+    line = refused(capfd, f"--from={shared / 'data' / 'checkpoint_hf_tiny'}", f"--to={tmp_path / 'x'}")
+    assert "is a pickle" in line
+
+
+def test_one_of_several_heads(source, tmp_path, capfd):
+    folder, tensors = source(labels=("a", "b", "c"))
+    line = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}")
+    assert (
+        "has classifier, masked_lm, next_sentence, spans; Hugging Face has no class for all: choose with --head" in line
+    )
+    assert not (tmp_path / "hf").exists()
+    report = convert(folder, tmp_path / "hf", head="tagger")
+    assert "output_weights" in report["converted"]
+    assert "cls/squad/output_bias" in report["unused"]
+    stored = load_file(tmp_path / "hf" / "model.safetensors")
+    np.testing.assert_array_equal(stored["classifier.weight"], tensors["output_weights"])
+
+
+def test_narrow_types(source, tmp_path, capfd):
+    folder, _ = source(("spans",))
+    report = convert(folder, tmp_path / "hf", float16=True, check=True)
+    assert 0 < report["differences"]["span_logits"] < 0.1
+    assert json.loads((tmp_path / "hf" / "config.json").read_text())["torch_dtype"] == "float16"
+    assert {str(value.dtype) for value in load_file(tmp_path / "hf" / "model.safetensors").values()} == {"float16"}
+    for target in ("x.ckpt", "x.weights.h5"):
+        line = refused(capfd, f"--from={folder}", f"--to={tmp_path / target}", "--bfloat16")
+        assert "holds float32" in line
+
+
+def test_resizing(source, tmp_path):
+    folder, tensors = source(("masked_lm",))
+    report = convert(folder, tmp_path / "x.ckpt", resize_vocab=30, resize_positions=20, check=True)
+    assert max(report["differences"].values()) < 1e-5
+    found = tensors_of(tmp_path / "x.ckpt")
+    words = np.frombuffer(found["bert/embeddings/word_embeddings"], np.float32).reshape(30, 16)
+    np.testing.assert_array_equal(words[:17], tensors["bert/embeddings/word_embeddings"])
+    values = json.loads((tmp_path / "bert_config.json").read_text())
+    assert (values["vocab_size"], values["max_position_embeddings"]) == (30, 20)
+
+
+def test_another_vocabulary_is_told(source, tmp_path, capfd):
+    folder, _ = source(())
+    (folder / "vocab.txt").write_text("\n".join([*TOKENS, "more"]) + "\n")
+    convert(folder, tmp_path / "hf")
+    assert "has 18 entries, but the model knows 17 words: ids from 17 on will fail" in capfd.readouterr().err
+    assert "give at least as many" in refused(capfd, f"--from={folder}", f"--to={tmp_path / 'y'}", "--resize_vocab=17")
+    os.remove(folder / "vocab.txt")
+    report = convert(folder, tmp_path / "bare")
+    assert report["files"] == ["config.json", "model.safetensors"]
+
+
+def test_casing_and_a_vocabulary_in_tokenizer_json_only(source, tmp_path):
+    folder, _ = source(())
+    convert(folder, tmp_path / "hf", do_lower_case=False)
+    os.remove(tmp_path / "hf" / "vocab.txt")
+    convert(tmp_path / "hf", tmp_path / "back" / "m.ckpt")
+    assert (tmp_path / "back" / "vocab.txt").read_text().split() == TOKENS
+    assert json.loads((tmp_path / "back" / "tokenizer_config.json").read_text())["do_lower_case"] is False
+
+
+def test_what_stands_there_is_kept(source, tmp_path, capfd, snapshot):
+    folder, _ = source(("spans",), name="one")
+    other, _ = source(("spans",), name="other", num_attention_heads=4)
+    target = tmp_path / "target.ckpt"
+    convert(folder, target)
+    before = snapshot(tmp_path)
+    assert "exists already; give another --to, or --overwrite" in refused(capfd, f"--from={other}", f"--to={target}")
+    line = refused(capfd, f"--from={other}", f"--to={tmp_path / 'second.ckpt'}")
+    assert "bert_config.json: exists already and differs" in line
+    assert "config.json: describes another model" in refused(capfd, f"--from={other}", f"--to={tmp_path}")
+    after = snapshot(tmp_path)
+    for state in (before, after):
+        del state["."]  # hidden files came into the folder and went
+    assert after == before
+    convert(folder, tmp_path / "second.ckpt")  # the same model: its config and vocabulary stand there already
+    convert(other, target, overwrite=True)
+    assert json.loads((tmp_path / "bert_config.json").read_text())["num_attention_heads"] == 4
+    (tmp_path / "labels.txt").write_text("a\n")
+    assert "labels.txt: belongs to another model" in refused(capfd, f"--from={other}", f"--to={target}", "--overwrite")
+
+
+def test_into_its_own_folder(source):
+    folder, _ = source(("classifier",), ("a", "b", "c"))
+    assert convert(folder, folder / "x.weights.h5")["files"] == ["x.weights.h5"]
+    convert(folder / "bert_model.ckpt", folder)
+    convert(folder / "bert_model.ckpt", folder, overwrite=True, head="encoder")
+    assert "classifier.weight" not in load_file(folder / "model.safetensors")
+
+
+def test_a_tagger_is_known_by_its_flags(source, tmp_path, capfd):
+    """bert-tag writes tag_scheme and layers into flags.txt; Hugging Face's class reads the last layer only."""
+    folder, tensors = source(("classifier",), ("a", "b", "c"))
+    (folder / "flags.txt").write_text("--tag_scheme=IO\n--layers=1\n")
+    convert(folder, tmp_path / "hf")
+    values = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert values["architectures"] == ["BertForTokenClassification"]
+    assert not (tmp_path / "hf" / "flags.txt").exists()
+    (folder / "flags.txt").write_text("--tag_scheme=IO\n--layers=0\n")
+    assert "reads other layers than the last one" in refused(capfd, f"--from={folder}", f"--to={tmp_path / 'other'}")
+    convert(folder, tmp_path / "copy" / "x.ckpt")
+    assert (tmp_path / "copy" / "flags.txt").read_text() == "--tag_scheme=IO\n--layers=0\n"
+    assert_holds(tmp_path / "copy" / "x.ckpt", tensors)
+
+
+def test_labels_of_a_hugging_face_folder(source, tmp_path):
+    """A folder of transformers' own making has its labels in config.json only."""
+    folder, _ = source(("classifier",), ("no", "so-so", "yes"))
+    convert(folder, tmp_path / "hf")
+    os.remove(tmp_path / "hf" / "labels.txt")
+    convert(tmp_path / "hf", tmp_path / "x.ckpt")
+    assert (tmp_path / "labels.txt").read_text() == "no\nso-so\nyes\n"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_source_that_is_cut_short(source, tmp_path, capfd, share):
+    folder, _ = source(("spans",))
+    convert(folder, tmp_path / "hf")
+    convert(folder, tmp_path / "h5" / "x.weights.h5")
+    for path in (tmp_path / "hf" / "model.safetensors", tmp_path / "h5" / "x.weights.h5"):
+        os.truncate(path, int(path.stat().st_size * share))
+        line = refused(capfd, f"--from={path}", f"--to={tmp_path / 'new' / 'y.ckpt'}")
+        assert str(path) in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_sources_that_are_no_whole_bert(source, tmp_path, capfd):
+    import tensorflow as tf
+
+    from bert_cli.model.checkpoint import write_tf1
+
+    folder, tensors = source(("spans",), name="whole")
+    prefix, flags = folder / "bert_model.ckpt", (f"--from={folder}", f"--to={tmp_path / 'hf'}")
+    write_tf1(str(prefix), {"dense/kernel": np.zeros((2, 2), np.float32)})
+    assert "is it a BERT checkpoint?" in refused(capfd, *flags)
+    for name in ("bert/encoder/layer_1/output/dense/bias", "cls/squad/output_bias"):
+        write_tf1(str(prefix), {key: value for key, value in tensors.items() if key != name})
+        assert f"lacks {name}" in refused(capfd, *flags)
+    write_tf1(str(prefix), tensors | {"output_weights": np.zeros((3, 7), np.float32)})
+    assert "output_weights has the shape [3, 7]" in refused(capfd, *flags, "--head=classifier")
+    write_tf1(str(prefix), tensors)
+    (folder / "bert_config.json").write_text((folder / "bert_config.json").read_text().replace("24", "20"))
+    assert "does --bert_config_file belong to this checkpoint?" in refused(capfd, *flags)
+    assert not (tmp_path / "hf").exists()
+    assert tf.io.gfile.glob(str(tmp_path / ".writing-*")) == []
+
+
+def test_labels_that_do_not_fit(source, tmp_path, capfd):
+    folder, _ = source(("classifier",), ("a", "b"))
+    flags = (f"--from={folder}", f"--to={tmp_path / 'hf'}")
+    assert "names 2 labels, but the classifier has 3 outputs" in refused(capfd, *flags)
+    (folder / "labels.txt").write_text("a\nb\na\n")
+    assert "label 'a' (number 2): names must differ" in refused(capfd, *flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--to=x"], "--from is needed"),
+        (["--from=x"], "--to is needed"),
+        (["--from=none", "--to=x"], "none: no checkpoint there"),
+        (["--form=x"], "did you mean --from?"),
+        (["--from={0}", "--to=x.h5"], "ends in .weights.h5"),
+        (["--from={0}", "--to=x.weights.h5", "--to_format=tf1"], "a name for --to_format=h5, not for --to_format=tf1"),
+        (["--from={0}", "--to=x.ckpt.index"], "give the prefix, x.ckpt"),
+        (["--from={0}", "--to=x", "--float16", "--bfloat16"], "give one of them"),
+        (["--from={0}", "--to={0}/vocab.txt"], "is a file, a folder is needed"),
+        (["--from={0}", "--to=x", "--head=spans"], "the checkpoint has no spans; it has no head"),
+        (["--from={0}", "--to=x", "--resize_vocab=0"], "--resize_vocab"),
+    ],
+)
+def test_wrong_flags(source, tmp_path, capfd, monkeypatch, flags, message):
+    folder, _ = source(())
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(capfd, *(flag.format(folder) for flag in flags))
+    assert {path.name for path in tmp_path.iterdir()} == {"google"}
+
+
+def test_a_converted_classifier_predicts_the_same(classify, run_folder, trained, cola, tmp_path):
+    """bert-classify --do_predict takes each format, with the labels and flags that stand beside the weights."""
+    wanted = run_folder(trained).probabilities()
+    convert(trained, tmp_path / "hf", check=True)
+    convert(trained, tmp_path / "h5" / "x.weights.h5")
+    convert(tmp_path / "hf", tmp_path / "tf1", to_format="tf1")
+    common = ["--task_name=cola", f"--data_dir={cola}", "--max_seq_length=32", "--precision=float32", "--do_predict"]
+    for name in ("hf", "h5", "tf1"):
+        out = tmp_path / f"out_{name}"
+        outcome = classify(*common, f"--init_checkpoint={tmp_path / name}", f"--output_dir={out}")
+        assert outcome.code == 0, outcome.err
+        np.testing.assert_allclose(run_folder(out).probabilities(), wanted, atol=1e-6)

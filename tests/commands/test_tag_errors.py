@@ -1,0 +1,197 @@
+"""Each mistake is answered by one line that says what is wrong and where, with exit code 1, and nothing is touched."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bert_cli.run_tagging import main
+
+ALL = ("--do_train", "--do_eval", "--do_predict")
+SOUND = "Anna\tB-PER\nsings\tO\n\nthe\tO\nred\tB-ANI\ndog\tI-ANI\n.\tO\n"
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for split in ("train", "dev", "test"):
+        (folder / f"{split}.txt").write_text(SOUND, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def base(model_flags, data) -> list[str]:
+    """Flags of a run that does not say yet what to do; later flags win over these."""
+    return [*model_flags, f"--data_dir={data}"]
+
+
+@pytest.fixture
+def refused(capfd, tmp_path, snapshot):
+    """Call bert-tag, which must refuse, once with an output_dir that is not there and once with one of files."""
+
+    def check(flags, *parts):
+        missing, present = tmp_path / "no" / "out", tmp_path / "present"
+        present.mkdir(exist_ok=True)
+        (present / "notes.txt").write_text("mine", encoding="utf-8")
+        (present / "test_predictions.txt").write_text("mine", encoding="utf-8")
+        before = snapshot(present)
+        for output_dir in (missing, present):
+            capfd.readouterr()
+            assert main([f"--output_dir={output_dir}", *map(str, flags)]) == 1
+            out, err = capfd.readouterr()
+            last = err.rstrip("\n").rpartition("\n")[2]
+            assert last.startswith("bert-tag: error: "), err
+            assert err.count("bert-tag: error: ") == 1
+            assert "Traceback" not in err
+            assert out == ""
+            for part in parts:
+                assert part in last
+        assert not missing.parent.exists()
+        assert snapshot(present) == before
+
+    return check
+
+
+# name -> (file, its text, what the error says)
+BAD_FILES = {
+    "no tag": ("train.txt", SOUND + "cat\n", [":8: expected at least 2 columns, found 1"]),
+    "other columns": ("dev.txt", SOUND + "a\tb\tO\n", [":8: expected 2 columns as in line 1, found 3"]),
+    "empty word": ("train.txt", SOUND + "\tO\n", [":8: the word in column 1 is empty"]),
+    "no scheme": ("train.txt", SOUND + "cat\tX-ANI\n", [":8: tag 'X-ANI' has none of the prefixes of BIO"]),
+    "type unknown to dev": ("dev.txt", SOUND + "cat\tB-CAT\n", [":8: tag 'B-CAT' is not among", "correct it"]),
+    "type unknown to test": ("test.txt", SOUND + "cat\tB-CAT\n", [":8: tag 'B-CAT' is not among", "--test_tags=no"]),
+    "only O": ("train.txt", "a\tO\ndog\tO\n", ["every tag is O", "--tag_column"]),
+    "no words": ("train.txt", "\n \n", ["holds no words"]),
+    "bytes of UTF-16": ("train.txt", "a\0", [":1: holds a NUL character"]),
+    "old Macintosh lines": ("test.txt", "a\tO\rdog\tO\r", [":1: a carriage return inside the line"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_file(name, refused, base, data):
+    file, text, parts = BAD_FILES[name]
+    (data / file).write_text(text, encoding="utf-8")
+    refused([*base, *ALL], *parts, str(data / file))
+
+
+BAD_JSON = {
+    "no JSON": ("{'words': []}", [":2: ", "JSON"]),
+    "no words": ('{"tags": []}', [':2: expected {"words": [texts that are not empty]}']),
+    "no tags": ('{"words": ["a"]}', [':2: expected "tags"']),
+    "too few tags": ('{"words": ["a", "dog"], "tags": ["O"]}', [":2: 2 words but 1 tags"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_JSON)
+def test_bad_json(name, refused, base, tmp_path):
+    line, parts = BAD_JSON[name]
+    path = tmp_path / "train.jsonl"
+    sound = json.dumps({"words": ["Anna"], "tags": ["B-PER"]})
+    path.write_text(f"{sound}\n{line}\n", encoding="utf-8")
+    refused([*base, "--do_train", f"--train_file={path}"], *parts, str(path))
+
+
+def test_files_that_are_not_there(refused, base, data, tmp_path):
+    refused([*base, "--do_train", "--train_file=none.txt"], "none.txt: no such file; check --train_file")
+    refused([*base, "--do_train", f"--data_dir={tmp_path}"], "train.txt: no such file, nor train.jsonl", "--data_dir")
+    (data / "dev.jsonl").write_text("{}", encoding="utf-8")
+    refused([*base, *ALL], f"{data}: holds dev.txt and dev.jsonl; name one of them with --dev_file")
+    (data / "test.txt").unlink()
+    (data / "test.txt").mkdir()
+    refused([*base, "--do_train", "--do_predict"], f"{data / 'test.txt'}: is a directory", "--data_dir")
+
+
+BAD_FLAGS = {
+    "nothing to do": ([], ["nothing to do", "--do_train", "--text", "--input_file"]),
+    "text and more": (["--do_train", "--text=a dog"], ["--text goes with no --do_train"]),
+    "text and file": (["--input_file=x", "--text=a dog"], ["--input_file goes with no --text"]),
+    "output_file alone": (["--do_train", "--output_file=x"], ["--output_file is for --input_file"]),
+    "untrained": (["--do_predict"], ["holds no trained model", "--do_train"]),
+    "text without model": (["--text=a dog"], ["holds no trained model", "--init_checkpoint"]),
+    "no such flag": (["--do_train", "--label_all"], ["unknown flag --label_all; did you mean --label_all_pieces?"]),
+    "scheme": (["--do_train", "--tag_scheme=BILOU"], ["--tag_scheme", "BILOU", "BIOES"]),
+    "decoding": (["--do_train", "--decoding=beam"], ["--decoding", "beam", "viterbi"]),
+    "same column": (["--do_train", "--tag_column=0"], ["--tag_column: 0 is the column of the words"]),
+    "column too high": (["--do_train", "--tag_column=2"], ["train.txt:1: expected at least 3 columns, found 2"]),
+    "layers in words": (["--do_train", "--layers=last"], ["--layers=last: whole numbers"]),
+    "layer twice": (["--do_train", "--layers=-1,-1"], ["--layers=-1,-1: a layer is named twice"]),
+    "layer twice, by two names": (["--do_train", "--layers=-1,1"], ["--layers=-1,1: a layer is named twice"]),
+    "no such layer": (["--do_train", "--layers=-1,-3"], ["the model has no layer -3", "-2 to 1"]),
+    "stride": (["--do_train", "--doc_stride=0"], ["--doc_stride=0"]),
+    "too short": (["--do_train", "--max_seq_length=2"], ["--max_seq_length: 2 is too short"]),
+    "too long": (["--do_train", "--max_seq_length=65"], ["--max_seq_length=65 is above the model's 64 positions"]),
+    "no step": (["--do_train", "--num_train_epochs=0.1"], ["make no training step"]),
+    "no model": (["--do_train", "--init_checkpoint=none"], ["none: no checkpoint there"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FLAGS)
+def test_bad_flags(name, refused, base):
+    flags, parts = BAD_FLAGS[name]
+    refused([*base, *flags], *parts)
+
+
+def test_model_of_another_task(refused, base, trained, data, tmp_path):
+    """A classifier of bert-classify has labels, but no tags."""
+    refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: tag '0' has none of the prefixes")
+    (trained / "labels.txt").write_text("B-PER\nI-PER\n", encoding="utf-8")
+    refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: lacks O or has a label twice")
+    (trained / "labels.txt").unlink()
+    refused([*base, "--text=a dog", f"--init_checkpoint={trained}"], "labels.txt: no such file", "O, B-x, I-x")
+
+
+def test_plain_text_that_is_none(refused, base, trained, tmp_path):
+    (trained / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
+    flags = [*base, f"--init_checkpoint={trained}"]
+    (tmp_path / "blank.txt").write_text(" \n\n", encoding="utf-8")
+    refused([*flags, "--text= "], "--text: holds no words")
+    refused([*flags, f"--input_file={tmp_path / 'blank.txt'}"], "blank.txt: holds no words")
+    refused([*flags, "--input_file=none.txt"], "none.txt: no such file; check --input_file")
+    refused([*flags, "--input_file=none.txt", f"--output_file={tmp_path / 'blank.txt' / 'x'}"], "--output_file")
+
+
+def test_run_of_another_task_in_the_folder(base, trained, capfd, snapshot):
+    before = snapshot(trained)
+    assert main([*base, "--do_train", f"--output_dir={trained}"]) == 1
+    err = capfd.readouterr().err
+    assert f"bert-tag: error: {trained}: holds another run: " in err
+    assert "task_name was cola, is now tagging" in err
+    assert snapshot(trained) == before
+
+
+# Calls the command with each list of arguments, and prints exit codes, answers, and what has been imported.
+ANSWERER = """
+import contextlib, io, json, sys
+from bert_cli.run_tagging import main
+answers = []
+for arguments in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(arguments)
+    answers.append([code, out.getvalue(), err.getvalue()])
+slow = {"tensorflow", "keras", "pandas", "sklearn", "scipy"}
+print(json.dumps([answers, sorted(slow & {name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def test_quick_answers_do_not_import_tensorflow(base, data, tmp_path):
+    """In a process of their own: importing TensorFlow takes seconds."""
+    out = f"--output_dir={tmp_path / 'out'}"
+    (data / "dev.txt").write_text("lonely\n", encoding="utf-8")
+    calls = [
+        ["--help"],
+        [*base, out, "--do_train", "--do_eval"],
+        [*base, out, "--do_train", "--layers=5"],
+        [*base, out, "--text=a dog"],
+    ]
+    command = [sys.executable, "-c", ANSWERER, json.dumps(calls)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answers, slow = json.loads(done.stdout)
+    assert slow == []
+    assert [code for code, _, _ in answers] == [0, 1, 1, 1]
+    for flag in ("--tag_column", "--freeze_encoder", "--text", "--doc_stride"):
+        assert flag in answers[0][1]
+    assert not os.path.exists(tmp_path / "out")

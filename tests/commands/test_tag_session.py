@@ -1,0 +1,141 @@
+"""A step of training and the log-probabilities of a tagger against the independent NumPy BERT and optimizer."""
+
+import collections
+import dataclasses
+
+import numpy as np
+import numpy_bert
+import numpy_optimizer
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.tagging import TaggingFeatures
+from bert_cli.model.checkpoint import write_tf1
+from bert_cli.model.checkpoint_path import find_checkpoint
+from bert_cli.model.config import BertConfig
+from bert_cli.run_tagging import Settings
+from bert_cli.tagging_session import TaggingSession
+
+CONFIG = BertConfig(
+    vocab_size=23,
+    hidden_size=12,
+    num_hidden_layers=2,
+    num_attention_heads=3,
+    intermediate_size=17,
+    max_position_embeddings=9,
+    type_vocab_size=2,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+)
+LENGTHS = np.array([9, 4, 3, 6])
+OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])
+RATE = 0.01
+
+
+@pytest.fixture(scope="module")
+def features() -> TaggingFeatures:
+    """Four windows of random tokens; the first and the last token of each have no label, and some others."""
+    rng = np.random.default_rng(4)
+    label_ids = rng.integers(-1, 5, OFFSETS[-1], dtype=np.int32)
+    label_ids[OFFSETS[:-1]] = label_ids[OFFSETS[1:] - 1] = -1
+    label_ids[OFFSETS[:-1] + 1] = 2
+    token_ids = rng.integers(1, 20, OFFSETS[-1], dtype=np.int32)
+    sequences = RaggedFeatures(token_ids, np.zeros(OFFSETS[-1], np.int8), OFFSETS)
+    return TaggingFeatures(sequences, label_ids, label_ids, np.arange(4, dtype=np.int32), LENGTHS)
+
+
+def make_session(layers, **changes) -> tuple[TaggingSession, dict]:
+    """A session with random weights, none of them 0 or 1, without dropout; and these in float64."""
+    settings = Settings(
+        do_train=True,
+        layers=layers,
+        max_seq_length=9,
+        train_batch_size=4,
+        learning_rate=RATE,
+        warmup_proportion=0.0,
+        precision="float32",
+        **changes,
+    )
+    session = TaggingSession(CONFIG, 5, settings)
+    session.model.head_dropout = 0.0
+    shapes = numpy_bert.variable_shapes(dataclasses.asdict(CONFIG), "classification", 5)
+    shapes["output_weights"] = (5, 12 * len(layers))
+    weights = {name: v.astype(np.float32) for name, v in numpy_bert.random_weights(shapes, seed=7).items()}
+    assert session.variables.keys() == weights.keys()
+    for name, variable in session.variables.items():
+        variable.assign(weights[name])
+    return session, {name: value.astype(np.float64) for name, value in weights.items()}
+
+
+def oracle(weights, features, layers):
+    """The states [4, 9, W], the head's result for labelled pieces, which these are, and the function `back`."""
+    padded = features.sequences.padded(np.arange(4), 9)
+    inputs = (padded[name] for name in ("input_word_ids", "input_mask", "input_type_ids"))
+    outputs, back = numpy_bert.encode(dataclasses.asdict(CONFIG), weights, *inputs, gelu=CONFIG.gelu)
+    states = np.concatenate([outputs["encoder_outputs"][layer] for layer in layers], axis=-1)
+    labels = np.full((4, 9), -1)
+    labels[padded["input_mask"] > 0] = features.label_ids
+    chosen = labels >= 0
+    return states, numpy_bert.classifier(weights, states[chosen], labels[chosen]), chosen, back
+
+
+def test_log_probabilities_of_two_layers(features):
+    session, weights = make_session(layers=(-1, 0))
+    states = oracle(weights, features, (-1, 0))[0]
+    logits = states @ weights["output_weights"].T + weights["output_bias"]
+    wanted = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    for batch_size in (1, 4):
+        found = dict(session.log_probabilities(features, batch_size, "tagging"))
+        assert found.keys() == {0, 1, 2, 3}
+        for window, length in enumerate(LENGTHS):
+            np.testing.assert_allclose(found[window][:length], wanted[window, :length], atol=2e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("frozen", "packed"), [(False, True), (False, False), (True, True), (True, False)])
+def test_one_step_of_training(frozen, packed, features, tmp_path):
+    """Loss: the mean over the labelled pieces of all four windows. Trained: all but the pooler, or the head alone."""
+    session, weights = make_session(layers=(-1,), freeze_encoder=frozen)
+    session.packed = packed  # False on a TPU
+    before = {name: value.copy() for name, value in weights.items()}
+    states, head, chosen, back = oracle(weights, features, (-1,))
+    gradients = collections.defaultdict(float)
+    d_states = np.zeros_like(states)
+    d_states[chosen] = head["back"](gradients)
+    if frozen:
+        norm = numpy_optimizer.global_norm(gradients)
+    else:
+        rows = back(d_states, None, gradients)
+        norm = numpy_optimizer.global_norm(gradients | {numpy_bert.WORD_EMBEDDINGS: rows})
+    report = session.train(features, 1, None, str(tmp_path))
+    np.testing.assert_allclose(report["first_loss"], head["loss"], rtol=1e-5)
+
+    slots = {name: (np.zeros_like(weights[name]), np.zeros_like(weights[name])) for name in gradients}
+    numpy_optimizer.train_step(weights, slots, gradients, norm, RATE)
+    for name, variable in session.variables.items():
+        changed = np.abs(variable.numpy() - before[name]).max() > 0
+        assert changed == (name in gradients), name
+        # Where a gradient is next to nothing, its sign, and so Adam's first step, is chance.
+        away = np.abs(variable.numpy() - weights[name]) > 1e-4
+        assert away.mean() < 0.01, name
+
+
+def test_a_checkpoint_without_pooler_is_a_tagger(tmp_path, features):
+    """Hugging Face's token classifiers have none."""
+    session, weights = make_session(layers=(-1,))
+    wanted = dict(session.log_probabilities(features, 4, "tagging"))
+    tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("bert/pooler/")}
+    write_tf1(str(tmp_path / "model.ckpt-7"), tensors | {"global_step": np.int64(7)})
+    other = TaggingSession(CONFIG, 5, session.settings)
+    assert other.load_trained(find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
+    found = dict(other.log_probabilities(features, 4, "tagging"))
+    for window, values in wanted.items():
+        np.testing.assert_array_equal(found[window], values)
+
+
+def test_a_checkpoint_without_classifier_is_no_tagger(tmp_path):
+    session, weights = make_session(layers=(-1,))
+    tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("output_")}
+    write_tf1(str(tmp_path / "bert_model.ckpt"), tensors)
+    with pytest.raises(InputError, match=r"lacks output_.*: it is not a model that bert-tag trained"):
+        session.load_trained(find_checkpoint(str(tmp_path / "bert_model.ckpt")))

@@ -1,0 +1,162 @@
+"""Schemes of tags: what is an entity, told apart and turned into each other."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.examples.tag_schemes import (
+    Entity,
+    detect_scheme,
+    entities,
+    from_bio,
+    label_list,
+    split_tag,
+    tag_problem,
+    to_bio,
+)
+
+quick = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+
+# The sentence in the module's docstring.
+SENTENCE = {
+    "BIO": "B-ORG O B-MISC B-PER I-PER B-PER",
+    "IOB1": "I-ORG O I-MISC I-PER I-PER B-PER",
+    "BIOES": "S-ORG O S-MISC B-PER E-PER S-PER",
+    "IO": "ORG O MISC PER PER PER",
+}
+
+
+@pytest.mark.parametrize("scheme", SENTENCE)
+def test_from_bio(scheme):
+    assert " ".join(from_bio(SENTENCE["BIO"].split(), scheme)) == SENTENCE[scheme]
+
+
+@pytest.mark.parametrize("scheme", ["BIO", "IOB1", "BIOES"])
+def test_to_bio(scheme):
+    assert " ".join(to_bio(SENTENCE[scheme].split(), scheme)) == SENTENCE["BIO"]
+
+
+def test_io_joins_neighbours_of_one_type():
+    assert to_bio(SENTENCE["IO"].split(), "IO") == ("B-ORG", "O", "B-MISC", "B-PER", "I-PER", "I-PER")
+
+
+@pytest.mark.parametrize("scheme", SENTENCE)
+def test_detected(scheme):
+    assert detect_scheme([SENTENCE[scheme].split()]) == scheme
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("", "BIO"),
+        ("O O", "BIO"),
+        ("B-a I-a", "BIO"),
+        ("I-a I-a", "IOB1"),
+        ("I-a B-a", "IOB1"),
+        ("B-a O I-a", "BIO"),  # as much of either
+        ("B-a O I-a O I-a", "IOB1"),
+        ("B-a I-b O I-b", "IOB1"),
+        ("B-a I-a I-a I-a", "BIO"),  # an I- that goes on says nothing
+        ("S-a", "BIOES"),
+        ("B-a E-a", "BIOES"),
+        ("creative-work O person", "IO"),  # a hyphen in a type is no prefix
+        ("NOUN VERB NOUN", "IO"),
+        ("B I O", "BIO"),
+        ("B E O S", "BIOES"),
+        ("B-creative-work O", "BIO"),
+    ],
+)
+def test_detection_by_hand(tags, expected):
+    assert detect_scheme([tags.split()]) == expected
+
+
+def test_detection_counts_over_sentences():
+    assert detect_scheme([["I-a"], ["B-a"], ["B-b", "I-b"], ["O"]]) == "BIO"
+    assert detect_scheme(iter([["I-a"], ["I-a"]])) == "IOB1"  # each sentence begins anew
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("", []),
+        ("O O", []),
+        ("B-a", [("a", 0, 1)]),
+        ("B-a I-a O B-a", [("a", 0, 2), ("a", 3, 4)]),
+        ("I-a I-a", [("a", 0, 2)]),  # I- without B- begins one
+        ("O I-a", [("a", 1, 2)]),
+        ("B-a I-b", [("a", 0, 1), ("b", 1, 2)]),  # another type begins one
+        ("I-a B-a I-a", [("a", 0, 1), ("a", 1, 3)]),
+        ("B-a B-a", [("a", 0, 1), ("a", 1, 2)]),
+        ("B-a-b I-a-b", [("a-b", 0, 2)]),
+        ("B I O I", [("", 0, 2), ("", 3, 4)]),
+        ("S-a S-a", [("a", 0, 1), ("a", 1, 2)]),
+        ("B-a E-a B-a E-a", [("a", 0, 2), ("a", 2, 4)]),
+        ("E-a E-a", [("a", 0, 1), ("a", 1, 2)]),  # each ends what it begins
+        ("S-a I-a", [("a", 0, 1), ("a", 1, 2)]),
+        ("B-a O E-a", [("a", 0, 1), ("a", 2, 3)]),
+    ],
+)
+def test_entities(tags, expected):
+    assert entities(tags.split()) == [Entity(*entity) for entity in expected]
+
+
+def test_an_invalid_sequence_stays_in_bio_and_is_mended_elsewhere():
+    assert from_bio(["O", "I-a", "I-b"], "BIO") == ("O", "I-a", "I-b")
+    assert from_bio(["O", "I-a", "I-b"], "BIOES") == ("O", "S-a", "S-b")
+    assert to_bio(["O", "I-a", "I-b"], "BIO") == ("O", "B-a", "B-b")
+
+
+@pytest.mark.parametrize(
+    ("tag", "scheme", "problem"),
+    [
+        ("O", "BIO", ""),
+        ("I-creative-work", "BIO", ""),
+        ("B", "BIO", ""),
+        ("S-a", "BIOES", ""),
+        ("person", "IO", ""),
+        ("person", "BIO", "tag 'person' has none of the prefixes of BIO (B-, I-) and is not O"),
+        ("U-a", "BIOES", "tag 'U-a' has none of the prefixes of BIOES (B-, I-, E-, S-) and is not O"),
+        ("o", "IOB1", "tag 'o' has none of the prefixes of IOB1 (B-, I-) and is not O"),
+        ("BI-a", "BIO", "tag 'BI-a' has none of the prefixes of BIO (B-, I-) and is not O"),
+        ("-a", "BIO", "tag '-a' has none of the prefixes of BIO (B-, I-) and is not O"),
+        ("B-", "BIO", "tag 'B-' names no type"),
+    ],
+)
+def test_problems(tag, scheme, problem):
+    assert tag_problem(tag, scheme) == problem
+
+
+def test_labels_are_o_and_both_tags_of_each_type():
+    assert label_list([["O", "I-b"], ["B-a"], ["B-B"]]) == ("O", "B-B", "I-B", "B-a", "I-a", "B-b", "I-b")
+    assert label_list([["O"]]) == ("O",)
+    assert label_list([["B", "I"]]) == ("O", "B", "I")
+
+
+sequences = st.lists(st.sampled_from(["O", "B-a", "I-a", "B-b-c", "I-b-c"]), max_size=12)
+
+
+@quick
+@given(sequences, st.sampled_from(["BIO", "IOB1", "BIOES"]))
+def test_conversions_round_trip(tags, scheme):
+    bio = to_bio(tags, "BIO")
+    assert entities(bio) == entities(tags)
+    assert to_bio(bio, "BIO") == bio
+    written = from_bio(bio, scheme)
+    assert to_bio(written, scheme) == bio
+    assert from_bio(to_bio(written, scheme), scheme) == written
+    assert all(not tag_problem(tag, scheme) for tag in written)
+
+
+@quick
+@given(st.lists(st.sampled_from(["O", "a", "b-c"]), max_size=12))
+def test_io_round_trips(tags):
+    assert from_bio(to_bio(tags, "IO"), "IO") == tuple(tags)
+
+
+@quick
+@given(sequences)
+def test_bio_begins_each_entity_with_b(tags):
+    before = ("O", "")
+    for prefix, kind in map(split_tag, to_bio(tags, "BIO")):
+        assert prefix != "I" or (before[0] in ("B", "I") and before[1] == kind)
+        before = (prefix, kind)

@@ -1,0 +1,103 @@
+"""The text of an answer as it was written, and its sentence."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.examples.squad import split_context
+from bert_cli.outputs.answer_text import context_span, get_final_text, join_pieces, sentence_span
+from bert_cli.text.tokenization import BasicTokenizer
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (["ste", "##ve", "smith"], "steve smith"),
+        (["##ve", "smith"], "ve smith"),
+        (["[UNK]", "##", "a"], "[UNK] a"),
+        ([], ""),
+    ],
+)
+def test_join_pieces(tokens, expected):
+    assert join_pieces(tokens) == expected
+
+
+LOWER, CASED = BasicTokenizer(True), BasicTokenizer(False)
+
+
+@pytest.mark.parametrize(
+    ("pred_text", "orig_text", "tokenizer", "expected"),
+    [
+        ("steve smith", "Steve Smith's", LOWER, "Steve Smith"),
+        ("1895 - 1943", "(1895-1943).", LOWER, "1895-1943"),
+        ("a", "O a A", LOWER, "a"),
+        ("José", "José,", CASED, "José"),
+        ("jose", "José,", LOWER, "José"),  # composed: as many characters as without the accent
+        ("jose", "Jose\u0301,", LOWER, "Jose\u0301,"),  # the accent was a character of its own
+        ("[UNK]", "Xyz 1", LOWER, "Xyz 1"),
+        ("smith", "Steve", LOWER, "Steve"),
+        ("", "Steve", LOWER, "Steve"),
+        ("ship", "日本の船 ship", LOWER, "ship"),
+        ("日 本", "日本の船 ship", LOWER, "日本"),
+        ("a b", "a\u00a0b c", LOWER, "a\u00a0b c"),  # U+00A0 is white space for the tokenizer, but no space
+        ("x", "", LOWER, ""),
+    ],
+)
+def test_final_text(pred_text, orig_text, tokenizer, expected):
+    assert get_final_text(pred_text, orig_text, tokenizer) == expected
+
+
+def plain_final_text(pred_text, orig_text, tokenizer):
+    """The rule in words: pair the characters that are not spaces one to one; if that fails, everything."""
+    tok_text = " ".join(tokenizer.tokenize(orig_text))
+    start = tok_text.find(pred_text)
+    tok_places = [i for i, character in enumerate(tok_text) if character != " "]
+    orig_places = [i for i, character in enumerate(orig_text) if character != " "]
+    end = start + len(pred_text) - 1
+    if start < 0 or len(tok_places) != len(orig_places) or start not in tok_places or end not in tok_places:
+        return orig_text
+    return orig_text[orig_places[tok_places.index(start)] : orig_places[tok_places.index(end)] + 1]
+
+
+TEXT = st.text(alphabet="aB. -é\u0301\u00a0日ß\t\x07İ'", max_size=12)
+
+
+@settings(derandomize=True, max_examples=500, deadline=None)
+@given(st.one_of(TEXT, st.text(max_size=8)), st.integers(0, 12), st.integers(0, 12), st.booleans(), st.data())
+def test_final_text_is_that_of_the_rule(orig_text, first, length, lower, data):
+    tokenizer = LOWER if lower else CASED
+    tok_text = " ".join(tokenizer.tokenize(orig_text))
+    pred_text = data.draw(st.one_of(TEXT, st.just(tok_text[first : first + length])))
+    assert get_final_text(pred_text, orig_text, tokenizer) == plain_final_text(pred_text, orig_text, tokenizer)
+
+
+def test_context_span():
+    paragraph = split_context(" The cat\n\n sat.")
+    assert context_span(paragraph, 0, 2, (0, 12)) == (1, 15)
+    assert context_span(paragraph, 1, 2, (0, 7)) == (5, 14)
+    assert context_span(paragraph, 1, 2, (4, 7)) == (11, 14)
+    with pytest.raises(ValueError, match="does not lie"):
+        context_span(paragraph, 0, 0, (0, 4))
+
+
+SENTENCES = [
+    "Dr. Ann J. Lee was born in the U.S. Army base at 5 p.m. on a Monday.",
+    "“Who?” he asked…",
+    "It cost 3.50 dollars (a lot!).",
+    "Nothing more",
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize("gap", [" ", "  \n"])
+def test_sentence_of_an_answer(sentence, gap):
+    context = gap + gap.join(SENTENCES[:3]) + "\n\n" + SENTENCES[3] + gap
+    start = context.index(sentence)
+    for word in split_context(sentence).token_starts:
+        assert sentence_span(context, start + word, start + word + 1) == (start, start + len(sentence))
+
+
+def test_answer_over_two_sentences_and_without_spaces():
+    assert sentence_span("A dog. The cat. A mouse.", 2, 10) == (0, 15)
+    assert sentence_span("他来了。她走了。", 5, 6) == (4, 8)
+    assert sentence_span("", 0, 0) == (0, 0)

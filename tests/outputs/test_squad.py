@@ -1,0 +1,249 @@
+"""Answers from logits: five-token contexts to check by hand, and the plain rule for any."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.errors import InputError
+from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.features.squad import squad_features
+from bert_cli.outputs.answer_text import get_final_text, join_pieces
+from bert_cli.outputs.squad import (
+    AnswerRules,
+    Decoder,
+    check_rules,
+    write_nbest_predictions,
+    write_null_odds,
+    write_predictions,
+)
+from bert_cli.text.tokenization import FullTokenizer
+
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "?", "the", "cat", "##s", "sat", "on", "mat", "."]
+TOKENIZER = FullTokenizer({token: index for index, token in enumerate(TOKENS)})
+# position 0 [CLS], 1 who, 2 ?, 3 [SEP], 4 the, 5 cat, 6 sat, 7 on, 8 mat, 9 [SEP]
+EXAMPLE = SquadExample("q", "Who?", split_context("The cat  sat on\nmat"))
+RULES = AnswerRules(n_best_size=3, max_answer_length=3)
+
+
+def logits(length=12, **at):
+    """-9 everywhere but at the positions given, e.g. p4=1.0; one window."""
+    row = np.full((1, length), -9.0, np.float32)
+    for name, value in at.items():
+        row[0, int(name[1:])] = value
+    return row
+
+
+def decode(rules, start, end, examples=(EXAMPLE,), length=20, stride=20):
+    features = squad_features(examples, TOKENIZER, length, stride, 4, is_training=False)
+    decoder = Decoder(features, rules.n_best_size)
+    decoder.add(range(len(features)), start, end)
+    return decoder.finish(examples, TOKENIZER, rules)
+
+
+def listed(prediction):
+    return [(entry.text, entry.start_logit, entry.end_logit) for entry in prediction.nbest]
+
+
+def test_best_span():
+    (prediction,) = decode(RULES, logits(p5=2.0, p6=1.0), logits(p6=3.0, p4=4.0, p9=9.0))
+    # Starts 5, 6 and 0; ends 9 (a [SEP]), 4 and 6. 4 ends before both starts.
+    assert listed(prediction) == [("cat sat", 2.0, 3.0), ("sat", 1.0, 3.0)]
+    assert (prediction.text, prediction.span, prediction.null_odds) == ("cat sat", (4, 12), None)
+    assert EXAMPLE.context[4:12] == "cat  sat"
+    assert prediction.nbest[0].probability == pytest.approx(1 / (1 + math.exp(-1)))
+
+
+def test_equal_scores_stay_in_the_order_of_positions():
+    flat = np.zeros((1, 12), np.float32)
+    (prediction,) = decode(AnswerRules(8, 2), flat, flat)
+    assert [text for text, *_ in listed(prediction)] == ["The", "The cat", "cat", "cat sat", "sat", "sat on", "on"]
+
+
+def test_longest_answer():
+    rules = dataclasses.replace(RULES, max_answer_length=2)
+    (prediction,) = decode(rules, logits(p4=5.0, p6=1.0), logits(p6=3.0, p7=2.0))
+    assert listed(prediction) == [("sat", 1.0, 3.0), ("sat on", 1.0, 2.0)]
+
+
+def test_padding_takes_places_unless_it_is_minus_infinity():
+    rules = AnswerRules(1, 3)
+    start, end = logits(p5=1.0, p11=8.0), logits(p5=1.0)
+    assert decode(rules, start, end)[0].text == "empty"
+    start[:, 10:] = -np.inf
+    assert decode(rules, start, end)[0].text == "cat"
+
+
+def test_nothing_found():
+    (prediction,) = decode(RULES, logits(p6=1.0), logits(p4=1.0))
+    assert listed(prediction) == [("empty", 0.0, 0.0)]
+    assert (prediction.nbest[0].probability, prediction.span, prediction.found) == (1.0, None, False)
+
+
+def test_same_text_is_listed_once():
+    twice = SquadExample("q", "Who?", split_context("cat on cat on"))
+    (prediction,) = decode(RULES, logits(p4=1.0, p6=2.0), logits(p4=1.0, p6=2.0), [twice])
+    assert listed(prediction) == [("cat", 2.0, 2.0), ("cat on cat", 1.0, 2.0)]
+    assert prediction.span == (7, 10)
+
+
+V2 = AnswerRules(n_best_size=3, max_answer_length=3, version_2_with_negative=True)
+
+
+@pytest.mark.parametrize(
+    ("null", "threshold", "text", "odds"),
+    [
+        (1.0, 0.0, "cat", -1.0),
+        (2.0, 0.0, "cat", 0.0),
+        (2.5, 0.0, "", 0.5),
+        (2.5, 0.5, "cat", 0.5),
+        (1.0, -1.5, "", -1.0),
+    ],
+)
+def test_null_answer(null, threshold, text, odds):
+    rules = dataclasses.replace(V2, null_score_diff_threshold=threshold)
+    (prediction,) = decode(rules, logits(p0=null, p5=1.0), logits(p0=0.0, p5=1.0))
+    assert (prediction.text, prediction.null_odds) == (text, odds)
+    assert prediction.span == ((4, 7) if text else None)
+    assert {entry[0] for entry in listed(prediction)} >= {"", "cat"}
+
+
+def test_null_answer_is_added_to_a_full_list():
+    (prediction,) = decode(V2, logits(p4=5.0, p5=4.0, p6=3.0), logits(p4=5.0, p5=4.0, p6=3.0))
+    assert [entry[0] for entry in listed(prediction)] == ["The", "The cat", "The cat sat", ""]
+    assert sum(entry.probability for entry in prediction.nbest) == pytest.approx(1)
+
+
+def test_nothing_but_the_null_answer():
+    (prediction,) = decode(V2, logits(p0=1.0, p6=0.5), logits(p0=1.0, p4=0.5))
+    assert listed(prediction) == [("", 1.0, 1.0)]
+    assert (prediction.text, prediction.null_odds, prediction.found) == ("", 1000000.0, False)
+
+
+def test_list_with_room_for_one():
+    rules = dataclasses.replace(V2, n_best_size=1)
+    (null,) = decode(rules, logits(p0=3.0, p5=1.0), logits(p0=3.0, p5=1.0))
+    assert (listed(null), null.text, null.null_odds) == ([("", 3.0, 3.0)], "", 1000000.0)
+    (both,) = decode(rules, logits(p0=1.0, p5=1.5), logits(p0=1.0, p5=1.5))
+    assert [entry[0] for entry in listed(both)] == ["cat", ""]
+
+
+def test_least_null_score_of_the_windows_counts():
+    long = SquadExample("q", "Who?", split_context("the cat sat on the mat"))
+    start = np.concatenate([logits(8, p0=3.0), logits(8, p0=-1.0)])
+    end = np.concatenate([logits(8, p5=1.0), logits(8, p5=1.0)])
+    (prediction,) = decode(AnswerRules(8, 3, True), start, end, [long], length=8, stride=4)
+    assert ("", -1.0, -9.0) in listed(prediction)
+
+
+@pytest.mark.parametrize("rules", [RULES, V2])
+def test_context_without_tokens(rules):
+    empty = SquadExample("e", "Who?", split_context(" "))
+    first, second, third = decode(rules, logits(p5=1.0), logits(p5=1.0), [empty, EXAMPLE, empty])
+    assert second.text == "cat"
+    assert (first.found, first.text) == (False, "" if rules is V2 else "empty")
+    assert listed(first) == listed(third) == [(first.text, 0.0, 0.0)]
+    alone = decode(rules, np.zeros((0, 5)), np.zeros((0, 5)), [empty])
+    assert alone == [first]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_spoilt_logits(bad):
+    with pytest.raises(InputError, match="the model gives logits that are not numbers"):
+        decode(RULES, logits(p3=bad), logits())
+
+
+def test_misuse():
+    with pytest.raises(ValueError, match="logits"):
+        decode(RULES, logits(length=9), logits(length=9))
+    features = squad_features([EXAMPLE], TOKENIZER, 20, 20, 4, is_training=False)
+    with pytest.raises(ValueError, match="window 0 has no logits"):
+        Decoder(features, 3).finish([EXAMPLE], TOKENIZER, RULES)
+    with pytest.raises(ValueError, match="n_best_size"):
+        Decoder(features, 4).finish([EXAMPLE], TOKENIZER, RULES)
+    for rules, flag in ((AnswerRules(0), "n_best_size"), (AnswerRules(1, 0), "max_answer_length")):
+        with pytest.raises(InputError, match=f"--{flag}: 0"):
+            check_rules(rules)
+
+
+def test_files(tmp_path):
+    predictions = decode(V2, logits(p5=1.5), logits(p5=1.0))
+    paths = [tmp_path / name for name in ("predictions.json", "nbest_predictions.json", "null_odds.json")]
+    for write, path in zip((write_predictions, write_nbest_predictions, write_null_odds), paths, strict=True):
+        write(str(path), predictions)
+    assert paths[0].read_bytes() == b'{\n    "q": "cat"\n}\n'
+    assert (
+        paths[1]
+        .read_text()
+        .startswith('{\n    "q": [\n        {\n            "text": "cat",\n            "probability": ')
+    )
+    assert '"start_logit": 1.5,\n            "end_logit": 1.0\n        }' in paths[1].read_text()
+    assert paths[2].read_bytes() == b'{\n    "q": -20.5\n}\n'
+
+
+WORDS = ["The", "cats", "sat", "on", "mat.", "Caté", "\u200b", "who"]
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=14), min_size=1, max_size=3),
+    st.sampled_from([" ", "  ", "\n "]),
+    st.integers(1, 8),
+    st.integers(1, 6),
+    st.booleans(),
+    st.integers(0, 2**31),
+)
+def test_answers_are_those_of_the_plain_rule(contexts, gap, n_best, longest, version_2, seed):
+    examples = [SquadExample(str(i), "who", split_context(gap.join(words))) for i, words in enumerate(contexts)]
+    features = squad_features(examples, TOKENIZER, 10, 3, 4, is_training=False)
+    rng = np.random.default_rng(seed)
+    start, end = rng.integers(-3, 4, (2, len(features), 10)).astype(np.float32)  # whole numbers: many are equal
+    rules = AnswerRules(n_best, longest, version_2)
+    decoder = Decoder(features, n_best)
+    order = rng.permutation(len(features))
+    for part in np.array_split(order, 3):  # logits may come in any order
+        decoder.add(part, start[part], end[part])
+    for index, prediction in enumerate(decoder.finish(examples, TOKENIZER, rules)):
+        expected = plain_spans(features, examples[index], index, start, end, rules)
+        expected = expected[:n_best]
+        if version_2 and "" not in [entry[0] for entry in expected]:
+            expected.append(("", *null_logits(features, index, start, end)))
+        assert listed(prediction) == (expected or [("empty", 0.0, 0.0)])
+        for entry in prediction.nbest:
+            if entry.span is not None:
+                there = examples[index].context[entry.span[0] : entry.span[1]]
+                assert " ".join(there.split()) == entry.text
+
+
+def null_logits(features, index, start, end):
+    rows = np.flatnonzero(features.example_index == index).tolist()
+    return min([(float(start[row][0]), float(end[row][0])) for row in rows], key=sum, default=(0.0, 0.0))
+
+
+def plain_spans(features, example, index, start, end, rules):
+    """(text, start logit, end logit) of all answers best first, each text once, by loops; "" for no answer."""
+    found = []
+    rows = np.flatnonzero(features.example_index == index).tolist()
+    for row in rows:
+        best = [sorted(range(10), key=lambda i: -values[row][i])[: rules.n_best_size] for values in (start, end)]
+        for i in best[0]:
+            for j in best[1]:
+                owned = features.owned[row][0] <= i < features.owned[row][1]
+                if owned and i <= j < min(i + rules.max_answer_length, features.doc_ends[row]):
+                    words = features.word_of(row, i), features.word_of(row, j)
+                    first = features.sequences.offsets[row]
+                    ids = features.sequences.token_ids[first + i : first + j + 1].tolist()
+                    orig_text = " ".join(example.doc_tokens[words[0] : words[1] + 1])
+                    pred_text = join_pieces(TOKENIZER.convert_ids_to_tokens(ids))
+                    text = get_final_text(pred_text, orig_text, TOKENIZER.basic_tokenizer)
+                    found.append((text, float(start[row][i]), float(end[row][j])))
+    if rules.version_2_with_negative:
+        found.append(("", *null_logits(features, index, start, end)))
+    found.sort(key=lambda entry: -(entry[1] + entry[2]))
+    first_of_each = {}
+    for entry in found:
+        first_of_each.setdefault(entry[0], entry)
+    return list(first_of_each.values())

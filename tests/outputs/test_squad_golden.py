@@ -1,0 +1,77 @@
+"""Answers from logits: every file of the original's golden sets, and real questions."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bert_cli.examples.squad import read_examples, read_training_examples, split_context
+from bert_cli.features.squad import FIRST_UNIQUE_ID, squad_features
+from bert_cli.outputs.answer_text import sentence_span
+from bert_cli.outputs.squad import AnswerRules, Decoder, write_nbest_predictions, write_null_odds, write_predictions
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+
+
+def golden_calls():
+    kinds = ["random_nbest20_len30", "random_nbest8_len7"]
+    calls = [(run, folder) for run in ("v1", "v1_cased") for folder in kinds]
+    return [*calls, ("v1", "ties_nbest20_len30"), ("v2", kinds[0]), ("v2", "random_nbest8_len7_threshold-3")]
+
+
+@pytest.mark.parametrize(("run", "folder"), golden_calls())
+def test_files_of_the_original(shared, tmp_path, run, folder):
+    root = shared / "golden/squad"
+    flags = json.loads((root / run / "flags.json").read_text(encoding="utf-8"))
+    (call,) = [call for call in flags["runs"] if call["folder"] == folder]
+    tokenizer = FullTokenizer(read_vocabulary(str(root / flags["vocab"])), flags["do_lower_case"])
+    examples = read_examples(str(root / flags["data"]))
+    lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
+    features = squad_features(examples, tokenizer, *lengths, is_training=False)
+    given_logits = np.load(root / run / call["logits"])
+    rules = AnswerRules(
+        call["n_best_size"],
+        call["max_answer_length"],
+        flags["version_2_with_negative"],
+        call.get("null_score_diff_threshold", 0.0),
+    )
+    decoder = Decoder(features, rules.n_best_size)
+    windows = given_logits["unique_ids"] - FIRST_UNIQUE_ID
+    for part in np.array_split(np.arange(len(windows))[::-1], 5):
+        decoder.add(windows[part], given_logits["start_logits"][part], given_logits["end_logits"][part])
+    predictions = decoder.finish(examples, tokenizer, rules)
+    writers = {"predictions": write_predictions, "nbest_predictions": write_nbest_predictions}
+    if rules.version_2_with_negative:
+        writers["null_odds"] = write_null_odds
+    for name, write in writers.items():
+        write(str(tmp_path / "file.json"), predictions)
+        assert (tmp_path / "file.json").read_bytes() == (root / run / folder / f"{name}.json").read_bytes()
+    for example, prediction in zip(examples, predictions, strict=True):
+        check_spans(example, prediction)
+
+
+def check_spans(example, prediction):
+    for entry in prediction.nbest:
+        assert (entry.span is None) == (entry.text in ("", "empty"))
+        if entry.span is not None:
+            first, end = entry.span
+            assert split_context(example.context[first:end]).doc_tokens == split_context(entry.text).doc_tokens
+
+
+def test_real_questions(shared):
+    """Logits that point at a right answer bring it back, word for word where it is made of whole word pieces."""
+    tokenizer = FullTokenizer(read_vocabulary(str(shared / "data/vocab/bert-base-uncased-vocab.txt")))
+    examples = read_training_examples(str(shared / "data/squad/dev-v1.1.json"), multiple_answers="first").examples[:200]
+    features = squad_features(examples, tokenizer, 384, 128, 64, is_training=True)
+    start, end = np.zeros((2, len(features), 384), np.float32)
+    rows = np.flatnonzero(features.start_positions)
+    start[rows, features.start_positions[rows]] = end[rows, features.end_positions[rows]] = 9.0
+    decoder = Decoder(features, 20)
+    decoder.add(np.arange(len(features)), start, end)
+    predictions = decoder.finish(examples, tokenizer, AnswerRules())
+    same = sum(p.text == " ".join(e.answer_text.split()) for p, e in zip(predictions, examples, strict=True))
+    assert same >= 190
+    for example, prediction in zip(examples, predictions, strict=True):
+        check_spans(example, prediction)
+        first, last = sentence_span(example.context, *prediction.span)
+        assert first <= prediction.span[0] < prediction.span[1] <= last

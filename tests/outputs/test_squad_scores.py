@@ -1,0 +1,191 @@
+"""Exact match and F1: cases to check by hand, and the known scores of a strong model."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.errors import InputError
+from bert_cli.examples.squad import read_gold_answers
+from bert_cli.outputs.squad_scores import (
+    exact_match,
+    f1,
+    normalize_answer,
+    read_null_odds,
+    read_predictions,
+    scores_v1,
+    scores_v2,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The  Cat's hat!", "cats hat"),
+        ("a an the", ""),
+        ("an A-team", "ateam"),  # the hyphen goes first, so this "a" is no article
+        ("Theatre of\u00a0the mind", "theatre of mind"),
+        ("“Old”", "“old”"),  # only ASCII punctuation goes
+        (" ", ""),
+    ],
+)
+def test_normalize_answer(text, expected):
+    assert normalize_answer(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "exact", "expected"),
+    [
+        ("the cat", "Cat.", 1, 1),
+        ("black cat", "the cat", 0, 2 / 3),
+        ("cat cat", "cat", 0, 2 / 3),
+        ("dog", "cat", 0, 0),
+        ("", "cat", 0, 0),
+        ("the", "a", 1, 0),
+        ("one two three four", "two four six", 0, 2 * (2 / 4) * (2 / 3) / (2 / 4 + 2 / 3)),
+    ],
+)
+def test_scores_of_an_answer(predicted, gold, exact, expected):
+    assert exact_match(predicted, gold) == exact
+    assert f1(predicted, gold) == pytest.approx(expected)
+    assert f1(gold, predicted) == pytest.approx(expected)
+
+
+def test_scores_of_1_1():
+    gold = {"q1": ("cat", "black cat"), "q2": ("dog",), "q3": ("one", "two"), "q4": ("x",)}
+    predictions = {"q1": "the black cat", "q2": "dogs", "q3": "two three", "other": "no matter"}
+    # q1 is the second answer, q2 wrong, q3 shares one of two words, q4 is missing.
+    assert scores_v1(gold, predictions) == {
+        "exact_match": 25.0,
+        "f1": pytest.approx(100 * (1 + 0 + 2 / 3 + 0) / 4),
+        "total": 4,
+        "missing": 1,
+    }
+    with pytest.raises(InputError, match="question 'q1' has no right answer"):
+        scores_v1({"q1": ()}, predictions)
+
+
+GOLD = {"h1": ("cat",), "h2": ("black dog", "dog"), "n1": (), "n2": ()}
+PREDICTIONS = {"h1": "cat", "h2": "red dog", "n1": "", "n2": "mouse"}
+
+
+def test_scores_of_2_0():
+    # h1 right, h2 shares 1 of 2 words with each answer of 2 and 1 words, n1 right, n2 wrong.
+    f1_of_h2 = 2 * (1 / 2) * 1 / (1 / 2 + 1)
+    expected = {
+        "exact": 50.0,
+        "f1": pytest.approx(25 * (2 + f1_of_h2)),
+        "total": 4,
+        "HasAns_exact": 50.0,
+        "HasAns_f1": pytest.approx(50 * (1 + f1_of_h2)),
+        "HasAns_total": 2,
+        "NoAns_exact": 50.0,
+        "NoAns_f1": 50.0,
+        "NoAns_total": 2,
+        "missing": 0,
+    }
+    found = scores_v2(GOLD, PREDICTIONS)
+    assert found == expected
+    assert list(found) == list(expected)
+
+
+NULL_ODDS = {"h1": -3.0, "n1": -2.0, "n2": 1.5, "h2": -1.0}
+
+
+def test_best_thresholds():
+    found = scores_v2(GOLD, PREDICTIONS, NULL_ODDS)
+    # All null: n1, n2 right. Up to -3: h1 too. Up to -2: n1 has no answer anyway. Up to -1: h2 too, but for its F1 only.
+    assert found["best_exact"] == 75.0
+    assert found["best_exact_thresh"] == -3.0
+    assert found["best_f1"] == pytest.approx(25 * (3 + 2 / 3))
+    assert found["best_f1_thresh"] == -1.0
+    assert found["exact"] == 50.0
+    assert list(found)[-5:] == ["best_exact", "best_exact_thresh", "best_f1", "best_f1_thresh", "missing"]
+
+
+def test_scores_at_a_threshold():
+    found = scores_v2(GOLD, PREDICTIONS, NULL_ODDS, threshold=1.0)  # takes the answer from n2
+    assert (found["exact"], found["NoAns_exact"], found["HasAns_exact"]) == (75.0, 100.0, 50.0)
+    assert found["best_exact"] == 75.0
+    found = scores_v2(GOLD, PREDICTIONS, NULL_ODDS, threshold=-10.0)
+    assert (found["exact"], found["HasAns_f1"]) == (50.0, 0.0)
+
+
+def test_missing_predictions_of_2_0_score_nothing():
+    predictions = {"h1": "cat", "n2": ""}
+    found = scores_v2(GOLD, predictions, {"h1": -1.0, "n2": 1.0})
+    assert (found["exact"], found["f1"], found["missing"], found["total"]) == (50.0, 50.0, 2, 4)
+    assert (found["best_exact"], found["best_exact_thresh"]) == (50.0, -1.0)
+
+
+def test_answers_of_2_0_that_are_nothing_after_normalisation():
+    found = scores_v2({"q": ("the",)}, {"q": "..."})
+    assert (found["HasAns_exact"], found["HasAns_f1"]) == (100.0, 100.0)
+    assert "NoAns_exact" not in found
+    assert scores_v2({"q": ("the", "cat")}, {"q": ""})["exact"] == 0.0
+
+
+def test_null_odds_of_another_run():
+    with pytest.raises(InputError, match="question 'n1' has a prediction but no null odds"):
+        scores_v2(GOLD, PREDICTIONS, {"h1": 0.0, "h2": 0.0})
+
+
+ODDS = st.lists(st.integers(-3, 3).map(float), min_size=5, max_size=5)
+TEXTS = st.lists(st.sampled_from(["", "cat", "dog", "the"]), min_size=5, max_size=5)
+
+
+@settings(derandomize=True, deadline=None)
+@given(TEXTS, TEXTS, ODDS)
+def test_no_threshold_is_better_than_the_best(right, predicted, odds):
+    ids = [str(index) for index in range(5)]
+    gold = {qas_id: (text,) if text else () for qas_id, text in zip(ids, right, strict=True)}
+    predictions, null_odds = dict(zip(ids, predicted, strict=True)), dict(zip(ids, odds, strict=True))
+    best = scores_v2(gold, predictions, null_odds)["best_exact"]
+    for threshold in (-4.0, *odds):
+        at = scores_v2(gold, predictions, null_odds, threshold)
+        # An unanswerable question with a prediction such as "the" counts as right, but not for the official best.
+        if "the" not in predicted:
+            assert at["exact"] <= best + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "expected"),
+    [
+        (read_predictions, "[]", ": is an array, an object is needed; predictions are"),
+        (read_predictions, '{"q": 1}', ": 'q': is a number, a string is needed; predictions are"),
+        (read_predictions, '{"q":\n1', ":2: is not JSON: "),
+        (read_null_odds, '"a"', ": is a string, an object is needed; null odds are"),
+        (read_null_odds, '{"q": "a"}', ": 'q': is a string, a number is needed; null odds are"),
+        (read_null_odds, '{"q": NaN}', ": 'q': nan is not a finite number"),
+    ],
+)
+def test_files_of_another_layout(tmp_path, read, text, expected):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(str(path))
+    assert str(caught.value).startswith(f"{path}{expected}")
+
+
+def test_files(tmp_path):
+    path = tmp_path / "good.json"
+    path.write_text(json.dumps({"q": "Ann"}))
+    assert read_predictions(str(path)) == {"q": "Ann"}
+    path.write_text(json.dumps({"q": -1, "p": 0.5}))
+    assert read_null_odds(str(path)) == {"q": -1, "p": 0.5}
+
+
+def test_strong_model(shared):
+    folder = shared / "data/squad"
+    gold = read_gold_answers(str(folder / "dev-v1.1.json"))
+    found = scores_v1(gold, read_predictions(str(folder / "predictions-of-a-strong-model.json")))
+    assert round(found["exact_match"], 4) == 86.4295
+    assert round(found["f1"], 4) == 92.5958
+    assert (found["total"], found["missing"]) == (5173, 0)
+
+
+def test_right_answers_of_2_0(shared):
+    gold = read_gold_answers(str(shared / "data/squad/sample-v2.0.json"))
+    found = scores_v2(gold, {qas_id: answers[0] if answers else "" for qas_id, answers in gold.items()})
+    assert (found["exact"], found["f1"], found["HasAns_total"], found["NoAns_total"]) == (100.0, 100.0, 581, 579)

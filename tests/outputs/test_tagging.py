@@ -1,0 +1,237 @@
+"""From log-probabilities to tags, and the files of predictions."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.errors import InputError
+from bert_cli.examples.tagging import TaggingExample, read_columns, read_json_lines
+from bert_cli.examples.tagging_text import text_example
+from bert_cli.features.tagging import tagging_features
+from bert_cli.outputs.tagging import (
+    TagPrediction,
+    example_entities,
+    forbidden_transitions,
+    predict_tags,
+    viterbi,
+    word_log_probabilities,
+    write_columns,
+    write_entities,
+    write_json_lines,
+)
+from bert_cli.text.tokenization import FullTokenizer
+
+TOKENIZER = FullTokenizer({"[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 4, "##b": 5})
+LABELS = ("O", "B-x", "I-x", "B-y", "I-y")
+
+
+def features_of(*sentences, max_seq_length=16, doc_stride=4):
+    examples = [TaggingExample(tuple(sentence.split()), None, 1) for sentence in sentences]
+    return tagging_features(examples, LABELS, TOKENIZER, max_seq_length, doc_stride)
+
+
+def log_rows(*rows):
+    """float32 log-probabilities from rows of {label: probability}; the rest is shared by the other labels."""
+    table = []
+    for row in rows:
+        rest = (1 - sum(row.values())) / (len(LABELS) - len(row))
+        table.append([row.get(label, rest) for label in LABELS])
+    return np.log(np.array(table, np.float32))
+
+
+NOTHING = {"B-y": 0.99}  # what [CLS], [SEP] and further pieces say, which nobody should hear
+
+
+def test_argmax_by_hand():
+    features = features_of("ab \u200b a", "a")
+    first = log_rows(NOTHING, {"B-x": 0.75}, NOTHING, {"I-y": 0.5}, NOTHING)
+    second = log_rows(NOTHING, {"O": 0.875}, NOTHING)
+    one, two = predict_tags(features, [(1, second), (0, first)], LABELS)
+    assert one.tags == ("B-x", "O", "I-y")
+    assert np.allclose(one.probabilities, [0.75, np.nan, 0.5], equal_nan=True)
+    assert one.probabilities.dtype == np.float32
+    assert two.tags == ("O",)
+    assert np.allclose(two.probabilities, [0.875])
+
+
+def test_viterbi_by_hand():
+    # Alone I-x would win the first word and I-y the second. B-x I-x has 0.3 * 0.4, B-x I-y is forbidden,
+    # B-y I-y has 0.1 * 0.5.
+    features = features_of("a a")
+    rows = log_rows(NOTHING, {"I-x": 0.5, "B-x": 0.3, "B-y": 0.1}, {"I-y": 0.5, "I-x": 0.4}, NOTHING)
+    (argmax,) = predict_tags(features, [(0, rows)], LABELS)
+    (best,) = predict_tags(features, [(0, rows)], LABELS, "viterbi")
+    assert argmax.tags == ("I-x", "I-y")
+    assert best.tags == ("B-x", "I-x")
+    assert np.allclose(best.probabilities, [0.3, 0.4])
+
+
+def test_viterbi_goes_over_windows_of_a_sentence():
+    features = features_of("a a a", max_seq_length=3, doc_stride=1)
+    assert len(features) == 3
+    said = [{"B-x": 0.9}, {"I-x": 0.9}, {"I-y": 0.6, "I-x": 0.3}]
+    windows = [(number, log_rows(NOTHING, row, NOTHING)) for number, row in enumerate(said)]
+    assert predict_tags(features, windows, LABELS)[0].tags == ("B-x", "I-x", "I-y")
+    assert predict_tags(features, windows, LABELS, "viterbi")[0].tags == ("B-x", "I-x", "I-x")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (["B-x", None, "I-x"], "B-x I-x I-x"),
+        (["B-x", None, None, "I-x"], "B-x I-x I-x I-x"),
+        (["B-x", None, "B-x"], "B-x O B-x"),
+        (["B-x", None, "I-y"], "B-x O I-y"),
+        (["B-x", None], "B-x O"),
+        ([None, "I-x"], "O I-x"),
+        ([None, "O", None], "O O O"),
+        ([None], "O"),
+    ],
+)
+def test_words_without_pieces(said, expected):
+    features = features_of(" ".join("\u200b" if tag is None else "a" for tag in said))
+    rows = log_rows(NOTHING, *({tag: 0.9} for tag in said if tag), NOTHING)
+    windows = [(0, rows)] if len(features) else []
+    (prediction,) = predict_tags(features, windows, LABELS)
+    assert " ".join(prediction.tags) == expected
+    assert np.isnan(prediction.probabilities).tolist() == [tag is None for tag in said]
+
+
+def test_examples_without_words():
+    features = features_of("", "a")
+    predictions = predict_tags(features, [(0, log_rows(NOTHING, {"O": 0.9}, NOTHING))], LABELS, "viterbi")
+    assert [prediction.tags for prediction in predictions] == [(), ("O",)]
+
+
+def test_rows_behind_the_end_are_ignored():
+    features = features_of("a")
+    rows = log_rows(NOTHING, {"O": 0.9}, NOTHING, NOTHING, NOTHING)
+    assert predict_tags(features, [(0, rows)], LABELS)[0].tags == ("O",)
+
+
+def test_windows_come_once_and_all():
+    features = features_of("a", "a")
+    rows = log_rows(NOTHING, {"O": 0.9}, NOTHING)
+    with pytest.raises(ValueError, match="window 1 is missing"):
+        word_log_probabilities(features, [(0, rows)], 5)
+    with pytest.raises(ValueError, match="window 0 comes twice"):
+        word_log_probabilities(features, [(0, rows), (0, rows)], 5)
+
+
+def test_nan_and_unknown_decoding_are_refused():
+    features = features_of("a")
+    with pytest.raises(InputError, match="the model gives NaN instead of probabilities"):
+        predict_tags(features, [(0, np.full((3, 5), np.nan, np.float32))], LABELS)
+    with pytest.raises(InputError, match="--decoding: 'best' is not a decoding; choose one of argmax, viterbi"):
+        predict_tags(features, [], LABELS, "best")
+
+
+def test_transitions():
+    start, between = forbidden_transitions(LABELS)
+    assert (start == 0).tolist() == [True, True, False, True, False]
+    allowed = {(a, b) for i, a in enumerate(LABELS) for j, b in enumerate(LABELS) if between[i, j] == 0}
+    everywhere = {(a, b) for a in LABELS for b in ("O", "B-x", "B-y")}
+    assert allowed == everywhere | {("B-x", "I-x"), ("I-x", "I-x"), ("B-y", "I-y"), ("I-y", "I-y")}
+    assert ((between == 0) | (between == -np.inf)).all()
+
+
+def is_allowed(path, start, between):
+    return start[path[0]] == 0 and all(between[a, b] == 0 for a, b in itertools.pairwise(path))
+
+
+scores = st.lists(st.lists(st.integers(-8, 0), min_size=5, max_size=5), min_size=1, max_size=4)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(scores)
+def test_viterbi_is_the_best_of_all_sequences(rows):
+    table = np.array(rows, np.float32)
+    start, between = forbidden_transitions(LABELS)
+    path = viterbi(table, start, between).tolist()
+    assert is_allowed(path, start, between)
+    totals = {
+        candidate: sum(rows[word][label] for word, label in enumerate(candidate))
+        for candidate in itertools.product(range(5), repeat=len(rows))
+        if is_allowed(candidate, start, between)
+    }
+    assert totals[tuple(path)] == max(totals.values())
+
+
+def test_viterbi_never_takes_a_forbidden_way_out():
+    start, between = forbidden_transitions(LABELS)
+    table = np.full((3, 5), -np.inf, np.float32)
+    table[:, 2] = 0  # certain of I-x I-x I-x
+    assert viterbi(table, start, between)[1:].tolist() == [2, 2]
+    assert viterbi(np.zeros((0, 5), np.float32), start, between).tolist() == []
+
+
+def write(folder, text, name="words.txt"):
+    path = folder / name
+    path.write_bytes(text.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "scheme", "expected"),
+    [
+        ("a O\nb  O\n\nc O\n", ["B-x I-x", "O"], "BIO", "a O B-x\nb  O I-x\n\nc O O\n"),
+        ("a\tO\nb\tO", ["B-x I-x"], "IOB1", "a\tO\tI-x\nb\tO\tI-x"),
+        ("a\tO\r\n\t\r\nb O \r\n", ["B-x", "B-x"], "BIOES", "a\tO\tS-x\r\n\t\r\nb O S-x\r\n"),
+        ("-DOCSTART- -X- O\n\n\na X O\n\n", ["B-x"], "IO", "-DOCSTART- -X- O O\n\n\na X O x\n\n"),
+        ("a O\n-DOCSTART-\tO\nb O\n", ["O", "I-x"], "BIO", "a O O\n-DOCSTART-\tO\tO\nb O I-x\n"),
+    ],
+)
+def test_predicted_column(tmp_path, text, tags, scheme, expected):
+    file = read_columns(write(tmp_path, text))
+    out = tmp_path / "out.txt"
+    write_columns(str(out), file, [line.split() for line in tags], scheme)
+    assert out.read_bytes().decode() == expected
+
+
+def test_as_many_tags_as_words(tmp_path):
+    file = read_columns(write(tmp_path, "\na O\nb O\n"))
+    with pytest.raises(ValueError, match="line 2: 1 tags for 2 words"):
+        write_columns(str(tmp_path / "out.txt"), file, [("O",)], "BIO")
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_predicted_tags_in_json_lines(tmp_path):
+    text = '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"]}\n\n{"words": []}\n'
+    file = read_json_lines(write(tmp_path, text, "a.jsonl"), with_tags=False)
+    out = tmp_path / "out.jsonl"
+    write_json_lines(str(out), file, [("B-x", "I-x"), ()], "BIOES")
+    assert out.read_text(encoding="utf-8") == (
+        '{"id": 1, "words": ["é", "b"], "tags": ["O", "O"], "predicted_tags": ["B-x", "E-x"]}\n'
+        '{"words": [], "predicted_tags": []}\n'
+    )
+
+
+def test_entities_of_a_text(tmp_path):
+    example = text_example("  Anna  Lund, São\u200bx!")
+    assert example.words == ("Anna", "Lund", ",", "São\u200bx", "!")
+    prediction = TagPrediction(("B-PER", "I-PER", "O", "I-LOC", "O"), np.array([0.5, 1, 1, 0.25, 1], np.float32))
+    expected = {
+        "text": "  Anna  Lund, São\u200bx!",
+        "entities": [
+            {"type": "PER", "text": "Anna  Lund", "start": 2, "end": 12, "score": 0.75},
+            {"type": "LOC", "text": "São\u200bx", "start": 14, "end": 19, "score": 0.25},
+        ],
+    }
+    assert example_entities(example, prediction) == expected
+    out = tmp_path / "out.jsonl"
+    write_entities(str(out), [example], [prediction])
+    assert json.loads(out.read_text(encoding="utf-8")) == expected
+
+
+def test_entities_of_words_stand_in_their_sentence():
+    example = TaggingExample(("In", "New", "\u200b", "York"), None, 1)
+    prediction = TagPrediction(("O", "B-LOC", "I-LOC", "I-LOC"), np.array([1, 0.5, np.nan, 0.25], np.float32))
+    assert example_entities(example, prediction) == {
+        "text": "In New \u200b York",
+        "entities": [{"type": "LOC", "text": "New \u200b York", "start": 3, "end": 13, "score": 0.375}],
+    }
+    assert example_entities(TaggingExample((), None, 1), TagPrediction((), np.zeros(0))) == {"text": "", "entities": []}

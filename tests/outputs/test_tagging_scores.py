@@ -1,0 +1,160 @@
+"""Entity scores: literal cases as conlleval counts them, and its rules for the ends of chunks, written a second time."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bert_cli.examples.tag_schemes import from_bio, to_bio
+from bert_cli.outputs.tagging_scores import EntityCounts, eval_results, format_scores, tagging_scores
+
+
+def score(gold, predicted, scheme="BIO"):
+    """Of sentences parted by `|`."""
+    return tagging_scores(*([part.split() for part in tags.split("|")] for tags in (gold, predicted)), scheme)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "counts"),  # counts: in the data, predicted, correct
+    [
+        ("B-a I-a O", "B-a I-a O", (1, 1, 1)),
+        ("B-a I-a O", "B-a O O", (1, 1, 0)),  # a part is nothing
+        ("B-a I-a O", "B-a I-a I-a", (1, 1, 0)),
+        ("B-a O", "B-b O", (1, 1, 0)),
+        ("B-a I-a O", "I-a I-a O", (1, 1, 1)),  # I- without B- begins a chunk
+        ("O B-a I-a", "O I-a I-a", (1, 1, 1)),
+        ("B-a I-a", "B-a I-b", (1, 2, 0)),  # a type change begins a chunk
+        ("B-a B-b", "B-a I-b", (2, 2, 2)),
+        ("B-a B-a", "B-a I-a", (2, 1, 0)),
+        ("I-a B-a I-a O", "I-a B-a I-a O", (2, 2, 2)),  # IOB1
+        ("I-a I-b O I-a", "I-a I-b O O", (3, 2, 2)),
+        ("B-a | I-a", "B-a | B-a", (2, 2, 2)),  # a sentence's end ends a chunk
+        ("O O", "O O", (0, 0, 0)),
+        ("O O", "B-a O", (0, 1, 0)),
+        ("B I O B", "B I O O", (2, 1, 1)),  # without types
+        ("B-a-b I-a-b", "B-a-b I-a-b", (1, 1, 1)),
+        ("B-a-b I-a-b", "B-a-b I-a-c", (1, 2, 0)),
+    ],
+)
+def test_counts_by_hand(gold, predicted, counts):
+    assert score(gold, predicted).overall == EntityCounts(*counts)
+
+
+GOLD = "B-PER I-PER O B-LOC | B-ORG O B-LOC I-LOC O | O"
+PREDICTED = "B-PER I-PER O B-ORG | B-ORG O I-LOC I-LOC O | B-PER"
+
+
+def test_scores_by_hand():
+    scores = score(GOLD, PREDICTED)
+    assert (scores.words, scores.correct_words) == (10, 7)
+    assert scores.accuracy == pytest.approx(70)
+    assert scores.overall == EntityCounts(gold=4, predicted=5, correct=3)
+    assert scores.overall.precision == pytest.approx(60)
+    assert scores.overall.recall == pytest.approx(75)
+    assert scores.overall.f1 == pytest.approx(2 * 60 * 75 / (60 + 75))
+    assert list(scores.types.items()) == [
+        ("LOC", EntityCounts(2, 1, 1)),
+        ("ORG", EntityCounts(1, 2, 1)),
+        ("PER", EntityCounts(1, 2, 1)),
+    ]
+
+
+def test_lines_for_the_log():
+    assert format_scores(score(GOLD, PREDICTED)) == [
+        "processed 10 tokens with 4 phrases; found: 5 phrases; correct: 3.",
+        "accuracy:  70.00%; precision:  60.00%; recall:  75.00%; FB1:  66.67",
+        "              LOC: precision: 100.00%; recall:  50.00%; FB1:  66.67  1 of 2",
+        "              ORG: precision:  50.00%; recall: 100.00%; FB1:  66.67  2 of 1",
+        "              PER: precision:  50.00%; recall: 100.00%; FB1:  66.67  2 of 1",
+    ]
+
+
+def test_entries_of_eval_results():
+    assert eval_results(score("B-a O", "B-a B-b")) == {
+        "eval_accuracy": 50.0,
+        "eval_words": 2,
+        "eval_precision": 50.0,
+        "eval_recall": 100.0,
+        "eval_f1": 66.666667,
+        "eval_entities": 1,
+        "eval_predicted_entities": 2,
+        "eval_correct_entities": 1,
+        "eval_precision_a": 100.0,
+        "eval_recall_a": 100.0,
+        "eval_f1_a": 100.0,
+        "eval_entities_a": 1,
+        "eval_precision_b": 0.0,
+        "eval_recall_b": 0.0,
+        "eval_f1_b": 0.0,
+        "eval_entities_b": 0,
+    }
+    assert len(format_scores(score("B I", "B I"))) == 2  # entities without type make no line of their own
+    assert set(eval_results(score("B I", "B I"))) == set(eval_results(score("O", "O")))
+
+
+def test_nothing_at_all():
+    scores = tagging_scores([], [])
+    assert (scores.accuracy, scores.overall.precision, scores.overall.recall, scores.overall.f1) == (0, 0, 0, 0)
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="shorter"):
+        tagging_scores([["O", "O"]], [["O"]])
+    with pytest.raises(ValueError, match="shorter"):
+        tagging_scores([["O"], ["O"]], [["O"]])
+
+
+def boundaries(before, tag):
+    """(a chunk ends, a chunk begins) between two tags: the table of conlleval for B, I and O."""
+    (prefix_1, _, type_1), (prefix_2, _, type_2) = before.partition("-"), tag.partition("-")
+    ends = prefix_1 + prefix_2 in ("BB", "BO", "IB", "IO") or (prefix_1 != "O" and type_1 != type_2)
+    begins = prefix_1 + prefix_2 in ("BB", "IB", "OB", "OI") or (prefix_2 != "O" and type_1 != type_2)
+    return ends, begins
+
+
+def counts_by_walking(gold, predicted):
+    """(chunks in the data, predicted, correct) in one walk over the words of all sentences, as conlleval goes."""
+    wanted = found = correct = 0
+    both_open = False
+    pairs = [
+        pair for sentence in zip(gold, predicted, strict=True) for pair in [*zip(*sentence, strict=True), ("O", "O")]
+    ]
+    for (gold_before, before), (gold_tag, tag) in itertools.pairwise([("O", "O"), *pairs]):
+        gold_ends, gold_begins = boundaries(gold_before, gold_tag)
+        ends, begins = boundaries(before, tag)
+        if both_open and gold_ends and ends:
+            correct += 1
+        if gold_ends or ends:
+            both_open = False
+        if gold_begins and begins and gold_tag.partition("-")[2] == tag.partition("-")[2]:
+            both_open = True
+        wanted += gold_begins
+        found += begins
+    return wanted, found, correct
+
+
+tag_pairs = st.lists(st.tuples(*[st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"])] * 2), max_size=8)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@given(st.lists(tag_pairs, max_size=3))
+def test_counts_are_those_of_the_walk(sentences):
+    gold = [[pair[0] for pair in sentence] for sentence in sentences]
+    predicted = [[pair[1] for pair in sentence] for sentence in sentences]
+    scores = tagging_scores(gold, predicted)
+    assert scores.overall == EntityCounts(*counts_by_walking(gold, predicted))
+    assert scores.correct_words == sum(a == b for sentence in sentences for a, b in sentence)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.lists(tag_pairs, max_size=3), st.sampled_from(["IOB1", "BIOES"]))
+def test_the_scheme_changes_no_entity(sentences, scheme):
+    gold = [to_bio([pair[0] for pair in sentence], "BIO") for sentence in sentences]
+    predicted = [to_bio([pair[1] for pair in sentence], "BIO") for sentence in sentences]
+    written = ([from_bio(tags, scheme) for tags in side] for side in (gold, predicted))
+    assert tagging_scores(*written, scheme).types == tagging_scores(gold, predicted).types
+
+
+def test_tags_without_prefixes():
+    assert score("x x O y", "x O O y", "IO").overall == EntityCounts(2, 2, 1)
