@@ -41,6 +41,7 @@ setup(
             "bert-pretrain = bert_cli.run_pretraining:main",
             "bert-build-vocab = bert_cli.build_vocab:main",
             "bert-fill-mask = bert_cli.fill_mask:main",
+            "bert-squad = bert_cli.run_squad:main",
             "bert-tag = bert_cli.run_tagging:main",
             "bert-convert = bert_cli.convert_checkpoint:main",
         ]

@@ -12,6 +12,7 @@ from bert_cli import (
     fill_mask,
     run_classifier,
     run_pretraining,
+    run_squad,
     run_tagging,
 )
 from bert_cli import flags as flag_module
@@ -25,6 +26,7 @@ COMMANDS = {
     "bert-pretrain": run_pretraining,
     "bert-build-vocab": build_vocab,
     "bert-fill-mask": fill_mask,
+    "bert-squad": run_squad,
     "bert-tag": run_tagging,
     "bert-convert": convert_checkpoint,
 }

@@ -1,0 +1,124 @@
+"""A model that answers questions, on its devices: training, logits for the decoder. Imports TensorFlow."""
+
+import dataclasses
+import logging
+import math
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.batches.stream import length_groups, training_rows
+from bert_cli.errors import InputError
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.squad import SquadFeatures
+from bert_cli.model.checkpoint import STEP_NAME, load_weights, open_checkpoint
+from bert_cli.model.checkpoint_path import CheckpointPath
+from bert_cli.model.config import BertConfig
+from bert_cli.model.heads import BertSpanModel
+from bert_cli.outputs.squad import Decoder
+from bert_cli.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.training.inference import make_runner
+from bert_cli.training.losses import span_loss
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.saving import restore_training
+
+LOG = logging.getLogger("bert_cli")
+_POOLER = "bert/pooler/"  # nothing here reads it: it has no gradient, and Hugging Face's models of this kind lack it
+_SIGNATURE = input_signature() | {
+    "start_positions": tf.TensorSpec([None], tf.int32, name="start_positions"),
+    "end_positions": tf.TensorSpec([None], tf.int32, name="end_positions"),
+}
+
+
+class SquadSession(Session):
+    """A BertSpanModel with its strategy and precision; `settings` are those of run_squad."""
+
+    def __init__(self, config: BertConfig, settings):
+        super().__init__(
+            settings, settings.do_train, lambda precision: BertSpanModel(config, precision, settings.random_seed)
+        )
+        self._runner = make_runner(self.strategy, self._forward, input_signature())
+
+    def load_trained(self, checkpoint: CheckpointPath) -> int:
+        """Take the weights of a fine-tuned checkpoint; returns its global_step, 0 where it has none.
+
+        InputError where it lacks a variable other than the pooler's.
+        """
+        reader = open_checkpoint(checkpoint)
+        report = load_weights(self.variables, reader)
+        missing = [name for name in report.missing if not name.startswith(_POOLER)]
+        if missing:
+            raise InputError(
+                f"{report.source}: lacks {', '.join(missing[:3])}: it was not fine-tuned to answer questions; add "
+                "--do_train, or give the model.ckpt-N of a training run of bert-squad"
+            )
+        self._log(report)
+        return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
+
+    def train(self, features: SquadFeatures, steps: int, state: str | None, folder: str) -> dict:
+        """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report."""
+        settings, token_ids = self.settings, features.sequences.token_ids
+        with self.strategy.scope():
+            compact = CompactWords(self.model.encoder, token_ids)
+            trained = {name: v for name, v in self.variables.items() if not name.startswith(_POOLER)}
+            optimizer = AdamWeightDecay(
+                trained | {WORDS: compact.table}, settings.learning_rate, steps, int(steps * settings.warmup_proportion)
+            )
+        start = restore_training(state, self.variables, optimizer, compact) if state else 0
+        sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(token_ids))
+
+        def batch(rows: np.ndarray) -> dict[str, np.ndarray]:
+            positions = {name: getattr(features, name)[rows] for name in ("start_positions", "end_positions")}
+            return self._inputs(sequences, rows, cut=settings.skip_padding) | positions
+
+        rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
+        report = self.train_steps(self._loss, _SIGNATURE, optimizer, map(batch, rows), start, steps, folder, compact)
+        compact.close(optimizer)
+        return report
+
+    def _inputs(self, sequences: RaggedFeatures, rows: np.ndarray, cut: bool) -> dict[str, np.ndarray]:
+        """The windows padded to the longest of them with `cut` (where shapes may change), else to max_seq_length."""
+        width = int(sequences.lengths[rows].max()) if cut and self.packed else self.settings.max_seq_length
+        return sequences.padded(rows, width)
+
+    def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
+        """This replica's share of the mean loss over the global batch.
+
+        As in the original all max_seq_length positions are in the softmax, so those of padding are computed;
+        --skip_padding takes them out.
+        """
+        inputs = {name: batch[name] for name in INPUTS}
+        skip = self.settings.skip_padding
+        logits = self.model(inputs, training=True, seed=seed, packed=skip and self.packed)
+        if skip:
+            # Finite: 0 · -inf in the gradient would be no number.
+            logits = [tf.where(batch["input_mask"] > 0, values, -1e9) for values in logits]
+        losses = span_loss(batch["start_positions"], batch["end_positions"], *logits)
+        return tf.reduce_sum(losses) / self.settings.train_batch_size
+
+    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
+        """Start and end logits, float32 [B, S], -inf for padding."""
+        start, end = self.model({name: batch[name] for name in INPUTS}, packed=self.packed)
+        real = batch["input_mask"] > 0
+        return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}
+
+    def fill(
+        self, decoder: Decoder, features: SquadFeatures, advance: Callable[[int], None] = lambda count: None
+    ) -> None:
+        """Compute the logits of all windows and give them to their decoder, which keeps what answers need.
+
+        Windows are computed in order of length, as many at once as have the tokens of predict_batch_size padded ones.
+        advance(n) is called after n more windows.
+        """
+        size, lengths = self.settings.predict_batch_size, features.sequences.lengths
+        if self.packed:
+            groups = length_groups(lengths, size * self.settings.max_seq_length)
+        else:
+            groups = [np.arange(at, min(at + size, len(lengths))) for at in range(0, len(lengths), size)]
+        with memory_advice("predict_batch_size"):
+            for rows in groups:
+                logits = self._runner(rows, lambda rows: self._inputs(features.sequences, rows, cut=True))
+                decoder.add(rows, logits["start"], logits["end"])
+                advance(len(rows))

@@ -1,0 +1,186 @@
+"""bert-squad as a user calls it: training, answers, scores, going on; and that it computes what the original does."""
+
+import json
+import logging
+import pathlib
+
+import numpy as np
+import pytest
+
+from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.squad import squad_features
+from bert_cli.model.config import BertConfig, read_config
+from bert_cli.outputs.squad import AnswerRules, Decoder
+from bert_cli.squad_settings import Settings
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+from tests.commands.squad_run import base_flags, call, read, story, train, write_data
+from tests.reference import numpy_bert
+
+
+@pytest.fixture
+def squad(model, tmp_path, capfd):
+    """Call bert-squad with the tiny model; keyword arguments are flags, None leaves one out."""
+    return lambda *tasks, **flags: call(capfd, tasks, base_flags(model) | {"output_dir": tmp_path / "out"} | flags)
+
+
+@pytest.fixture
+def data(tmp_path) -> pathlib.Path:
+    return write_data(tmp_path / "data.json")
+
+
+@pytest.fixture(scope="module")
+def trained(model, tmp_path_factory) -> pathlib.Path:
+    """See train; not to be changed."""
+    return train(model, tmp_path_factory.mktemp("squad"))
+
+
+class InterruptAfter(logging.Handler):
+    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+
+    def emit(self, record):
+        if self.text in record.getMessage():
+            raise KeyboardInterrupt
+
+
+def test_train_predict_evaluate(squad, data, tmp_path, run_folder):
+    outcome = squad("--do_train", "--do_predict", "--do_eval", train_file=data, predict_file=data)
+    assert outcome.code == 0, outcome.err
+    assert "train: 24 questions about 12 contexts in 48 windows" in outcome.err
+    folder = run_folder(tmp_path / "out")
+    assert folder.checkpoints() == [4, 7]  # int(48 / 4 · 0.6)
+    assert {"predictions.json", "nbest_predictions.json", "eval_results.txt", "vocab.txt"} <= folder.names()
+    assert "null_odds.json" not in folder.names()
+    predictions, nbest = read(folder.path / "predictions.json"), read(folder.path / "nbest_predictions.json")
+    assert list(predictions) == [f"{number}-{index}" for number in range(12) for index in range(2)]
+    for number in range(12):
+        assert predictions[f"{number}-0"] in story(number)[0]
+    assert all(entries[0]["text"] == predictions[qas_id] for qas_id, entries in nbest.items())
+    assert list(nbest["0-0"][0]) == ["text", "probability", "start_logit", "end_logit"]
+    results = folder.eval_results()
+    exact = sum(predictions[f"{n}-{k}"] == text for n in range(12) for k, text in enumerate(story(n)[1].values()))
+    assert results["exact_match"] == pytest.approx(100 * exact / 24)
+    assert results["f1"] >= results["exact_match"]
+    assert (results["total"], results["missing"], results["global_step"]) == (24, 0, 7)
+    tensors = folder.tensors(7)
+    assert "cls/squad/output_weights/adam_v" in tensors
+    assert "bert/pooler/dense/kernel" in tensors
+    assert "bert/pooler/dense/kernel/adam_m" not in tensors  # as in the original, nothing reads the pooler
+
+
+def test_it_learns(squad, data, tmp_path, run_folder):
+    flags = {"max_seq_length": 48, "learning_rate": 0.003, "num_train_epochs": 100, "save_checkpoints_steps": 1000}
+    outcome = squad("--do_train", "--do_eval", "--skip_padding", train_file=data, predict_file=data, **flags)
+    assert outcome.code == 0, outcome.err
+    assert run_folder(tmp_path / "out").eval_results()["exact_match"] > 90
+    assert not (tmp_path / "out" / "predictions.json").exists()  # --do_eval alone writes scores alone
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(squad, data, tmp_path, run_folder):
+    assert squad("--do_train", train_file=data, output_dir=tmp_path / "whole").code == 0
+    interrupt = InterruptAfter("model.ckpt-4")
+    logging.getLogger("bert_cli").addHandler(interrupt)
+    try:
+        assert squad("--do_train", train_file=data).code == 130
+    finally:
+        logging.getLogger("bert_cli").removeHandler(interrupt)
+    assert run_folder(tmp_path / "out").checkpoints() == [4]
+    outcome = squad("--do_train", train_file=data)
+    assert outcome.code == 0, outcome.err
+    assert "going on from" in outcome.err
+    found, wanted = (run_folder(tmp_path / name).tensors(7) for name in ("out", "whole"))
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+    again = squad("--do_train", "--do_predict", train_file=data, predict_file=data)
+    assert "training is already finished (7 steps)" in again.err
+    for flag, value in (("learning_rate", 0.1), ("doc_stride", 5), ("skip_padding", "true")):
+        changed = squad("--do_train", train_file=data, **{flag: value})
+        assert changed.code == 1
+        assert f"{flag} was" in changed.err.splitlines()[-1]
+    assert squad("--do_train", "--overwrite_output_dir", train_file=data, doc_stride=5, num_train_epochs=0.1).code == 0
+    assert not (tmp_path / "out" / "predictions.json").exists()  # it was that of another model
+
+
+def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
+    outcome = squad("--do_train", "--steps_from_examples", train_file=data)
+    assert outcome.code == 0, outcome.err
+    assert run_folder(tmp_path / "out").checkpoints() == [3]  # int(24 / 4 · 0.6)
+
+
+@pytest.fixture(scope="module")
+def session(trained):
+    """The trained model, packed; `settings` are replaced by no test."""
+    from bert_cli.model.checkpoint_path import find_checkpoint
+    from bert_cli.squad_session import SquadSession
+
+    settings = Settings(max_seq_length=26, doc_stride=6, max_query_length=8, precision="float32", predict_batch_size=3)
+    session = SquadSession(read_config(str(trained / "bert_config.json"), "auto"), settings)
+    session.load_trained(find_checkpoint(str(trained)))
+    return session
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_answers_are_those_of_the_dense_computation(session, trained, version_2):
+    """Packed, in order of length, padding left out: the same answers as from all logits of full-length windows."""
+    import tensorflow as tf
+
+    tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")), True)
+    contexts = [" ".join(story(n)[0].split()[: 3 + 2 * n]) for n in range(12)]
+    examples = [SquadExample(str(n), "the farmer sees a ?", split_context(text)) for n, text in enumerate(contexts)]
+    features = squad_features(examples, tokenizer, 26, 6, 8, is_training=False)
+    assert len(set(features.sequences.lengths.tolist())) > 5
+    # Room for all positions of a window: where padding takes places from tokens, the original can lose an answer.
+    rules = AnswerRules(n_best_size=26, version_2_with_negative=version_2)
+    packed, dense = Decoder(features, 26), Decoder(features, 26)
+    assert session.packed
+    session.fill(packed, features)
+    inputs = features.sequences.padded(range(len(features)), 26)
+    logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
+    assert np.isfinite(logits[0]).all()
+    dense.add(range(len(features)), *(values.numpy() for values in logits))
+    found, wanted = (decoder.finish(examples, tokenizer, rules) for decoder in (packed, dense))
+    assert [prediction.text for prediction in found] == [prediction.text for prediction in wanted]
+    for mine, theirs in zip(found, wanted, strict=True):
+        assert [entry.text for entry in mine.nbest[:5]] == [entry.text for entry in theirs.nbest[:5]]
+        numbers = [[e.probability for e in prediction.nbest] for prediction in (mine, theirs)]
+        np.testing.assert_allclose(*numbers, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("skip_padding", [False, True])
+def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_padding):
+    """All max_seq_length positions are in the softmax, as an independent model in NumPy has it; --skip_padding drops some."""
+    import tensorflow as tf
+
+    from bert_cli.model.checkpoint_path import find_checkpoint
+    from bert_cli.squad_session import SquadSession
+
+    config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    settings = Settings(
+        max_seq_length=26, train_batch_size=4, do_train=True, skip_padding=skip_padding, precision="float32"
+    )
+    session = SquadSession(BertConfig(**config), settings)
+    session.load_trained(find_checkpoint(str(trained)))
+    rng, lengths = np.random.default_rng(1), np.array([9, 20, 14, 17])
+    ids = rng.integers(5, 40, lengths.sum()).astype(np.int32)
+    sequences = RaggedFeatures(ids, np.ones_like(ids, np.int8), np.concatenate([[0], np.cumsum(lengths)]))
+    batch = session._inputs(sequences, np.arange(4), cut=skip_padding)
+    assert batch["input_mask"].shape == (4, 20 if skip_padding else 26)
+    starts, ends = np.array([0, 3, 5, 16], np.int32), np.array([0, 4, 5, 16], np.int32)
+    tensors = {name: tf.constant(values) for name, values in batch.items()}
+    loss = session._loss(tensors | {"start_positions": starts, "end_positions": ends}, None)
+    full, number = sequences.padded(range(4), 26), run_folder(trained).checkpoints()[-1]
+    weights = {name: value for name, value in run_folder(trained).tensors(number).items() if "adam" not in name}
+    hidden = numpy_bert.forward(config, weights, *(full[name] for name in full))["sequence_output"]
+    logits = np.moveaxis(hidden @ weights["cls/squad/output_weights"].T + weights["cls/squad/output_bias"], -1, 0)
+    if skip_padding:
+        logits = np.where(full["input_mask"] > 0, logits, -np.inf)
+    logits = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    wanted = -(logits[0, range(4), starts] + logits[1, range(4), ends]).mean() / 2
+    assert float(loss) == pytest.approx(wanted, rel=1e-5)

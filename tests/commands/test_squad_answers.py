@@ -1,0 +1,138 @@
+"""bert-squad without training: later runs, odd texts, single questions, JSON lines, scores of any predictions."""
+
+import io
+import json
+import pathlib
+import sys
+
+import pytest
+
+from tests.commands.squad_run import call, read, story, train, write_data
+
+
+@pytest.fixture
+def ask(capfd):
+    """Call bert-squad with nothing but these flags."""
+    return lambda *tasks, **flags: call(capfd, tasks, flags)
+
+
+@pytest.fixture(scope="module")
+def trained(model, tmp_path_factory) -> pathlib.Path:
+    """See train; not to be changed."""
+    return train(model, tmp_path_factory.mktemp("squad"))
+
+
+def test_a_later_run_knows_its_settings(ask, trained, tmp_path):
+    """A 2.0 model answers 1.1 questions too; window lengths, casing and version come from flags.txt."""
+    questions = write_data(tmp_path / "dev.json", impossible=True)
+    copy = tmp_path / "copy"
+    outcome = ask("--do_predict", "--do_eval", predict_file=questions, output_dir=copy, init_checkpoint=trained)
+    assert outcome.code == 0, outcome.err
+    assert "24 questions about 12 contexts in 48 windows" in outcome.err
+    odds = read(copy / "null_odds.json")
+    assert list(odds) == list(read(copy / "predictions.json"))
+    lines = (copy / "eval_results.txt").read_text(encoding="utf-8")
+    assert {"exact", "HasAns_f1", "NoAns_exact", "best_f1_thresh"} <= {
+        line.split(" = ")[0] for line in lines.split("\n")
+    }
+    flags = {"predict_file": questions, "output_dir": copy, "init_checkpoint": trained}
+    assert ask("--do_predict", "--version_2_with_negative=false", **flags).code == 0
+    assert not (copy / "null_odds.json").exists()
+    assert "" not in read(copy / "predictions.json").values()
+
+
+def test_texts_of_all_kinds_get_an_answer(ask, trained, tmp_path):
+    """An empty context, one without word pieces, a question longer than its place, answers that are not there."""
+    contexts = ["", " \n ", "\u0000\ufffd".replace("\0", ""), "dog", "the cat " * 60, "Ünïcödé 漢字 naïve\u3000x" * 3]
+    paragraphs = [
+        {"context": context, "qas": [{"id": str(n), "question": "the old cat sees " * 9, "answers": []}]}
+        for n, context in enumerate(contexts)
+    ]
+    paragraphs[3]["qas"].append({"id": 7, "question": "", "answers": [{"text": "cow", "answer_start": 900}]})
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}), encoding="utf-8")
+    for version_2 in ("true", "false"):
+        flags = {"predict_file": path, "output_dir": tmp_path / version_2, "init_checkpoint": trained}
+        outcome = ask("--do_predict", version_2_with_negative=version_2, **flags)
+        assert outcome.code == 0, outcome.err
+        assert "nothing could be an answer to 3 question(s): 0, 1, 2" in outcome.err
+        assert "were cut to 8 tokens" in outcome.err
+        predictions = read(tmp_path / version_2 / "predictions.json")
+        assert list(predictions) == ["0", "1", "2", "3", "7", "4", "5"]
+        assert {predictions[key] for key in "012"} == {"" if version_2 == "true" else "empty"}
+    empty = tmp_path / "empty.json"
+    empty.write_text(json.dumps({"data": [{"paragraphs": paragraphs[:1]}]}), encoding="utf-8")
+    assert ask("--do_predict", predict_file=empty, output_dir=tmp_path / "e", init_checkpoint=trained).code == 0
+
+
+def test_one_question_at_the_terminal(ask, trained, tmp_path):
+    context = "It rains.\nThe old farmer sees a cat in the garden. My teacher likes a small dog."
+    flags = {"init_checkpoint": trained, "question": "the farmer sees a ?", "version_2_with_negative": "false"}
+    outcome = ask(context=context, **flags)
+    assert outcome.code == 0, outcome.err
+    first, sentence, blank, *entries = outcome.out.splitlines()
+    assert first in context
+    assert blank == ""
+    assert sentence.startswith("  in: ")
+    assert first in sentence
+    assert sentence.removeprefix("  in: ") in context
+    probabilities = [float(line.split()[0]) for line in entries]
+    assert entries[0].split(maxsplit=1)[1] == first
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert 0.9 < sum(probabilities) < 1.001
+    path = tmp_path / "context.txt"
+    path.write_text(context, encoding="utf-8")
+    assert ask(context_file=path, **flags).out == outcome.out
+    odds = {"version_2_with_negative": "true", "null_score_diff_threshold": -1000}
+    assert ask(context=context, **flags | odds).out.startswith("(no answer)\n\n")
+    path.write_text(" \n", encoding="utf-8")
+    assert ask(context_file=path, **flags).out == "(no answer: nothing in the context can be one)\n"
+
+
+def test_json_lines(ask, trained, tmp_path, monkeypatch):
+    lines = [{"id": f"q{n}", "question": next(iter(story(n)[1])), "context": story(n)[0]} for n in range(4)]
+    lines.append({"question": "who", "context": ""})
+    text = "\ufeff" + "\n\n".join(json.dumps(line) for line in lines) + "\n"
+    path = tmp_path / "questions.jsonl"
+    path.write_text(text, encoding="utf-8")
+    flags = {"init_checkpoint": trained, "version_2_with_negative": "false"}
+    assert ask(input_file=path, output_file=tmp_path / "answers.jsonl", **flags).code == 0
+    answers = (tmp_path / "answers.jsonl").read_text(encoding="utf-8")
+    records = [json.loads(line) for line in answers.splitlines()]
+    assert [record["id"] for record in records] == ["q0", "q1", "q2", "q3", "9"]
+    for number, record in enumerate(records[:4]):
+        context = story(number)[0]
+        assert context[record["start"] : record["end"]] == record["answer"] == record["nbest"][0]["text"]
+        assert record["answer"] in record["sentence"]
+        assert record["sentence"] in context
+        assert record["probability"] == record["nbest"][0]["probability"]
+    assert records[4] == {"id": "9", "question": "who", "answer": "", "probability": None} | dict.fromkeys(
+        ("start", "end", "sentence")
+    ) | {"nbest": []}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert ask(input_file="-", **flags).out == answers
+
+
+def test_scores_of_a_strong_model(ask, shared, tmp_path):
+    files = {"predict_file": "dev-v1.1.json", "predictions_file": "predictions-of-a-strong-model.json"}
+    flags = {name: shared / "data" / "squad" / file for name, file in files.items()}
+    outcome = ask("--score_only", output_dir=tmp_path / "scores", **flags)
+    assert outcome.code == 0, outcome.err
+    scores = json.loads(outcome.out)
+    assert (round(scores["exact_match"], 4), round(scores["f1"], 4)) == (86.4295, 92.5958)
+    assert scores["missing"] == 0
+    assert "exact_match = 86.4295" in (tmp_path / "scores" / "eval_results.txt").read_text(encoding="utf-8")
+
+
+def test_scores_of_version_2(ask, tmp_path):
+    gold = write_data(tmp_path / "gold.json", stories=2, impossible=True)
+    predictions, odds = tmp_path / "p.json", tmp_path / "o.json"
+    predictions.write_text(json.dumps({"0-0": "the cat", "0-1": "", "1-0": "bird"}), encoding="utf-8")
+    odds.write_text(json.dumps({"0-0": -2.0, "0-1": 3.0, "1-0": 1.0}), encoding="utf-8")
+    flags = {"predict_file": gold, "predictions_file": predictions, "null_odds_file": odds}
+    outcome = ask("--score_only", "--version_2_with_negative", **flags)
+    assert outcome.code == 0, outcome.err
+    assert "1 of 4 questions have no prediction" in outcome.err
+    scores = json.loads(outcome.out)
+    assert (scores["exact"], scores["HasAns_exact"], scores["NoAns_exact"]) == (50, 50, 50)
+    assert (scores["best_exact"], scores["best_exact_thresh"]) == (50, -2)

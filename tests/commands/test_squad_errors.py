@@ -1,0 +1,211 @@
+"""Whatever is wrong with flags or files, bert-squad says it in one line and leaves output_dir as it was."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bert_cli.run_squad import main
+
+CONTEXT = "The old farmer sees a cat in the garden."
+
+
+def squad_file(path, **changes):
+    """A file of one question; `changes` are its fields, None leaves one out."""
+    fields = {"id": "1", "question": "who ?", "answers": [{"text": "farmer", "answer_start": 8}]} | changes
+    question = {name: value for name, value in fields.items() if value is not None}
+    content = {"data": [{"paragraphs": [{"context": CONTEXT, "qas": [question]}]}]}
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def good(tmp_path):
+    return squad_file(tmp_path / "good.json")
+
+
+@pytest.fixture
+def refused(model, tmp_path, capfd, snapshot):
+    """Call bert-squad, which must refuse in one line that holds all `parts`, and must change nothing."""
+    present = tmp_path / "present"
+    present.mkdir()
+    (present / "predictions.json").write_text("{}", encoding="utf-8")
+
+    def call(words, *parts, **flags):
+        flags = {
+            "vocab_file": model / "vocab.txt", "bert_config_file": model / "bert_config.json", "max_seq_length": 32,
+            "max_query_length": 8, "train_batch_size": 1, "output_dir": present,
+        } | flags  # fmt: skip
+        capfd.readouterr()
+        before = snapshot(present)
+        code = main([*words, *(f"--{name}={value}" for name, value in flags.items() if value is not None)])
+        out, err = capfd.readouterr()
+        last = err.rstrip("\n").rpartition("\n")[2]
+        assert code == 1, err
+        assert last.startswith("bert-squad: error: "), err
+        assert "Traceback" not in err
+        assert out == ""
+        for part in parts:
+            assert part in last
+        assert snapshot(present) == before
+
+    return call
+
+
+def test_flags_that_do_not_fit(refused, good):
+    train, predict = {"train_file": good}, {"predict_file": good}
+    refused([], "nothing to do", "--do_train", "--question", "--score_only")
+    refused(["--do_train"], "--do_train needs --train_file")
+    refused(["--do_predict"], "--do_predict needs --predict_file")
+    refused(["--do_eval"], "--do_eval needs --predict_file")
+    refused(["--do_train"], "--do_train needs --output_dir", output_dir=None, **train)
+    refused(["--do_train"], "do_train and --question do not go together", question="who", context="x", **train)
+    refused(["--score_only"], "--input_file and --score_only do not go together", input_file="-")
+    refused(["--score_only"], "--score_only needs --predictions_file", **predict)
+    refused(["--score_only"], "--score_only needs --predict_file", predictions_file=good)
+    refused(["--score_only"], "give --version_2_with_negative", predictions_file=good, null_odds_file=good, **predict)
+    refused([], "give --context or --context_file", question="who")
+    refused([], "give --context or --context_file", question="who", context="x", context_file=good)
+    refused(["--do_train"], "--context goes with --question", context="x", **train)
+    refused(["--do_train"], "--output_file goes with --input_file", output_file="x", **train)
+    refused(["--do_train"], "--predictions_file goes with --score_only", predictions_file="x", **train)
+    refused([], "--output_dir or --init_checkpoint is needed", question="who", context="x", output_dir=None)
+    refused(["--do_predict"], "holds no trained model", **predict)
+    refused(["--do_train"], "--max_seq_length: 11 has no room", max_seq_length=11, **train)
+    refused(["--do_train"], "--doc_stride: 0", doc_stride=0, **train)
+    refused(["--do_train"], "--n_best_size: 0", n_best_size=0, **train)
+    refused(["--do_train"], "--max_seq_length=100 is above", max_seq_length=100, **train)
+    refused(["--do_train", "False"], "stray word 'False'", **train)
+    refused(["--do_train"], "unknown flag --doc_strid; did you mean --doc_stride?", doc_strid=3, **train)
+    refused(["--do_train"], "make no training step", num_train_epochs=0.1, **train)
+    refused(["--do_train"], "--multiple_answers", multiple_answers="last", **train)
+
+
+def test_files_that_cannot_be_read(refused, good, tmp_path):
+    none, folder = tmp_path / "none.json", tmp_path
+    refused(["--do_train"], "none.json: no such file; check --train_file", train_file=none)
+    refused(["--do_train"], "is a directory, a file is needed; check --train_file", train_file=folder)
+    refused(["--do_train", "--do_eval"], "check --predict_file", train_file=good, predict_file=none)
+    refused(["--score_only"], "check --predictions_file", predictions_file=none, predict_file=good)
+    refused(
+        ["--do_train"], "good.json: is a file, a folder is needed; check --output_dir", train_file=good, output_dir=good
+    )
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"data": [\n}', encoding="utf-8")
+    refused(["--do_train"], "broken.json:2: is not JSON", train_file=broken)
+    refused(["--score_only"], "broken.json:2: is not JSON", predictions_file=broken, predict_file=good)
+    broken.write_bytes(b'{"data": "\xff"}')
+    refused(["--do_train"], "broken.json:1: is not UTF-8", train_file=broken)
+    broken.write_text("[]", encoding="utf-8")
+    refused(["--do_train"], "broken.json: is an array, an object is needed", train_file=broken)
+    refused(["--score_only"], "predictions are {", predictions_file=broken, predict_file=good)
+
+
+def test_data_that_does_not_fit(refused, good, tmp_path):
+    path, place = tmp_path / "bad.json", "bad.json: data[0].paragraphs[0].qas[0]"
+    two = [{"text": "farmer", "answer_start": 8}, {"text": "cat", "answer_start": 22}]
+
+    def bad(**changes):
+        return {"train_file": squad_file(path, **changes)}
+
+    refused(["--do_train"], place, 'has no "question"', **bad(question=None))
+    refused(["--do_train"], place, "has 2 answers", "--multiple_answers=first", **bad(answers=two))
+    refused(["--do_train"], place, "has no answer", **bad(answers=[]))
+    refused(["--do_train"], place, "SQuAD 2.0 data; give --version_2_with_negative", **bad(is_impossible=True))
+    refused(["--do_train"], "none of its 1 answers", **bad(answers=[{"text": "cow", "answer_start": 8}]))
+    refused(["--do_train", "--version_2_with_negative"], place, 'has no "is_impossible"', **bad())
+    unanswered = squad_file(path, answers=[], is_impossible=True)
+    refused(
+        ["--do_train", "--do_eval"], "has no right answer", "--version_2_with_negative", train_file=good,
+        predict_file=unanswered,
+    )  # fmt: skip
+    data = json.loads(good.read_text(encoding="utf-8"))
+    data["data"] *= 2
+    path.write_text(json.dumps(data), encoding="utf-8")
+    refused(["--do_train", "--do_predict"], "the id '1' is also that of", train_file=good, predict_file=path)
+
+
+def test_several_answers_can_be_chosen(model, tmp_path, capfd):
+    """first: one window; all: two."""
+    two = [{"text": "farmer", "answer_start": 8}, {"text": "cat", "answer_start": 22}]
+    path = squad_file(tmp_path / "two.json", answers=two)
+    for rule, count in (("first", 1), ("all", 2)):
+        flags = {
+            "vocab_file": model / "vocab.txt", "bert_config_file": model / "bert_config.json", "max_seq_length": 32,
+            "max_query_length": 8, "train_batch_size": 1, "num_train_epochs": 0.1, "multiple_answers": rule,
+            "train_file": path, "output_dir": tmp_path / "out",
+        }  # fmt: skip
+        assert main(["--do_train", *(f"--{name}={value}" for name, value in flags.items())]) == 1
+        assert f"train: {count} questions about 1 contexts in {count} windows" in capfd.readouterr().err
+
+
+def test_lines_that_are_no_questions(refused, model, tmp_path):
+    """A mistake far down is found after TensorFlow's start; no output file appears."""
+    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.model.config import read_config
+    from bert_cli.model.heads import BertSpanModel
+    from bert_cli.model.layers import named_weights
+
+    prefix, lines = tmp_path / "model.ckpt-1", tmp_path / "lines.jsonl"
+    weights = {
+        name: v.numpy()
+        for name, v in named_weights(BertSpanModel(read_config(str(model / "bert_config.json")))).items()
+    }
+    write_tf1(str(prefix), weights)
+    flags = {
+        "init_checkpoint": prefix,
+        "input_file": lines,
+        "output_file": tmp_path / "answers.jsonl",
+        "output_dir": None,
+    }
+    line = json.dumps({"id": "1", "question": "who ?", "context": CONTEXT})
+    for text, *parts in (
+        (f"{line}\nno JSON\n", "lines.jsonl:2: is not JSON"),
+        (f"{line}\n\n{line}\n", "lines.jsonl:3: the id '1' is also that of", "lines.jsonl:1"),
+        ('{"question": "who ?"}\n', 'lines.jsonl:1: has no "context"'),
+        ("\n\n", "lines.jsonl: holds no question"),
+        (f"{line}\n\udcff", "lines.jsonl:2: is not UTF-8"),
+    ):
+        lines.write_bytes(text.encode("utf-8", "surrogateescape"))
+        refused([], *parts, **flags)
+        assert not (tmp_path / "answers.jsonl").exists()
+    flags |= {"output_file": tmp_path / "none" / "answers.jsonl"}
+    lines.write_text(line, encoding="utf-8")
+    refused([], "answers.jsonl: cannot be written", **flags)
+    del weights["cls/squad/output_bias"]
+    write_tf1(str(prefix), weights)
+    refused([], "lacks cls/squad/output_bias: it was not fine-tuned to answer questions", **flags)
+    refused([], "lacks cls/squad", question="who ?", context=CONTEXT, init_checkpoint=prefix, output_dir=None)
+
+
+def test_weights_that_are_no_numbers_are_said_before_anything_is_written(refused, good, model, tmp_path):
+    import numpy as np
+
+    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.model.config import read_config
+    from bert_cli.model.heads import BertSpanModel
+    from bert_cli.model.layers import named_weights
+
+    weights = {
+        name: v.numpy()
+        for name, v in named_weights(BertSpanModel(read_config(str(model / "bert_config.json")))).items()
+    }
+    weights["cls/squad/output_bias"] = np.array([np.nan, 0], np.float32)
+    write_tf1(str(tmp_path / "model.ckpt-1"), weights)
+    refused(["--do_predict"], "not numbers", predict_file=good, init_checkpoint=tmp_path / "model.ckpt-1")
+
+
+def test_help_and_scores_need_no_tensorflow(good, tmp_path):
+    predictions = tmp_path / "predictions.json"
+    predictions.write_text('{"1": "farmer"}', encoding="utf-8")
+    scoring = ["--score_only", f"--predictions_file={predictions}", f"--predict_file={good}"]
+    for arguments in (["--help"], scoring):
+        program = (
+            "import sys\nfrom bert_cli.run_squad import main\n"
+            f"assert main({arguments!r}) == 0\n"
+            "assert not {'tensorflow', 'keras', 'pandas', 'sklearn'} & set(sys.modules)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "doc_stride" in done.stdout or '"exact_match": 100.0' in done.stdout

@@ -1,0 +1,78 @@
+"""The sample in data/squad: made by its generator, disjoint, with answers that stand where it says."""
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+import pytest
+
+from bert_cli.examples.squad import read_gold_answers, read_training_examples
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "data" / "squad"
+SIZES = {"train": 2000, "dev": 300, "dev-v2": 300}
+
+
+@pytest.fixture(scope="module")
+def generator():
+    specification = importlib.util.spec_from_file_location("make_squad", ROOT / "data" / "make_squad.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["make_squad"] = module  # dataclasses look their module up
+    specification.loader.exec_module(module)
+    return module
+
+
+def paragraphs(name: str) -> list[dict]:
+    content = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return [paragraph for article in content["data"] for paragraph in article["paragraphs"]]
+
+
+def questions(name: str) -> list[tuple[str, dict]]:
+    return [(paragraph["context"], question) for paragraph in paragraphs(name) for question in paragraph["qas"]]
+
+
+def test_the_generator_makes_these_very_files(generator):
+    for name, content in generator.make_squad(SIZES, 12345).items():
+        assert content.encode() == (FOLDER / name).read_bytes(), name
+
+
+def test_another_seed_makes_others(generator):
+    assert generator.make_squad({"dev": 8}, 1) != generator.make_squad({"dev": 8}, 2)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_answers_stand_at_their_places(name):
+    found = questions(name)
+    assert len(found) == SIZES[name]
+    for context, question in found:
+        for answer in question["answers"]:
+            start = answer["answer_start"]
+            assert context[start : start + len(answer["text"])] == answer["text"]
+            assert answer["text"] == answer["text"].strip() != ""
+
+
+def test_the_files_are_what_the_command_reads():
+    training = read_training_examples(str(FOLDER / "train.json"))
+    assert (len(training.examples), training.num_not_found, training.num_repeated_ids) == (SIZES["train"], 0, 0)
+    assert all(read_gold_answers(str(FOLDER / "dev.json")).values())
+    lacking = [qas_id for qas_id, answers in read_gold_answers(str(FOLDER / "dev-v2.json")).items() if not answers]
+    marked = [question["id"] for _, question in questions("dev-v2") if question["is_impossible"]]
+    assert lacking == marked
+    assert len(marked) == 100
+
+
+def test_no_story_is_in_two_files_and_no_question_twice_in_a_story():
+    contexts = [paragraph["context"] for name in SIZES for paragraph in paragraphs(name)]
+    assert len(set(contexts)) == len(contexts)
+    for name in SIZES:
+        for paragraph in paragraphs(name):
+            texts = [question["question"] for question in paragraph["qas"]]
+            assert len(set(texts)) == len(texts)
+
+
+def test_a_place_or_time_stands_once_in_its_story():
+    """So a question has one answer."""
+    for context, question in questions("dev"):
+        if question["question"].startswith(("Where", "When")):
+            assert context.lower().count(question["answers"][0]["text"].lower()) == 1
