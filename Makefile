@@ -13,13 +13,15 @@ FLAGS ?=
 TEXT ?= data/pretraining/corpus.txt
 TAGS ?= data/tagging
 SQUAD ?= data/squad
+TEXTS ?= data/pretraining/corpus.txt
+FEATURES ?= bert_output/features.jsonl
 CONFIG ?= data/pretraining/bert_config.json
 PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
   --num_warmup_steps=300
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format test test-all quickstart classify pretrain tag squad convert clean
+.PHONY: help install lint format test test-all quickstart classify pretrain tag squad features convert clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -27,6 +29,7 @@ help:
 	@echo "make pretrain     bert-build-vocab, bert-pretrain and bert-fill-mask on TEXT=, into PRETRAINED="
 	@echo "make tag          bert-tag on data/tagging, or with TAGS= OUTPUT= MODEL= FLAGS="
 	@echo "make squad        bert-squad on data/squad, or with SQUAD= OUTPUT= MODEL= FLAGS="
+	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or what make pretrain made) FLAGS="
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
@@ -83,6 +86,10 @@ squad: install
 	$(BIN)/bert-squad --train_file=$(SQUAD)/train.json --predict_file=$(SQUAD)/dev.json --output_dir=$(OUTPUT) \
 	  --do_train --do_predict --do_eval \
 	  $(if $(MODEL),--init_checkpoint=$(MODEL),--learning_rate=5e-4 --num_train_epochs=6 --skip_padding) $(FLAGS)
+
+features: install
+	$(BIN)/bert-extract-features --input_file=$(TEXTS) --output_file=$(FEATURES) \
+	  --init_checkpoint=$(or $(MODEL),$(PRETRAINED)) $(FLAGS)
 
 convert: install
 	$(BIN)/bert-convert --from=$(FROM) --to=$(TO) --check $(FLAGS)

@@ -33,7 +33,7 @@ setup(
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
         "rich>=13.7",  # progress and tables
     ],
-    extras_require={"dev": ["pytest>=8", "hypothesis>=6.100", "ruff>=0.9"]},
+    extras_require={"parquet": ["pyarrow>=17"], "dev": ["pytest>=8", "hypothesis>=6.100", "ruff>=0.9"]},
     entry_points={
         "console_scripts": [
             "bert-classify = bert_cli.run_classifier:main",
@@ -42,6 +42,7 @@ setup(
             "bert-build-vocab = bert_cli.build_vocab:main",
             "bert-fill-mask = bert_cli.fill_mask:main",
             "bert-squad = bert_cli.run_squad:main",
+            "bert-extract-features = bert_cli.extract_features:main",
             "bert-tag = bert_cli.run_tagging:main",
             "bert-convert = bert_cli.convert_checkpoint:main",
         ]

@@ -162,8 +162,8 @@ def _shown(value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def define_device_flags(flags: CommandFlags) -> None:
-    """Flags about devices and numbers, shared by all commands that train; the TPU block is the original's."""
+def define_device_flags(flags: CommandFlags, precision: str = "auto") -> None:
+    """Flags about devices and numbers, shared by all commands with a model; the TPU block is the original's."""
     flags.section("Devices")
     flags.enum(
         "distribution_strategy",
@@ -174,7 +174,7 @@ def define_device_flags(flags: CommandFlags) -> None:
     )
     flags.enum(
         "precision",
-        "auto",
+        precision,
         ("auto", "float32", "bfloat16", "float16"),
         "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32",
     )

@@ -9,6 +9,7 @@ from bert_cli import (
     build_vocab,
     convert_checkpoint,
     create_pretraining_data,
+    extract_features,
     fill_mask,
     run_classifier,
     run_pretraining,
@@ -28,6 +29,7 @@ COMMANDS = {
     "bert-fill-mask": fill_mask,
     "bert-squad": run_squad,
     "bert-tag": run_tagging,
+    "bert-extract-features": extract_features,
     "bert-convert": convert_checkpoint,
 }
 

@@ -1,0 +1,207 @@
+"""Lines -> token sequences for feature extraction, in chunks that are bounded in memory, and what belongs to which line.
+
+A line is one sequence, cut at its end, or, for long texts, several windows. Each token of a line then counts in the one
+window that gives it the most context.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from bert_cli.examples.text_lines import TextLine, line_words
+from bert_cli.features.doc_spans import doc_spans
+from bert_cli.features.packing import pack
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import CLS, SEP
+
+
+class WordSpan(NamedTuple):
+    """A word `line[start:end]` and the tokens of its line that are its pieces, `first` to `last` (exclusive)."""
+
+    text: str
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class ExtractionFeatures:
+    """n lines as w windows (w = n but for long texts); T is the number of tokens of all lines.
+
+    first_line    number of the first line
+    sequences     the w windows
+    places        int32 [tokens of all windows], where in its line a token counts; -1 where another window has it
+    window_lines  int64 [w], the line of each window, counted from 0 in this chunk; ascending
+    offsets       int64 [n + 1]; the tokens of line i are offsets[i] to offsets[i + 1] of T
+    token_ids     int32 [T]
+    words         WordSpan records of each line; None where they were not asked for
+    num_truncated lines that lost tokens to the maximal length
+    """
+
+    first_line: int
+    sequences: RaggedFeatures
+    places: np.ndarray
+    window_lines: np.ndarray
+    offsets: np.ndarray
+    token_ids: np.ndarray
+    words: list[list[WordSpan]] | None
+    num_truncated: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:
+    """The windows of a text that does not fit, or of a pair (length_b > 0): [(span of a, span of b or None), …].
+
+    Windows of a single text lie half a window apart. In a pair the shorter text gets at most half of the room, and
+    both go on together; the shorter one repeats its last span.
+    """
+    if not length_b:
+        room = max_seq_length - 2
+        return [(span, None) for span in doc_spans(length_a, room, max(1, room // 2))]
+    room = max_seq_length - 3
+    shorter = min(length_a, length_b, room // 2)
+    room_a, room_b = (shorter, room - shorter) if length_a < length_b else (room - shorter, shorter)
+    spans_a = doc_spans(length_a, room_a, max(1, room_a // 2)) if length_a else ()
+    spans_b = doc_spans(length_b, room_b, max(1, room_b // 2))
+    count = max(len(spans_a), len(spans_b))
+    return [
+        (spans_a[min(i, len(spans_a) - 1)] if spans_a else None, spans_b[min(i, len(spans_b) - 1)])
+        for i in range(count)
+    ]
+
+
+def _places(span, index: int, spans: list, offset: int) -> list[int]:
+    """Places of the tokens of a span; -1 for those that another window owns, also for a span that is repeated."""
+    if span is None:
+        return []
+    if index and spans[index - 1] == span:
+        return [-1] * (span.end - span.start)
+    return [offset + at if span.owned_start <= at < span.owned_end else -1 for at in range(span.start, span.end)]
+
+
+class _Chunk:
+    """Lines on their way to be ExtractionFeatures."""
+
+    def __init__(self, first_line: int, tokenizer: FullTokenizer, max_seq_length: int, long_text: bool, words: bool):
+        self.first_line, self.tokenizer = first_line, tokenizer
+        self.max_seq_length, self.long_text = max_seq_length, long_text
+        self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+        self.ids, self.segments, self.ends, self.places = array("i"), array("b"), array("q", [0]), array("i")
+        self.window_lines, self.offsets, self.token_ids = array("q"), array("q", [0]), array("i")
+        self.words: list | None = [] if words else None
+        self.num_truncated = 0
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def add(self, line: TextLine) -> int:
+        """Take in a line; returns the number of its tokens."""
+        words_a = words_b = None
+        if self.words is None:
+            ids_a = self.tokenizer.encode(line.text_a)
+            ids_b = None if line.text_b is None else self.tokenizer.encode(line.text_b)
+        else:
+            words_a = line_words(line.text_a, line.start_a, self.tokenizer)
+            words_b = line_words(line.text_b or "", line.start_b, self.tokenizer)
+            ids_a, ids_b = ([piece for word in words for piece in word.pieces] for words in (words_a, words_b))
+        packed = pack(ids_a, ids_b, self.max_seq_length, self.cls_id, self.sep_id)
+        if packed.is_truncated and self.long_text:
+            tokens = self._add_windows(ids_a, ids_b or [])
+        else:
+            self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
+            self.num_truncated += packed.is_truncated
+            tokens = packed.token_ids
+        if self.words is not None:
+            kept_b = sum(packed.segment_ids) - 1 if ids_b else 0
+            if len(tokens) != len(packed.token_ids):
+                kept_b = len(ids_b)
+            kept_a = len(tokens) - (kept_b + 3 if ids_b else 2)
+            spans = _word_spans(words_a, 1, kept_a) + _word_spans(words_b, kept_a + 2, kept_b)
+            self.words.append(spans)
+        self.token_ids.extend(tokens)
+        self.offsets.append(len(self.token_ids))
+        return len(tokens)
+
+    def _add_window(self, ids, segments, places) -> None:
+        self.window_lines.append(len(self))
+        self.ids.extend(ids)
+        self.segments.extend(segments)
+        self.places.extend(places)
+        self.ends.append(len(self.ids))
+
+    def _add_windows(self, ids_a: list[int], ids_b: list[int]) -> list[int]:
+        """Windows over texts that do not fit; [CLS] counts in the first one, a [SEP] where its text ends."""
+        windows = long_windows(len(ids_a), len(ids_b), self.max_seq_length)
+        spans_a, spans_b = [span for span, _ in windows], [span for _, span in windows]
+        end_a = next((i for i, span in enumerate(spans_a) if span is None or span.end == len(ids_a)), 0)
+        end_b = next((i for i, span in enumerate(spans_b) if span is None or span.end == len(ids_b)), 0)
+        sep_a, sep_b = len(ids_a) + 1, len(ids_a) + len(ids_b) + 2
+        for index, (span_a, span_b) in enumerate(windows):
+            piece_a = ids_a[span_a.start : span_a.end] if span_a else []
+            ids = [self.cls_id, *piece_a, self.sep_id]
+            segments = [0] * len(ids)
+            places = [0 if index == 0 else -1, *_places(span_a, index, spans_a, 1), sep_a if index == end_a else -1]
+            if span_b:
+                ids += [*ids_b[span_b.start : span_b.end], self.sep_id]
+                segments += [1] * (len(ids) - len(segments))
+                places += [*_places(span_b, index, spans_b, sep_a + 1), sep_b if index == end_b else -1]
+            self._add_window(ids, segments, places)
+        return [self.cls_id, *ids_a, self.sep_id, *([*ids_b, self.sep_id] if ids_b else [])]
+
+    def features(self) -> ExtractionFeatures:
+        return ExtractionFeatures(
+            self.first_line,
+            RaggedFeatures(
+                np.array(self.ids, np.int32), np.array(self.segments, np.int8), np.array(self.ends, np.int64)
+            ),
+            np.array(self.places, np.int32),
+            np.array(self.window_lines, np.int64),
+            np.array(self.offsets, np.int64),
+            np.array(self.token_ids, np.int32),
+            self.words,
+            self.num_truncated,
+        )
+
+
+def _word_spans(words, offset: int, kept: int) -> list[WordSpan]:
+    """Spans of the words that have a piece among the first `kept` ones, which stand from `offset` on."""
+    spans, first = [], 0
+    for word in words:
+        last = first + len(word.pieces)
+        if first < min(last, kept):
+            spans.append(WordSpan(word.text, word.start, word.end, offset + first, offset + min(last, kept)))
+        first = last
+    return spans
+
+
+def extraction_chunks(
+    lines: Iterable[TextLine],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    long_text: bool = False,
+    words: bool = False,
+    max_lines: int = 4096,
+    cost: Callable[[int], int] = lambda tokens: 0,
+    max_cost: int = 1,
+) -> Iterator[ExtractionFeatures]:
+    """All lines, tokenized, in order, in chunks.
+
+    A chunk ends after `max_lines` lines, or when the cost of its lines, cost(number of tokens) each, reaches
+    `max_cost`. Without `long_text` each line is cut to `max_seq_length` tokens as the original does.
+    """
+    chunk, spent = None, 0
+    for line in lines:
+        chunk = chunk or _Chunk(line.number, tokenizer, max_seq_length, long_text, words)
+        spent += cost(chunk.add(line))
+        if len(chunk) >= max_lines or spent >= max_cost:
+            yield chunk.features()
+            chunk, spent = None, 0
+    if chunk:
+        yield chunk.features()

@@ -1,0 +1,133 @@
+"""Vectors and attention in NumPy's files, written piece by piece: no array is held whole."""
+
+import os
+import shutil
+import struct
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from bert_cli.outputs.features_rows import FeatureRows
+
+_HEADER_SIZE = 128  # of a .npy file of ours: room for any shape
+
+
+class NpyFile:
+    """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block ends."""
+
+    def __init__(self, file: BinaryIO, dtype: str):
+        self._file, self._dtype, self._shape, self._count = file, np.dtype(dtype), None, 0
+        self._file.write(b"\0" * _HEADER_SIZE)
+
+    def append(self, rows: np.ndarray) -> None:
+        self._shape = rows.shape[1:]
+        self._count += len(rows)
+        self._file.write(np.ascontiguousarray(rows, self._dtype).tobytes())
+
+    def finish(self, row_shape: tuple[int, ...] = ()) -> None:
+        """Write the header; `row_shape` is for an array that got no row."""
+        shape = (self._count, *(row_shape if self._shape is None else self._shape))
+        text = f"{{'descr': '{self._dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
+        size = _HEADER_SIZE - 10
+        self._file.seek(0)
+        self._file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.encode().ljust(size - 1) + b"\n")
+        self._file.seek(0, os.SEEK_END)
+
+
+class NpyWriter:
+    """One vector a line as a .npy file, [n, width]."""
+
+    def __init__(self, file: BinaryIO, width: int, dtype: str):
+        self._array, self._width = NpyFile(file, dtype), width
+
+    def write(self, rows: FeatureRows) -> None:
+        self._array.append(rows.values[:, 0])
+
+    def finish(self) -> None:
+        self._array.finish((self._width,))
+
+
+class NpzWriter:
+    """A .npz file.
+
+    Of one vector a line: `vectors` [n, width]. Of tokens or words: `vectors` [r, width], or [r, L, H] where layers were not
+    combined, `offsets` int64 [n + 1] (the rows of line i are offsets[i] to offsets[i + 1]), and `token_ids` int32 [r], or
+    `starts` and `ends` int64 [r], the places of words in their lines, in characters. `layers` names the layers, as text.
+    Members grow in nameless files in `folder` until they are put together; they are not compressed.
+    """
+
+    def __init__(self, file: BinaryIO, folder: str | None, row_shape: tuple[int, ...], layers: Sequence, dtype: str):
+        self._file, self._row_shape, self._layers, self._dtype = file, row_shape, layers, dtype
+        self._folder = folder
+        self._members: dict[str, tuple[BinaryIO, NpyFile]] = {}
+        self._rows = 0
+
+    def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
+        if name not in self._members:
+            file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by close)
+            self._members[name] = file, NpyFile(file, dtype)
+        self._members[name][1].append(rows)
+
+    def write(self, rows: FeatureRows) -> None:
+        self._append("vectors", rows.values.reshape(-1, *self._row_shape), self._dtype)
+        if rows.tokens is not None:
+            self._append("token_ids", rows.token_ids, "<i4")
+        if rows.words is not None:
+            self._append("starts", np.array([start for _, start, _ in rows.words], np.int64), "<i8")
+            self._append("ends", np.array([end for _, _, end in rows.words], np.int64), "<i8")
+        if rows.tokens is not None or rows.words is not None:
+            first = 0 if rows.first_line == 0 else 1
+            self._append("offsets", self._rows + rows.offsets[first:], "<i8")
+        self._rows += len(rows.values)
+
+    def finish(self) -> None:
+        if not self._members:
+            self._append("vectors", np.zeros((0, *self._row_shape)), self._dtype)
+        with zipfile.ZipFile(self._file, "w") as archive:
+            for name, (file, array) in self._members.items():
+                array.finish()
+                file.seek(0)
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    shutil.copyfileobj(file, member)
+            write_member(archive, "layers", np.array([str(layer) for layer in self._layers]))
+
+    def close(self) -> None:
+        for file, _ in self._members.values():
+            file.close()
+
+
+def write_member(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> None:
+    """Write an array into a .npz file."""
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+        np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+def write_attention(
+    archive: zipfile.ZipFile,
+    first_line: int,
+    tokens: Sequence[Sequence[str]],
+    attention: Sequence[np.ndarray],
+    dtype: str,
+) -> None:
+    """Write `attention_<line>` [layers, heads, length, length] and `tokens_<line>` [length] of each line.
+
+    Row i of the last two axes holds how token i spreads its attention; it adds up to 1.
+    """
+    for number, (names, values) in enumerate(zip(tokens, attention, strict=True), first_line):
+        write_member(archive, f"tokens_{number}", np.array(names))
+        write_member(archive, f"attention_{number}", values.astype(dtype))
+
+
+def strongest_links(attention: np.ndarray, tokens: Sequence[str], count: int) -> list[tuple[float, str, str]]:
+    """(probability, from, to) of the largest entries of attention [length, length], best first.
+
+    Links of the special tokens at the ends of texts are left out: most attention goes there, and says little.
+    """
+    inner = np.array([token not in ("[CLS]", "[SEP]") for token in tokens])
+    scores = np.where(inner[:, None] & inner, attention, -1.0)
+    best = np.argsort(-scores, axis=None, kind="stable")[:count]
+    pairs = zip(*np.unravel_index(best, scores.shape), strict=True)
+    return [(float(scores[i, j]), f"{tokens[i]}:{i}", f"{tokens[j]}:{j}") for i, j in pairs if scores[i, j] >= 0]

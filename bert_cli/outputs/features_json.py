@@ -1,0 +1,89 @@
+"""Vectors of tokens, words or lines as JSON lines, in the layout of the original's extract_features.py."""
+
+import functools
+import json
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+_LIMIT = 999.0  # numbers below it have at most three digits before the point, rounded too
+_SCALE = 1_000_000  # six digits behind it
+_SMALLEST = 100  # below 0.0001, in millionths, Python writes 5.2e-05
+
+
+def _packed(texts: Iterable[bytes]) -> np.ndarray:
+    """Texts of at most four bytes as uint32, filled up with NUL."""
+    return np.frombuffer(b"".join(text.ljust(4, b"\0") for text in texts), "<u4")
+
+
+@functools.cache
+def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Parts of numbers, four bytes each: by the whole part (+ 1000 for a minus sign), by the first three decimals
+    (+ 1000 where they are the last), by the next three; and all three parts of -100 to 100 millionths, [201, 3].
+    """
+    whole = _packed([b"%d" % n for n in range(1000)] + [b"-%d" % n for n in range(1000)])
+    shortened = [(b"%03d" % n).rstrip(b"0") for n in range(1000)]
+    first = _packed([b".%03d" % n for n in range(1000)] + [b"." + (text or b"0") for text in shortened])
+    small = b"".join(repr(k / _SCALE).encode().ljust(12, b"\0") for k in range(-_SMALLEST, _SMALLEST + 1))
+    return whole, first, _packed(shortened), np.frombuffer(small, "<u4").reshape(-1, 3)
+
+
+def format_vectors(values: np.ndarray) -> list[str]:
+    """float32 [n, width] -> n texts, each json.dumps([round(float(x), 6) for x in row]) without its brackets.
+
+    A float32 times a million is exact in float64, so rounding it there is rounding the number itself.
+    """
+    rows, width = values.shape
+    if not values.size:
+        return [""] * rows
+    values = np.asarray(values, np.float32).astype(np.float64)
+    if not np.abs(values).max() < _LIMIT:  # NaN too
+        return [json.dumps([round(value, 6) for value in row])[1:-1] for row in values.tolist()]
+    whole_table, first_table, second_table, small_table = _tables()
+    values = values.reshape(-1)
+    millionths = np.rint(values * _SCALE).astype(np.int32)
+    whole, decimals = np.divmod(np.abs(millionths), np.int32(_SCALE))
+    first, second = np.divmod(decimals, np.int32(1000))
+    cells = np.empty((len(values), 4), "<u4")  # sixteen bytes a number
+    cells[:, 0] = whole_table.take(whole + 1000 * np.signbit(values))
+    cells[:, 1] = first_table.take(first + 1000 * (second == 0))
+    cells[:, 2] = second_table.take(second)
+    small = np.flatnonzero((np.abs(millionths) < _SMALLEST) & (millionths != 0))
+    cells[small, :3] = small_table[millionths[small] + _SMALLEST]
+    cells[:, 3] = _packed([b", "])
+    cells[width - 1 :: width, 3] = _packed([b"\n"])
+    return cells.tobytes().translate(None, b"\0").decode("ascii").split("\n")[:rows]
+
+
+def _layers(texts: Sequence[str], indices: Sequence[int | str] | None) -> str:
+    """The part of an entry that holds its numbers: one vector for each layer, or one alone."""
+    if indices is None:
+        return f'"values": [{texts[0]}]'
+    parts = (f'{{"index": {json.dumps(i)}, "values": [{text}]}}' for i, text in zip(indices, texts, strict=True))
+    return f'"layers": [{", ".join(parts)}]'
+
+
+def format_line(number: int, heads: Sequence[str] | None, key: str, values: np.ndarray, indices) -> str:
+    """One line of the file, without its end.
+
+    heads: what each entry has before its numbers, such as '"token": "the"', of which there are n, under `key`; or None
+    where the line itself has the numbers. values: float32 [n or 1, L, width]; indices: those of the L layers, or None where
+    L is 1 and stands for all.
+    """
+    count, layers, width = values.shape
+    texts = format_vectors(values.reshape(count * layers, width))
+    if heads is None:
+        return f'{{"linex_index": {number}, {_layers(texts, indices)}}}'
+    entries = (
+        f"{{{head}, {_layers(texts[at * layers : (at + 1) * layers], indices)}}}" for at, head in enumerate(heads)
+    )
+    return f'{{"linex_index": {number}, "{key}": [{", ".join(entries)}]}}'
+
+
+def token_heads(tokens: Iterable[str]) -> list[str]:
+    return [f'"token": {json.dumps(token)}' for token in tokens]
+
+
+def word_heads(words: Iterable[tuple[str, int, int]]) -> list[str]:
+    """Heads of words with their text and place in the line, in characters."""
+    return [f'"word": {json.dumps(text)}, "start": {start}, "end": {end}' for text, start, end in words]

@@ -1,0 +1,101 @@
+"""Vectors of tokens or windows -> the vectors that are asked for: of lines, tokens or words, layers combined, normalized."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bert_cli.features.extraction import ExtractionFeatures
+
+COMBINATIONS = ("none", "concat", "sum", "mean")
+POOLINGS = ("none", "cls", "mean", "max", "pooler")
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """n lines with r vectors each of L layers; those of line i are rows offsets[i] to offsets[i + 1].
+
+    values float32 [r, L, width]; offsets int64 [n + 1]. With vectors of tokens there are `tokens` and their `token_ids`,
+    with those of words `words` (text, start, end), else r = n.
+    """
+
+    first_line: int
+    offsets: np.ndarray
+    values: np.ndarray
+    tokens: list[str] | None = None
+    token_ids: np.ndarray | None = None
+    words: list[tuple[str, int, int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def line_numbers(self) -> np.ndarray:
+        """The line of each row, int64 [r]."""
+        return np.repeat(np.arange(self.first_line, self.first_line + len(self)), np.diff(self.offsets))
+
+
+def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str) -> np.ndarray:
+    """Vectors [windows, L, H] of windows -> [n, L, H] of lines.
+
+    "mean" (of sums) and "max" are those over all tokens of the line; of "cls" and "pooler" windows are averaged.
+    """
+    starts = np.searchsorted(features.window_lines, np.arange(len(features)))
+    if pooling == "max":
+        return np.maximum.reduceat(vectors, starts)
+    sums = np.add.reduceat(vectors, starts)
+    counts = np.diff(features.offsets) if pooling == "mean" else np.diff([*starts, len(vectors)])
+    return sums / counts.astype(np.float32)[:, None, None]
+
+
+def combine_layers(vectors: np.ndarray, combine: str) -> np.ndarray:
+    """[r, L, H] -> one vector a row: [r, 1, L·H] for "concat", [r, 1, H] for "sum" and "mean"; as it is for "none"."""
+    if combine == "concat":
+        return vectors.reshape(len(vectors), 1, vectors.shape[1] * vectors.shape[2])
+    if combine == "sum":
+        return vectors.sum(axis=1, keepdims=True)
+    return vectors.mean(axis=1, keepdims=True) if combine == "mean" else vectors
+
+
+def normalize(vectors: np.ndarray) -> np.ndarray:
+    """Every vector divided by its Euclidean length; zeros stay zeros."""
+    lengths = np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True))
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+
+
+def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
+    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H]."""
+    spans = [
+        (start + word.first, start + word.last)
+        for start, words in zip(features.offsets.tolist(), features.words, strict=False)
+        for word in words
+    ]
+    means = np.empty((len(spans), *vectors.shape[1:]), np.float32)
+    for row, (first, last) in enumerate(spans):
+        means[row] = vectors[first] if last == first + 1 else vectors[first:last].mean(axis=0)
+    return means
+
+
+def feature_rows(
+    vectors: np.ndarray,
+    features: ExtractionFeatures,
+    pooling: str,
+    combine: str,
+    normalized: bool,
+    convert_ids_to_tokens: Callable[[Sequence[int]], list[str]],
+) -> FeatureRows:
+    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for "mean": sums)."""
+    tokens = token_ids = words = None
+    if pooling != "none":
+        vectors = join_windows(vectors, features, pooling)
+        offsets = np.arange(len(features) + 1)
+    elif features.words is not None:
+        vectors = word_means(vectors, features)
+        words = [(word.text, word.start, word.end) for line in features.words for word in line]
+        offsets = np.cumsum([0, *map(len, features.words)])
+    else:
+        offsets, token_ids = features.offsets, features.token_ids
+        tokens = convert_ids_to_tokens(token_ids.tolist())
+    vectors = combine_layers(vectors, combine)
+    if normalized:
+        vectors = normalize(vectors)
+    return FeatureRows(features.first_line, offsets, vectors, tokens, token_ids, words)

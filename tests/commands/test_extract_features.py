@@ -1,0 +1,274 @@
+"""bert-extract-features as a user calls it, beside the original's files and an independent model in NumPy."""
+
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bert_cli.batches.example_proto import decode_example
+from bert_cli.batches.records import read_records
+from bert_cli.extract_features import main
+from tests.reference import numpy_bert
+
+TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows
+
+
+@pytest.fixture(scope="module")
+def checkpoint(model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
+    """A folder with a TF1 checkpoint of random weights, and its config and weights."""
+    config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
+    weights = numpy_bert.random_weights(numpy_bert.variable_shapes(config), seed=1)
+    folder = tmp_path_factory.mktemp("features_model")
+    for name in ("vocab.txt", "bert_config.json"):
+        (folder / name).write_bytes((model / name).read_bytes())
+    from bert_cli.training.host import prepare_host
+
+    prepare_host()
+    from bert_cli.model.checkpoint import write_tf1
+
+    write_tf1(str(folder / "bert_model.ckpt"), {name: value.astype(np.float32) for name, value in weights.items()})
+    return folder, config, weights
+
+
+@pytest.fixture
+def extract(checkpoint, tmp_path, capfd):
+    """Call the command on TEXTS, or on other flags; returns exit code, output file, and standard error."""
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+
+    def call(*arguments, **flags):
+        output = tmp_path / flags.pop("name", "out.jsonl")
+        flags = {"input_file": tmp_path / "texts.txt", "output_file": output, "init_checkpoint": checkpoint[0]} | flags
+        flags = {"precision": "float32", "max_seq_length": 16, "layers": "-1"} | flags
+        given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+        capfd.readouterr()
+        code = main([*given, *arguments])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, output, out, err
+
+    return call
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def states(checkpoint, tokens, first_length):
+    """Embedding output and all layers, float64 [1 + layers, tokens, H], and pooled output [H] of one sequence."""
+    folder, config, weights = checkpoint
+    vocabulary = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    numbers = {word: number for number, word in enumerate(vocabulary)}
+    ids = np.array([[numbers[token] for token in tokens]])
+    segments = (np.arange(len(tokens)) >= first_length).astype(int)[None]
+    outputs = numpy_bert.forward(config, weights, ids, np.ones_like(ids), segments)
+    return np.concatenate([outputs["embedding_output"], *outputs["encoder_outputs"]]), outputs["pooled_output"][0]
+
+
+@pytest.mark.parametrize("name", ["features", "features_cased"])
+def test_same_file_as_the_original(shared, tmp_path, name):
+    folder = shared / "golden" / "features"
+    flags = json.loads((folder / f"{name}.flags.json").read_text(encoding="utf-8"))["flags"]
+    flags |= {key: folder / flags[key] for key in ("input_file", "vocab_file", "bert_config_file", "init_checkpoint")}
+    flags |= {"output_file": tmp_path / "out.jsonl", "precision": "float32"}
+    assert main([f"--{key}={value}" for key, value in flags.items()]) == 0
+    expected, found = (
+        (path).read_text(encoding="utf-8") for path in (folder / f"{name}.jsonl", tmp_path / "out.jsonl")
+    )
+    assert NUMBER.sub("#", found) == NUMBER.sub("#", expected)
+    numbers = [np.array([float(number) for number in NUMBER.findall(text)]) for text in (found, expected)]
+    np.testing.assert_allclose(numbers[0], numbers[1], rtol=0, atol=1.1e-5)
+
+
+def test_tokens_of_layers_are_those_of_the_model(extract, checkpoint):
+    code, path, _, _ = extract(layers="embedding,0,-1")
+    assert code == 0
+    lines = read_lines(path)
+    assert [line["linex_index"] for line in lines] == list(range(len(TEXTS)))
+    for number, first_length in ((1, 4), (3, 4), (2, 2)):
+        features = lines[number]["features"]
+        expected, _ = states(checkpoint, [feature["token"] for feature in features], first_length)
+        for at, feature in enumerate(features):
+            assert [layer["index"] for layer in feature["layers"]] == ["embedding", 0, -1]
+            found = np.array([layer["values"] for layer in feature["layers"]])
+            np.testing.assert_allclose(found, expected[[0, 1, 2], at], atol=2e-5)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max", "pooler"])
+def test_pooling(extract, checkpoint, pooling):
+    tokens = ["[CLS]", "my", "dog", "[SEP]", "likes", "bread", ",", "not", "fish", "[SEP]"]
+    layers = None if pooling == "pooler" else "0:1"
+    code, path, _, _ = extract(pooling=pooling, layers=layers, name="out.npy", output_format="npy")
+    assert code == 0
+    expected, pooled = states(checkpoint, tokens, 4)
+    chosen = expected[1:]
+    by_name = {"cls": chosen[:, 0], "mean": chosen.mean(axis=1), "max": chosen.max(axis=1), "pooler": pooled}
+    found = np.load(path)
+    assert found.shape == (len(TEXTS), 16 if pooling == "pooler" else 32)
+    np.testing.assert_allclose(found[3], by_name[pooling].ravel(), atol=2e-5)
+
+
+def test_combine_and_normalize(extract):
+    plain = read_lines(extract(layers="0,1")[1])
+    both = read_lines(extract("--normalize", layers="0,1", combine="sum")[1])
+    for line, combined in zip(plain, both, strict=True):
+        for feature, one in zip(line["features"], combined["features"], strict=True):
+            values = np.sum([layer["values"] for layer in feature["layers"]], axis=0)
+            np.testing.assert_allclose(one["values"], values / np.linalg.norm(values), atol=3e-6)
+
+
+def test_words_are_found_in_their_lines(extract):
+    tokens = read_lines(extract()[1])
+    words = read_lines(extract("--words", layers=None)[1])
+    assert [(word["word"], word["start"], word["end"]) for word in words[3]["words"]] == [
+        ("my", 0, 2), ("dog", 3, 6), ("likes", 11, 16), ("bread", 17, 22), (",", 23, 24), ("not", 25, 28), ("fish", 29, 33),
+    ]  # fmt: skip
+    for line, text in zip(words, TEXTS, strict=True):
+        assert all(text[word["start"] : word["end"]] == word["word"] for word in line["words"])
+    pieces = [feature["layers"][0]["values"] for feature in tokens[4]["features"]][1:4]  # q ##u ##a
+    np.testing.assert_allclose(words[4]["words"][0]["layers"][0]["values"], np.mean(pieces, axis=0), atol=2e-6)
+
+
+def test_long_text_cuts_nothing(extract):
+    cut, err = read_lines(extract()[1]), extract()[3]
+    assert "1 of 6 lines were cut to 16 tokens" in err
+    code, path, _, err = extract("--long_text")
+    whole = read_lines(path)
+    assert code == 0
+    assert "were cut" not in err
+    assert [feature["token"] for feature in whole[4]["features"]] == ["[CLS]", *["q", "##u", "##a"] * 12, "[SEP]"]
+    np.testing.assert_allclose(
+        whole[4]["features"][0]["layers"][0]["values"], cut[4]["features"][0]["layers"][0]["values"], atol=1e-5
+    )
+    vectors = np.load(extract("--long_text", pooling="mean", output_format="npy", name="m.npy")[1])
+    values = [feature["layers"][0]["values"] for feature in whole[4]["features"]]
+    np.testing.assert_allclose(vectors[4], np.mean(values, axis=0), atol=1e-5)
+
+
+def test_resume_goes_on_behind_the_last_whole_line(extract):
+    _, path, _, _ = extract()
+    whole = path.read_text(encoding="utf-8")
+    partial = path.with_name("out.jsonl.partial")
+    extract(input_file=path.with_name("texts.txt"))
+    # A run that ends at a bad line leaves what it has, as one that is killed does.
+    texts = path.with_name("texts.txt")
+    good = texts.read_bytes()
+    path.unlink()
+    texts.write_bytes(good + b"\xff\n")
+    code, _, _, err = extract()
+    assert code == 1
+    assert "texts.txt:7: is not UTF-8" in err
+    assert partial.exists()
+    assert not path.exists()
+    texts.write_bytes(good)
+    lines = whole.splitlines(keepends=True)
+    partial.write_text("".join(lines[:2]) + lines[2][:30], encoding="utf-8")
+    code, _, _, err = extract("--resume", pooling="mean")
+    assert code == 1
+    assert "was begun with --pooling=none, not mean" in err
+    code, _, _, err = extract("--resume")
+    assert code == 0
+    assert "going on behind line 2" in err
+    found = path.read_text(encoding="utf-8")
+    assert NUMBER.sub("#", found) == NUMBER.sub("#", whole)
+    assert not list(path.parent.glob("out.jsonl.*"))
+    assert "nothing is left to do" in extract("--resume")[3]
+
+
+def test_formats_hold_the_same_vectors(extract):
+    lines = read_lines(extract()[1])
+    values = np.array([feature["layers"][0]["values"] for line in lines for feature in line["features"]])
+    with np.load(extract(output_format="npz", name="out.npz")[1]) as found:
+        np.testing.assert_allclose(found["vectors"][:, 0], values, atol=1e-6)
+        assert np.diff(found["offsets"]).tolist() == [len(line["features"]) for line in lines]
+    half = np.load(extract("--float16", output_format="npy", name="h.npy", pooling="cls")[1])
+    assert half.dtype == np.float16
+    np.testing.assert_allclose(half[0], values[0], rtol=1e-3, atol=1e-4)
+    records = [decode_example(r) for r in read_records(str(extract(output_format="tfrecord", name="out.tfrecord")[1]))]
+    np.testing.assert_allclose([record["layer_-1"] for record in records], values, atol=1e-6)
+    assert [int(record["linex_index"][0]) for record in records][-1] == 5
+
+
+def test_parquet(extract):
+    if importlib.util.find_spec("pyarrow") is None:
+        code, path, _, err = extract(output_format="parquet", name="out.parquet")
+        assert code == 1
+        assert "--output_format=parquet needs the package pyarrow" in err
+        assert not path.exists()
+        return
+    import pandas
+
+    lines = read_lines(extract("--words")[1])
+    table = pandas.read_parquet(extract("--words", output_format="parquet", name="out.parquet")[1])
+    assert table["word"].tolist() == [word["word"] for line in lines for word in line["words"]]
+    values = [word["layers"][0]["values"] for line in lines for word in line["words"]]
+    np.testing.assert_allclose(np.stack(table["layer_-1"]), values, atol=1e-6)
+
+
+def test_attention(extract, checkpoint, tmp_path):
+    assert extract(attentions=tmp_path / "attention.npz")[0] == 0
+    with np.load(tmp_path / "attention.npz") as found:
+        assert len(found) == 2 * len(TEXTS)
+        assert found["tokens_1"].tolist() == ["[CLS]", "a", "bird", "[SEP]"]
+        attention = found["attention_1"]
+        assert attention.shape == (2, 2, 4, 4)
+        np.testing.assert_allclose(attention.sum(axis=-1), 1, atol=1e-5)
+    code, _, out, _ = extract(show_attention="a bird", layer=0, head=1, top_k=1, max_seq_length=16)
+    assert code == 0
+    names, inner = ["a:1", "bird:2"], attention[0, 1, 1:3, 1:3]
+    row, column = np.unravel_index(inner.argmax(), (2, 2))
+    assert out == f"{inner.max():.4f}  {names[row]} -> {names[column]}\n"
+
+
+def test_through_pipes(checkpoint):
+    command = [sys.executable, "-m", "bert_cli.extract_features", "--input_file=-", "--output_file=-", "--pooling=mean"]
+    command += [f"--init_checkpoint={checkpoint[0]}", "--max_seq_length=16"]
+    done = subprocess.run(command, input=b"a bird\n\nlast", capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["linex_index"] for line in lines] == [0, 1, 2]
+    assert all(len(line["values"]) == 16 for line in lines)
+
+
+def test_no_lines_no_vectors(extract, tmp_path):
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert extract(input_file=tmp_path / "empty.txt")[1].read_bytes() == b""
+    flags = {"input_file": tmp_path / "empty.txt", "pooling": "mean", "output_format": "npy", "name": "e.npy"}
+    assert np.load(extract(**flags)[1]).shape == (0, 16)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"layers": "2"}, "there is no layer 2; this model has the layers 0 to 1"),
+        ({"layers": "0,0", "output_format": "tfrecord"}, "names a layer twice"),
+        ({"input_file": "missing.txt"}, "missing.txt: no such file; check --input_file"),
+        ({"output_file": "no/such/out.jsonl"}, "no/such: no such folder"),
+        ({"init_checkpoint": "nowhere"}, "nowhere: no checkpoint there"),
+        ({"init_checkpoint": None}, "--init_checkpoint is needed"),
+        ({"input_file": None}, "--input_file is needed"),
+        ({"output_format": "csv"}, "--output_format=csv"),
+        ({"output_format": "npy"}, "npy holds one vector a line"),
+        ({"pooling": "pooler"}, "leave --layers out"),
+        ({"words": "true", "pooling": "mean"}, "leave one of them out"),
+        ({"float16": "true"}, "jsonl has no such numbers"),
+        ({"max_seq_length": "65"}, "above the model's 64 positions"),
+        ({"max_seq_length": "2"}, "--max_seq_length: 2 is too short"),
+        ({"show_attention": "a", "layer": "2"}, "--layer=2: this model has the layers 0 to 1"),
+        ({"show_attention": "a", "head": "2"}, "--head=2: this model has the heads 0 to 1"),
+        ({"output_file": "-", "output_format": "npz"}, "only jsonl can go there"),
+        ({"resume": "true", "output_format": "npz"}, "--resume is for JSON lines"),
+    ],
+)
+def test_refused_in_one_line(extract, flags, message):
+    code, path, out, err = extract(**flags)
+    assert code == 1
+    assert message in err.rstrip("\n").rpartition("\n")[2]
+    assert err.count("error: ") == 1
+    assert out == ""
+    assert not path.exists()

@@ -1,0 +1,67 @@
+"""Lines of texts and pairs, and words with their places."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_cli.errors import InputError
+from bert_cli.examples.text_lines import TextLine, line_words, read_text_lines, split_line
+from bert_cli.text.tokenization import FullTokenizer
+
+TOKENIZER = FullTokenizer(
+    {token: i for i, token in enumerate(["[UNK]", *"abcdeσς", *(f"##{c}" for c in "abcdeσς"), ","])}
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        ("one", ("one", None)),
+        ("one ||| two", ("one", "two")),
+        ("one ||| two ||| three", ("one ||| two", "three")),
+        ("no|||blanks", ("no|||blanks", None)),
+        ("ends ||| ", ("ends |||", None)),
+        (" ||| starts", ("||| starts", None)),
+        ("x ||| ||| y", ("x |||", "y")),
+        ("", ("", None)),
+        ("  \t", ("", None)),
+        ("two\r", ("two", None)),
+    ],
+)
+def test_split_as_the_original(line, texts):
+    assert split_line(line)[1:3] == texts
+
+
+def test_places_of_texts_in_their_line():
+    assert split_line("  ab ||| cd ", 7) == TextLine(7, "ab", "cd", 2, 9)
+
+
+def test_lines_end_in_newlines_alone():
+    lines = [b"\xef\xbb\xbfa\n", b"\n", b"b\x0bc\r\n", b"last"]
+    assert [line[:2] for line in read_text_lines(lines, "f")] == [(0, "a"), (1, ""), (2, "b\x0bc"), (3, "last")]
+    assert [line.number for line in read_text_lines(lines, "f", skip=2)] == [2, 3]
+
+
+def test_wrong_encoding_is_told_with_its_line():
+    with pytest.raises(InputError, match=r"f:2: is not UTF-8 \(byte 0xe9\)"):
+        list(read_text_lines([b"a\n", b"caf\xe9\n"], "f"))
+    with pytest.raises(InputError, match="f:1: is UTF-16"):
+        list(read_text_lines(["ab\n".encode("utf-16")], "f"))
+
+
+def test_words_with_their_places():
+    words = line_words("ab, Ça  zz", 3, TOKENIZER)
+    assert [(word.text, word.start, word.end) for word in words] == [
+        ("ab", 3, 5),
+        (",", 5, 6),
+        ("Ça", 7, 9),
+        ("zz", 11, 13),
+    ]
+    assert [len(word.pieces) for word in words] == [2, 1, 2, 1]
+
+
+@given(st.text(st.sampled_from("abΣ,.'é \t\x0b\x85\u200b\u3000中İ"), max_size=30))
+def test_pieces_of_words_are_those_of_the_text(text):
+    words = line_words(text, 0, TOKENIZER)
+    assert [piece for word in words for piece in word.pieces] == TOKENIZER.encode(text)
+    assert all(text[word.start : word.end] == word.text for word in words)

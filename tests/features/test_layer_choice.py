@@ -1,0 +1,41 @@
+"""--layers of bert-extract-features."""
+
+import pytest
+
+from bert_cli.errors import InputError
+from bert_cli.features.layer_choice import parse_layers
+
+
+@pytest.mark.parametrize(
+    ("text", "layers"),
+    [
+        ("-1,-2", [(-1, 4), (-2, 3)]),
+        ("2,0", [(2, 3), (0, 1)]),
+        (" 1 , 1", [(1, 2), (1, 2)]),
+        ("embedding,-1", [("embedding", 0), (-1, 4)]),
+        ("all", [(0, 1), (1, 2), (2, 3), (3, 4)]),
+        ("-4:-3", [(-4, 1), (-3, 2)]),
+        ("-1:-2", [(-1, 4), (-2, 3)]),
+        ("1-3", [(1, 2), (2, 3), (3, 4)]),
+        ("0:1", [(0, 1), (1, 2)]),
+    ],
+)
+def test_layers(text, layers):
+    assert parse_layers(text, 4) == layers
+
+
+@pytest.mark.parametrize("text", ["4", "-5", "0:4", "-9:-1", "1-999999999999"])
+def test_layers_that_are_not_there(text):
+    with pytest.raises(InputError, match=r"there is no layer .*; this model has the layers 0 to 3"):
+        parse_layers(text, 4)
+
+
+@pytest.mark.parametrize("text", ["", "last", "1,,2", "1.5", "1-", "--1"])
+def test_junk(text):
+    with pytest.raises(InputError, match="is no layer; give numbers"):
+        parse_layers(text, 4)
+
+
+def test_ranges_count_from_one_side():
+    with pytest.raises(InputError, match="count both ends"):
+        parse_layers("1:-1", 4)

@@ -1,0 +1,82 @@
+"""NumPy's files, read back with NumPy."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from bert_cli.outputs.features_arrays import NpyFile, NpyWriter, NpzWriter, strongest_links, write_attention
+from bert_cli.outputs.features_rows import FeatureRows
+
+
+def rows(first_line, counts, width=3, layers=1, **others):
+    total = sum(counts)
+    values = (np.arange(total * layers * width) + 100 * first_line).reshape(total, layers, width).astype(np.float32)
+    return FeatureRows(first_line, np.cumsum([0, *counts]), values, **others)
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f2", "<i8"])
+@pytest.mark.parametrize("shape", [(0, 4), (3, 4), (120, 2, 3), (5,)])
+def test_growing_array_reads_as_one(dtype, shape):
+    values, file = np.arange(np.prod(shape)).reshape(shape).astype(dtype), io.BytesIO()
+    array = NpyFile(file, dtype)
+    for start in range(0, shape[0], 50):
+        array.append(values[start : start + 50])
+    array.finish(shape[1:])
+    file.seek(0)
+    back = np.load(file)
+    assert back.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(back, values, strict=True)
+
+
+def test_vectors_of_lines():
+    file = io.BytesIO()
+    writer = NpyWriter(file, 3, "<f4")
+    parts = [rows(0, [1, 1]), rows(2, [1])]
+    for part in parts:
+        writer.write(part)
+    writer.finish()
+    file.seek(0)
+    np.testing.assert_array_equal(np.load(file), np.concatenate([part.values[:, 0] for part in parts]))
+
+
+def test_vectors_of_tokens_and_words(tmp_path):
+    parts = [
+        rows(0, [2, 0], layers=2, tokens=["a", "b"], token_ids=np.int32([5, 6])),
+        rows(2, [1], layers=2, tokens=["c"], token_ids=np.int32([7])),
+    ]
+    file = io.BytesIO()
+    writer = NpzWriter(file, str(tmp_path), (2, 3), [-1, "embedding"], "<f2")
+    for part in parts:
+        writer.write(part)
+    writer.finish()
+    writer.close()
+    file.seek(0)
+    with np.load(file) as found:
+        assert sorted(found) == ["layers", "offsets", "token_ids", "vectors"]
+        assert found["layers"].tolist() == ["-1", "embedding"]
+        assert found["offsets"].tolist() == [0, 2, 2, 3]
+        assert found["token_ids"].tolist() == [5, 6, 7]
+        np.testing.assert_array_equal(found["vectors"], np.concatenate([part.values for part in parts]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_attention_of_each_line():
+    file, values = io.BytesIO(), np.random.default_rng(0).random((2, 3, 2, 2)).astype(np.float32)
+    with zipfile.ZipFile(file, "w") as archive:
+        write_attention(archive, 4, [["[CLS]", "a"]], [values], "<f4")
+    file.seek(0)
+    with np.load(file) as found:
+        np.testing.assert_array_equal(found["attention_4"], values)
+        assert found["tokens_4"].tolist() == ["[CLS]", "a"]
+
+
+def test_strongest_links():
+    attention = np.float32([[0.9, 0.05, 0.05, 0], [0.2, 0.3, 0.5, 0], [0.1, 0.6, 0.3, 0], [0, 0, 0, 1]])
+    links = strongest_links(attention, ["[CLS]", "a", "b", "[SEP]"], 2)
+    assert [(round(value, 4), source, target) for value, source, target in links] == [
+        (0.6, "b:2", "a:1"),
+        (0.5, "a:1", "b:2"),
+    ]
+    assert strongest_links(attention[:2, :2], ["[CLS]", "[SEP]"], 2) == []

@@ -1,0 +1,52 @@
+"""Numbers and lines of features.jsonl."""
+
+import json
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from bert_cli.outputs.features_json import format_line, format_vectors, token_heads, word_heads
+
+
+def plain(values):
+    return [json.dumps([round(float(value), 6) for value in row])[1:-1] for row in values]
+
+
+@given(
+    arrays(
+        np.float32,
+        array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=6),
+        elements=st.one_of(st.floats(-1000, 1000, width=32), st.floats(-(2.0**-10), 2.0**-10, width=32)),
+    )
+)
+def test_numbers_are_those_of_json(values):
+    assert format_vectors(values) == plain(values)
+
+
+def test_numbers_that_are_easily_wrong():
+    halves = (np.arange(-1000, 1000) + 0.5) / 1e6  # not exact; those below are
+    values = np.concatenate([halves, np.arange(-300, 300) / 1e6, np.arange(-128, 128) / 2**7, [0.0, -0.0, -1e-9, 1.0]])
+    values = values.astype(np.float32)[:, None]
+    assert format_vectors(values) == plain(values)
+    assert format_vectors(np.float32([[1, -0.0, 5e-6, -0.00012, 12.5]])) == ["1.0, -0.0, 5e-06, -0.00012, 12.5"]
+    assert format_vectors(np.float32([[1234.5, np.nan, -np.inf]])) == ["1234.5, NaN, -Infinity"]
+
+
+def test_line_of_tokens_has_the_layout_of_the_original():
+    values = np.float32([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
+    line = format_line(3, token_heads(['"', "é"]), "features", values, [-1, "embedding"])
+    assert line == (
+        '{"linex_index": 3, "features": [{"token": "\\"", "layers": [{"index": -1, "values": [1.0, 2.0]}, '
+        '{"index": "embedding", "values": [3.0, 4.0]}]}, {"token": "\\u00e9", "layers": [{"index": -1, "values": '
+        '[5.0, 6.0]}, {"index": "embedding", "values": [7.0, 8.0]}]}]}'
+    )
+
+
+def test_other_lines():
+    one = np.float32([[[0.5, 1]]])
+    assert format_line(0, None, "features", one, None) == '{"linex_index": 0, "values": [0.5, 1.0]}'
+    words = format_line(0, word_heads([("a", 4, 5)]), "words", one, None)
+    assert words == '{"linex_index": 0, "words": [{"word": "a", "start": 4, "end": 5, "values": [0.5, 1.0]}]}'
+    assert format_line(1, [], "words", one[:0], [-1]) == '{"linex_index": 1, "words": []}'
