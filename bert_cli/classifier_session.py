@@ -46,7 +46,13 @@ class ClassifierSession(Session):
         with self.strategy.scope():
             compact = CompactWords(self.model.encoder, features.sequences.token_ids)
             trained = self.variables | {WORDS: compact.table}
-            optimizer = AdamWeightDecay(trained, settings.learning_rate, steps, int(steps * settings.warmup_proportion))
+            optimizer = AdamWeightDecay(
+                trained,
+                settings.learning_rate,
+                steps,
+                int(steps * settings.warmup_proportion),
+                settings.bias_correction,
+            )
         start = restore_training(state, self.variables, optimizer, compact) if state else 0
         sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(features.sequences.token_ids))
         rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)

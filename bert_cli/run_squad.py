@@ -44,7 +44,7 @@ LOG = logging.getLogger("bert_cli")
 # Settings that change the result of training.
 _DECISIVE = (
     "max_seq_length", "doc_stride", "max_query_length", "version_2_with_negative", "train_batch_size", "learning_rate",
-    "num_train_epochs", "warmup_proportion", "steps_from_examples", "skip_padding", "random_seed",
+    "num_train_epochs", "warmup_proportion", "bias_correction", "steps_from_examples", "skip_padding", "random_seed",
 )  # fmt: skip
 _PATHS = ("train_file", "predict_file", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint")
 _ANSWER_FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")

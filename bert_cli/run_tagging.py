@@ -41,7 +41,7 @@ _REMEMBERED_FILES = ("data_dir", "dev_file", "test_file")
 # Settings that change the result of training.
 _DECISIVE = (
     "max_seq_length", "doc_stride", "label_all_pieces", "freeze_encoder", "layers", "train_batch_size", "learning_rate",
-    "num_train_epochs", "warmup_proportion", "random_seed",
+    "num_train_epochs", "warmup_proportion", "bias_correction", "random_seed",
 )  # fmt: skip
 _PATHS = (
     "data_dir", "train_file", "dev_file", "test_file", "output_dir", "vocab_file", "bert_config_file",
@@ -85,6 +85,7 @@ class Settings:
     learning_rate: float = 5e-5
     num_train_epochs: float = 3.0
     warmup_proportion: float = 0.1
+    bias_correction: bool = True
     random_seed: int = 12345
     save_checkpoints_steps: int = 1000
     keep_checkpoint_max: int = 5
@@ -139,6 +140,11 @@ def define_flags(flags: CommandFlags) -> None:
     flags.float("learning_rate", 5e-5, "peak learning rate of Adam", lower=0.0)
     flags.float("num_train_epochs", 3.0, "passes over the training data; fractions are used", lower=0.0)
     flags.float("warmup_proportion", 0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0)
+    flags.boolean(
+        "bias_correction",
+        True,
+        "divide Adam's moments by 1 - beta^t, as other libraries do; --nobias_correction: as in Google's scripts",
+    )
     flags.integer("random_seed", 12345, "seed of shuffling, dropout and new weights", lower=0)
     flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)
     flags.integer("keep_checkpoint_max", 5, "how many checkpoints are kept; 0 for all", lower=0)

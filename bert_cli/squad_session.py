@@ -64,7 +64,11 @@ class SquadSession(Session):
             compact = CompactWords(self.model.encoder, token_ids)
             trained = {name: v for name, v in self.variables.items() if not name.startswith(_POOLER)}
             optimizer = AdamWeightDecay(
-                trained | {WORDS: compact.table}, settings.learning_rate, steps, int(steps * settings.warmup_proportion)
+                trained | {WORDS: compact.table},
+                settings.learning_rate,
+                steps,
+                int(steps * settings.warmup_proportion),
+                settings.bias_correction,
             )
         start = restore_training(state, self.variables, optimizer, compact) if state else 0
         sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(token_ids))

@@ -57,6 +57,7 @@ class Settings:
     steps_from_examples: bool = False
     skip_padding: bool = False
     warmup_proportion: float = 0.1
+    bias_correction: bool = False
     save_checkpoints_steps: int = 1000
     keep_checkpoint_max: int = 5
     random_seed: int = 12345
@@ -82,6 +83,9 @@ def define_flags(flags: CommandFlags) -> None:
         "leave padding out of the loss, which is faster where texts are short; Google's counts it",
     )
     flags.float("warmup_proportion", 0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0)
+    flags.boolean(
+        "bias_correction", False, "divide Adam's moments by 1 - beta^t, as other libraries do; Google's script does not"
+    )
     flags.integer("random_seed", 12345, "seed of shuffling, dropout and new weights", lower=0)
     flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)
     flags.integer("keep_checkpoint_max", 5, "how many checkpoints are kept; 0 for all", lower=0)

@@ -98,7 +98,13 @@ class TaggingSession(Session):
             trained = {name: weight for name, weight in self.variables.items() if not name.startswith(left_out)}
             if compact:
                 trained[WORDS] = compact.table
-            optimizer = AdamWeightDecay(trained, settings.learning_rate, steps, int(steps * settings.warmup_proportion))
+            optimizer = AdamWeightDecay(
+                trained,
+                settings.learning_rate,
+                steps,
+                int(steps * settings.warmup_proportion),
+                settings.bias_correction,
+            )
         start = restore_training(state, self.variables, optimizer, compact) if state else 0
         rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
         if frozen:

@@ -30,7 +30,7 @@ def global_norm(gradients: list) -> tf.Tensor:
 
 
 class AdamWeightDecay:
-    """AdamW without bias correction: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u.
+    """AdamW: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u; bias correction only if asked for.
 
     The fused Adam kernel updates w, m and v in one pass over memory. It takes 1 − β from a float32 β, which for 0.999 is
     1.3e-5 off, more than the original's results allow; so the kernel works on V = v/d with d = 0.001/(1 − β) as the kernel
@@ -42,12 +42,24 @@ class AdamWeightDecay:
 
     second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
 
-    def __init__(self, weights: dict, peak_rate: float, num_train_steps: int, num_warmup_steps: int):
-        """weights: checkpoint name -> variable that gets gradients. To be called inside the strategy's scope."""
+    def __init__(
+        self,
+        weights: dict,
+        peak_rate: float,
+        num_train_steps: int,
+        num_warmup_steps: int,
+        bias_correction: bool = False,
+    ):
+        """weights: checkpoint name -> variable that gets gradients. To be called inside the strategy's scope.
+
+        bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without, as in
+        the original, the same learning rate makes steps that are up to 6.5 times as long at first.
+        """
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self.peak_rate = peak_rate
         self.num_train_steps = num_train_steps
         self.num_warmup_steps = num_warmup_steps
+        self.bias_correction = bias_correction
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # log of the factor by which decay alone has shrunk a weight since this was last set to 0: see CompactWords.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
@@ -78,16 +90,20 @@ class AdamWeightDecay:
         weight = self.weights[name]
         if not NOT_DECAYED.search(name):
             _decay(weight, rate * WEIGHT_DECAY)
+        first_power = second_power = 0.0
+        if self.bias_correction:
+            count = tf.cast(step + 1, tf.float32)
+            first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
         tf.raw_ops.ResourceApplyAdam(
             var=weight.handle,
             m=self.first[name].handle,
             v=self.second[name].handle,
-            beta1_power=0.0,  # no bias correction
-            beta2_power=0.0,
+            beta1_power=first_power,
+            beta2_power=second_power,
             lr=rate / _SECOND_SCALE**0.5,
             beta1=BETA_1,
             beta2=BETA_2,
-            epsilon=EPSILON / _SECOND_SCALE**0.5,
+            epsilon=EPSILON / _SECOND_SCALE**0.5 * tf.sqrt(1.0 - second_power),  # the kernel adds it to √v, not to √v̂
             grad=gradient,
         )
 

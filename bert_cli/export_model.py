@@ -1,0 +1,243 @@
+"""Export a model for use without this package: a classifier for TensorFlow Serving, or modules for tensorflow-hub.
+
+    bert-export --format=saved_model --init_checkpoint=bert_output --export_dir=serving/1
+
+writes a SavedModel that takes raw text and gives label names and probabilities; the vocabulary is an asset of it.
+--format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the published BERT modules. Who loads
+a model that takes text must have imported tensorflow_text before; TensorFlow Serving has its operations built in.
+"""
+
+import dataclasses
+import logging
+import os
+
+from bert_cli import files, sources
+from bert_cli.convert_companions import Companions, read_companions
+from bert_cli.convert_target import staging
+from bert_cli.errors import InputError
+from bert_cli.features.packing import check_max_seq_length
+from bert_cli.flags import CommandFlags, run_command
+from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
+from bert_cli.model.config import GELU_FORMS, BertConfig, read_config, write_config
+from bert_cli.training.host import prepare_host
+
+LOG = logging.getLogger("bert_cli")
+FORMATS = ("saved_model", "hub")
+_SINGLE_TEXT_TASKS = ("cola",)
+# What an export leaves in its folder; what else stands there is not ours to replace.
+_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The flags of bert-export; see define_flags for their meaning."""
+
+    export_dir: str
+    format: str = "saved_model"
+    init_checkpoint: str = "bert_output"
+    overwrite: bool = False
+    labels: tuple[str, ...] | None = None
+    pairs: str = "auto"
+    max_seq_length: int | None = None
+    do_lower_case: bool | None = None
+    vocab_file: str | None = None
+    bert_config_file: str | None = None
+    gelu: str = "auto"
+
+
+def define_flags(flags: CommandFlags) -> None:
+    flags.section("From and to")
+    flags.enum(
+        "format", "saved_model", FORMATS, "saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder "
+        "and a preprocessor for tensorflow-hub"
+    )  # fmt: skip
+    flags.string(
+        "init_checkpoint", "bert_output", "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"
+    )
+    flags.string(
+        "export_dir", None, "folder to write; for TensorFlow Serving its last part is a version, as in serving/1"
+    )
+    flags.boolean("overwrite", False, "replace an earlier export in export_dir")
+    flags.section("Data")
+    flags.string("labels", None, "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint")
+    flags.enum(
+        "pairs",
+        "auto",
+        ("auto", "yes", "no"),
+        "whether the classifier takes a second text, text_b; auto: as its task does",
+    )
+    flags.integer("max_seq_length", None, "longest input in tokens; default: as it was trained, or 128", lower=1)
+    flags.boolean("do_lower_case", True, "whether text is lower-cased; default: as the files beside the checkpoint say")
+    flags.section("Model")
+    flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
+    flags.string("bert_config_file", None, "bert_config.json or config.json; default: beside the checkpoint")
+    flags.enum(
+        "gelu", "auto", ("auto", *GELU_FORMS), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
+    )
+
+
+def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
+    """Flags -> Settings: do_lower_case is None where it was not given."""
+    if not values["export_dir"]:
+        raise InputError("--export_dir is needed: the folder to write, such as --export_dir=serving/1")
+    values["do_lower_case"] = values["do_lower_case"] if "do_lower_case" in given else None
+    if values["format"] == "hub":
+        wrong = [name for name in ("labels", "pairs") if name in given]
+        if wrong:
+            raise InputError(f"--{wrong[0]} is for --format=saved_model: modules for tensorflow-hub have no classifier")
+    if values["labels"] is not None:
+        values["labels"] = tuple(label.strip() for label in values["labels"].split(","))
+        if "" in values["labels"] or len(set(values["labels"])) < len(values["labels"]):
+            raise InputError("--labels: different names with commas between are needed")
+    return Settings(**values)
+
+
+def check_target(folder: str, overwrite: bool) -> None:
+    """InputError unless an export may stand in `folder`: it must be missing or empty, or hold one to replace."""
+    files.check_can_write(folder, "export_dir")
+    names = files.list_directory(folder)
+    foreign = [name for name in names if name not in _OURS]
+    if foreign:
+        raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
+    if names and not overwrite:
+        raise InputError(
+            f"{folder}: is not empty; give another --export_dir, or --overwrite to replace the export there"
+        )
+
+
+def find_labels(settings: Settings, companions: Companions, model: sources.ModelSources) -> tuple[str, ...]:
+    """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
+    folder = model.checkpoint.folder
+    if companions.kind == "tagger":
+        raise InputError(f"{folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
+    if settings.labels and companions.labels and settings.labels != companions.labels:
+        raise InputError(
+            f"--labels={','.join(settings.labels)}: the files beside the checkpoint say {','.join(companions.labels)}, the "
+            "order in which it was trained; leave --labels out"
+        )
+    labels = settings.labels or companions.labels
+    if not labels:
+        raise InputError(
+            f"{folder}: has no labels.txt; give the output_dir of bert-classify, or --labels, or --format=hub for the encoder "
+            "alone"
+        )
+    return labels
+
+
+def publish(staged: str, folder: str) -> None:
+    """Put the folder `staged` in the place of `folder`, in one step where it is local."""
+    if not files.is_remote(folder):
+        replaced = f"{staged}-replaced"
+        if os.path.isdir(folder):
+            os.rename(folder, replaced)
+        try:
+            os.rename(staged, folder)
+        except OSError:
+            if os.path.isdir(replaced):
+                os.rename(replaced, folder)
+            raise
+        return
+    import tensorflow as tf
+
+    if tf.io.gfile.exists(folder):
+        tf.io.gfile.rmtree(folder)
+    paths = [os.path.join(parent, name) for parent, _, names in os.walk(staged) for name in names]
+    # What makes an export visible comes last.
+    for path in sorted(paths, key=lambda path: os.path.basename(path) == "saved_model.pb"):
+        target = f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}"
+        tf.io.gfile.makedirs(os.path.dirname(target))
+        files.copy_file(path, target)
+
+
+def run(settings: Settings) -> list[str]:
+    """Do what the settings say; returns the folders of the SavedModels."""
+    folder = (
+        settings.export_dir.rstrip("/") if files.is_remote(settings.export_dir) else files.absolute(settings.export_dir)
+    )
+    check_target(folder, settings.overwrite)
+    checkpoint = find_checkpoint(settings.init_checkpoint)
+    model = _find_files(settings, checkpoint)
+    saved = model.saved_flags
+    config = read_config(model.config_file, saved.get("gelu", "auto") if settings.gelu == "auto" else settings.gelu)
+    companions = read_companions(settings.do_lower_case, model, config)
+    vocabulary = companions.vocabulary
+    if vocabulary is None:
+        raise InputError(f"--vocab_file is needed (none stands in {checkpoint.folder}): give the model's vocab.txt")
+    pairs = (
+        saved.get("task_name", "cola") not in _SINGLE_TEXT_TASKS
+        if settings.pairs == "auto"
+        else settings.pairs == "yes"
+    )
+    remembered = int(saved.get("max_seq_length", 128)) if settings.format == "saved_model" else 128
+    length = settings.max_seq_length or min(remembered, config.max_position_embeddings)
+    check_max_seq_length(length, pairs or settings.format == "hub")
+    sources.check_sizes(config, vocabulary, length, model)
+    labels = find_labels(settings, companions, model) if settings.format == "saved_model" else ()
+
+    prepare_host()
+    from bert_cli import export_modules
+    from bert_cli.export_text import GraphTokenizer, vocabulary_lines
+
+    if labels:
+        loaded = export_modules.load_classifier(checkpoint, config, labels)
+    else:
+        loaded = export_modules.load_encoder(checkpoint, config)
+    LOG.info(
+        "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.location, config.num_hidden_layers,
+        config.hidden_size, vocabulary.size, config.activation,
+        "lower-cased" if companions.do_lower_case else "taken as it is",
+    )  # fmt: skip
+    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        vocab_path = os.path.join(staged, "vocab.txt")
+        with files.atomic_write(vocab_path) as file:
+            file.write(vocabulary_lines(vocabulary))
+        tokenizer = GraphTokenizer(vocabulary, companions.do_lower_case, vocab_path)
+        new = os.path.join(staged, "export")
+        with export_modules.writing(folder):
+            if labels:
+                export_modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
+            else:
+                export_modules.save_encoder(os.path.join(new, "encoder"), loaded)
+                _write_extras(os.path.join(new, "encoder", "assets.extra"), config, companions)
+                export_modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
+            files.make_directory(os.path.dirname(folder))
+            publish(new, folder)
+    if labels:
+        texts = "text and text_b" if pairs else "text"
+        LOG.info("labels: %s; %s, cut to %d tokens", ", ".join(labels), texts, length)
+        LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, export_modules.TOKENS_SIGNATURE)
+        return [folder]
+    folders = [os.path.join(folder, name) for name in ("encoder", "preprocess")]
+    LOG.info("wrote %s and %s", *folders)
+    return folders
+
+
+def _write_extras(folder: str, config: BertConfig, companions: Companions) -> None:
+    """What our commands need to train the encoder further, in the place that SavedModel keeps for others' files."""
+    files.make_directory(folder)
+    write_config(os.path.join(folder, "bert_config.json"), config)
+    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+        file.write(companions.vocab_bytes)
+
+
+def _find_files(settings: Settings, checkpoint: CheckpointPath) -> sources.ModelSources:
+    config_file = settings.bert_config_file
+    if checkpoint.kind == HUGGING_FACE:
+        config_file = config_file or os.path.join(checkpoint.location, "config.json")
+    return sources.find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; `arguments` default to those of the process. Returns its exit code."""
+    return run_command(
+        "bert-export",
+        __doc__,
+        define_flags,
+        lambda values, given: run(settings_from_flags(values, given)),
+        arguments,
+        interrupted="nothing was exported",
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

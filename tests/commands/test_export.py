@@ -1,0 +1,330 @@
+"""bert-export: text in and label names out in a process without this package, hub modules by the tutorials' steps, refusals."""
+
+import json
+import shutil
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from bert_cli.export_model import main, publish
+from bert_cli.features.packing import pack
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+
+# What TensorFlow Serving does, with nothing of ours: load, call a signature by name.
+SERVE = """
+import json, os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
+import tensorflow as tf
+import tensorflow_text
+texts = json.load(sys.stdin)
+model = tf.saved_model.load(sys.argv[1])
+outputs = model.signatures["serving_default"](**{name: tf.constant(values) for name, values in texts.items()})
+assert "bert_cli" not in sys.modules
+labels = [[name.decode() for name in row] for row in outputs["labels"].numpy()]
+best = [name.decode() for name in outputs["label"].numpy()]
+print(json.dumps({"probabilities": outputs["probabilities"].numpy().tolist(), "labels": labels, "label": best}))
+"""
+
+
+def export(*flags) -> None:
+    assert main([str(flag) for flag in flags]) == 0
+
+
+@pytest.fixture
+def refused(capfd, tmp_path):
+    """refused(flags, parts): the command says one line with all parts, and leaves no file behind."""
+
+    def check(flags, *parts):
+        before = sorted(tmp_path.rglob("*"))
+        capfd.readouterr()
+        assert main([str(flag) for flag in flags]) == 1
+        err = capfd.readouterr().err
+        line = err.rstrip("\n").rpartition("\n")[2]
+        assert line.startswith("bert-export: error: "), err
+        assert "Traceback" not in err
+        for part in parts:
+            assert str(part) in line
+        assert sorted(tmp_path.rglob("*")) == before
+
+    return check
+
+
+@pytest.fixture(scope="module")
+def hub():
+    """tensorflow-hub, whose import of pkg_resources warns of its own end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import tensorflow_hub
+    return tensorflow_hub
+
+
+@pytest.fixture(scope="module")
+def exported(trained_once, tmp_path_factory):
+    """Hub modules of the trained classifier's encoder."""
+    folder = tmp_path_factory.mktemp("hub") / "modules"
+    export("--format=hub", f"--init_checkpoint={trained_once[0]}", f"--export_dir={folder}", "--max_seq_length=24")
+    return folder
+
+
+def test_classifier_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
+    data = next(flag for flag in trained_flags if flag.startswith("--data_dir=")).partition("=")[2]
+    rows = [line.split("\t") for line in open_text(f"{data}/test.tsv").splitlines()[1:]]
+    export(f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'serving' / '1'}")
+    assert [path.name for path in (tmp_path / "serving").iterdir()] == ["1"]
+    process = subprocess.run(
+        [sys.executable, "-c", SERVE, str(tmp_path / "serving" / "1")],
+        input=json.dumps({"text": [text for _, text in rows]}),
+        capture_output=True,
+        check=False,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert process.returncode == 0, process.stderr
+    outputs = json.loads(process.stdout)
+    expected = run_folder(trained).probabilities()
+    assert np.abs(np.array(outputs["probabilities"]) - expected).max() < 1e-5
+    assert outputs["labels"] == [["0", "1"]] * len(rows)
+    assert outputs["label"] == run_folder(trained).predictions()["label"].tolist()
+    asset = open_text(tmp_path / "serving" / "1" / "assets" / "vocab.txt").split("\n")
+    tokens = open_text(trained / "vocab.txt").split("\n")
+    first = tokens.index("a")  # it is in this vocabulary twice, and the second one counts
+    assert asset == [*tokens[:first], f"[line {first}]", *tokens[first + 1 :]]
+
+
+def open_text(path) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def test_pairs_token_ids_and_any_number_of_texts(trained, tmp_path):
+    import tensorflow as tf
+
+    from bert_cli import Classifier
+
+    flags_file = trained / "flags.txt"
+    flags_file.write_text(open_text(flags_file).replace("--task_name=cola", "--task_name=mrpc"), encoding="utf-8")
+    export(f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'model'}", "--max_seq_length=12")
+    loaded = tf.saved_model.load(str(tmp_path / "model"))
+    serve, of_tokens = (loaded.signatures[name] for name in ("serving_default", "token_ids"))
+    classifier = Classifier.load(str(trained), max_seq_length=12, precision="float32")
+    tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")))
+    texts = ["a dog", "", "the old farmer buys bread and paints our house", "cat", "our bird sings in the garden"]
+    others = ["", "a cat", "a dog", "the young teacher never sings a song in the house", "the fish likes the river and"]
+    for chosen in ([], [0], [1, 2], [0, 1, 2, 3, 4], [4, 2]):
+        a, b = ([values[number] for number in chosen] for values in (texts, others))
+        expected = classifier.predict(list(zip(a, b, strict=True)))
+        inputs = inputs_of(tokenizer, a, b, 12)
+        by_text = serve(text=tf.constant(a, tf.string), text_b=tf.constant(b, tf.string))
+        by_ids = of_tokens(**{name: tf.constant(values, tf.int32) for name, values in inputs.items()})
+        for outputs in (by_text, by_ids):
+            np.testing.assert_allclose(outputs["probabilities"].numpy(), expected.probabilities, atol=1e-6)
+            assert [name.decode() for name in outputs["label"].numpy()] == expected.best
+
+
+def inputs_of(tokenizer, texts, others, width) -> dict:
+    """The encoder's inputs by the Python tokenizer, int32 [n, width]; others: None for single texts."""
+    names = ("input_word_ids", "input_mask", "input_type_ids")
+    inputs = {name: np.zeros((len(texts), width), np.int32) for name in names}
+    cls_id, sep_id = tokenizer.ids["[CLS]"], tokenizer.ids["[SEP]"]
+    for row, text in enumerate(texts):
+        ids_b = tokenizer.encode(others[row]) if others else None
+        packed = pack(tokenizer.encode(text), ids_b, width, cls_id, sep_id)
+        count = len(packed.token_ids)
+        inputs["input_word_ids"][row, :count] = packed.token_ids
+        inputs["input_type_ids"][row, :count] = packed.segment_ids
+        inputs["input_mask"][row, :count] = 1
+    return inputs
+
+
+def test_the_steps_of_the_tutorials(hub, exported, trained):
+    import tensorflow as tf
+
+    preprocess, encoder = hub.load(str(exported / "preprocess")), hub.load(str(exported / "encoder"))
+    texts = ["the old farmer sings , and", "A dog ?"]
+    inputs = preprocess(tf.constant(texts))
+    tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")))
+    for name, values in inputs_of(tokenizer, texts, None, 24).items():
+        assert inputs[name].numpy().tolist() == values.tolist()
+        assert inputs[name].dtype == tf.int32
+    outputs = encoder(inputs)
+    assert set(outputs) == {"default", "pooled_output", "sequence_output", "encoder_outputs"}
+    assert outputs["pooled_output"].shape == (2, 16)
+    assert outputs["sequence_output"].shape == (2, 24, 16)
+    assert len(outputs["encoder_outputs"]) == 2
+    assert np.array_equal(outputs["encoder_outputs"][-1], outputs["sequence_output"])
+    assert np.array_equal(outputs["default"], outputs["pooled_output"])
+    again = encoder(inputs, training=True)["pooled_output"]
+    assert not np.array_equal(again, outputs["pooled_output"])  # dropout
+
+    for name in ("vocab.txt", "bert_config.json"):
+        assert (exported / "encoder" / "assets.extra" / name).read_bytes() == (trained / name).read_bytes()
+
+    reader = tf.train.load_checkpoint(str(trained))
+    assert len(encoder.variables) == len(encoder.trainable_variables) == len(encoder.weights) == 39
+    for name, variable in encoder.weights.items():
+        assert np.array_equal(variable.numpy(), reader.get_tensor(name))
+    from bert_cli.model.config import read_config
+    from bert_cli.model.encoder import BertEncoder
+    from bert_cli.model.layers import named_weights
+
+    ours = BertEncoder(read_config(str(trained / "bert_config.json")))
+    for name, variable in named_weights(ours).items():
+        variable.assign(reader.get_tensor(name))
+    np.testing.assert_allclose(outputs["sequence_output"], ours(inputs)["sequence_output"], atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_gradients_reach_all_variables(hub, exported, trained, training):
+    import tensorflow as tf
+
+    encoder = hub.load(str(exported / "encoder"))
+    inputs = hub.load(str(exported / "preprocess"))(tf.constant(["a dog chases a cat .", "the river"]))
+    with tf.GradientTape() as tape:
+        outputs = encoder(inputs, training=training)
+        loss = tf.reduce_sum(outputs["pooled_output"][:, :5]) + tf.reduce_sum(outputs["sequence_output"][:, 1, :5])
+    weights = dict(encoder.weights)
+    gradients = {
+        name: tf.convert_to_tensor(gradient).numpy() for name, gradient in tape.gradient(loss, weights).items()
+    }
+    # A bias of the keys moves all scores of a query alike.
+    assert all(np.abs(gradients[name]).max() > 1e-6 for name in gradients if not name.endswith("key/bias"))
+    if training:
+        return
+    weight, place = encoder.weights["bert/encoder/layer_0/intermediate/dense/kernel"], (3, 5)
+    before, losses = weight.numpy(), []
+    for step in (1e-2, -1e-2):
+        moved = before.copy()
+        moved[place] += step
+        weight.assign(moved)
+        outputs = encoder(inputs)
+        parts = outputs["pooled_output"][:, :5], outputs["sequence_output"][:, 1, :5]
+        losses.append(sum(float(tf.reduce_sum(part)) for part in parts))
+    slope = gradients["bert/encoder/layer_0/intermediate/dense/kernel"][place]
+    assert (losses[0] - losses[1]) / 2e-2 == pytest.approx(slope, rel=0.02, abs=1e-4)
+
+
+def test_tokenize_and_pack(hub, exported, trained):
+    import tensorflow as tf
+
+    preprocess = hub.load(str(exported / "preprocess"))
+    vocabulary = read_vocabulary(str(trained / "vocab.txt"))
+    tokenizer = FullTokenizer(vocabulary)
+    special = {name: int(number) for name, number in preprocess.tokenize.get_special_tokens_dict().items()}
+    assert special == {
+        "vocab_size": 98, "start_of_sequence_id": 2, "end_of_segment_id": 3, "mask_id": 4, "padding_id": 0,
+    }  # fmt: skip
+    texts = ["the dogs", "", "our teacher builds , paints and never sings", "a cat"]
+    others = ["a red house opens in the garden", "fish", "river", "under the house , near a horse"]
+    first, second = (preprocess.tokenize(tf.constant(values)) for values in (texts, others))
+    assert first.dtype == tf.int32
+    assert first.to_list()[0] == [
+        [vocabulary.ids["the"]],
+        [vocabulary.ids[piece] for piece in tokenizer.tokenize("dogs")],
+    ]
+    for width in (5, 7, 8, 30):
+        packed = preprocess.bert_pack_inputs([first, second], seq_length=tf.constant(width))
+        flat = preprocess.bert_pack_inputs([first.merge_dims(1, 2), second.merge_dims(1, 2)], width)
+        single = preprocess.bert_pack_inputs([first], width)
+        for name, values in inputs_of(tokenizer, texts, others, width).items():
+            assert packed[name].numpy().tolist() == flat[name].numpy().tolist() == values.tolist()
+            assert single[name].numpy().tolist() == inputs_of(tokenizer, texts, None, width)[name].tolist()
+    assert preprocess.bert_pack_inputs([first])["input_mask"].shape == (4, 24)
+    # As in the published modules, and unlike the original's scripts, an empty second text has its [SEP].
+    empty = preprocess.bert_pack_inputs([preprocess.tokenize(tf.constant([text])) for text in ("a", "")], 6)
+    assert empty["input_word_ids"].numpy().tolist() == [[2, vocabulary.ids["a"], 3, 3, 0, 0]]
+    assert empty["input_type_ids"].numpy().tolist() == [[0, 0, 0, 1, 0, 0]]
+
+
+def test_as_keras_layers(hub, exported):
+    """The model of the public tutorials on text classification, trained for a step."""
+    import tensorflow as tf
+
+    tf_keras = pytest.importorskip("tf_keras", reason="hub.KerasLayer belongs to tf_keras")
+    text = tf_keras.layers.Input([], dtype=tf.string)
+    inputs = hub.KerasLayer(str(exported / "preprocess"))(text)
+    encoder = hub.KerasLayer(str(exported / "encoder"), trainable=True)
+    model = tf_keras.Model(text, tf_keras.layers.Dense(1)(encoder(inputs)["pooled_output"]))
+    before = [variable.numpy() for variable in encoder.trainable_variables]
+    assert len(before) == 39
+    model.compile("adam", "mse")
+    model.fit(tf.constant(["the dog", "our house ?"]), tf.constant([1.0, -1.0]), verbose=0)
+    moved = [not np.array_equal(old, new) for old, new in zip(before, encoder.trainable_variables, strict=True)]
+    assert sum(moved) >= 37  # the biases of the keys may stay
+
+
+def test_overwrite(exported, trained, tmp_path, refused):
+    flags = [f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'model'}"]
+    shutil.copytree(exported, tmp_path / "model")
+    refused(flags, tmp_path / "model", "is not empty", "--overwrite")
+    export(*flags, "--overwrite", "--labels=0,1")
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        "assets", "fingerprint.pb", "saved_model.pb", "variables",
+    }  # fmt: skip
+    (tmp_path / "model" / "notes.txt").write_text("mine", encoding="utf-8")
+    refused([*flags, "--overwrite"], "notes.txt", "--export_dir")
+    assert not list(tmp_path.glob(".writing-*"))
+
+
+def test_publish_to_a_remote_place(tmp_path):
+    """In TensorFlow's own memory: what stood there is gone, and folders within are kept."""
+    import tensorflow as tf
+
+    staged = tmp_path / "export"
+    (staged / "encoder" / "assets").mkdir(parents=True)
+    (staged / "encoder" / "saved_model.pb").write_bytes(b"new")
+    (staged / "encoder" / "assets" / "vocab.txt").write_bytes(b"words")
+    tf.io.gfile.makedirs("ram://export-test/model")
+    with tf.io.gfile.GFile("ram://export-test/model/saved_model.pb", "wb") as file:
+        file.write(b"old")
+    publish(str(staged), "ram://export-test/model")
+    assert tf.io.gfile.listdir("ram://export-test/model") == ["encoder"]
+    for name, content in (("saved_model.pb", b"new"), ("assets/vocab.txt", b"words")):
+        with tf.io.gfile.GFile(f"ram://export-test/model/encoder/{name}", "rb") as file:
+            assert file.read() == content
+
+
+def test_refusals(trained, model, tmp_path, refused):
+    there = [f"--init_checkpoint={trained}"]
+    to = [f"--export_dir={tmp_path / 'model'}"]
+    refused(there, "--export_dir is needed")
+    refused([*to, f"--init_checkpoint={tmp_path / 'no'}"], "no checkpoint there", "--init_checkpoint")
+    refused([*to, f"--init_checkpoint={model}"], "holds no checkpoint")
+    refused([*there, *to, "--labels=1,0"], "the files beside the checkpoint say 0,1")
+    refused([*there, *to, "--labels=1,1"], "--labels: different names")
+    refused([*there, *to, "--format=hub", "--labels=0,1"], "--labels is for --format=saved_model")
+    refused([*there, *to, "--format=onnx"], "--format")
+    refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")
+    refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")
+    refused([*there, f"--export_dir={trained}"], "which no export put there")
+    refused([*there, f"--export_dir={trained / 'labels.txt'}"], "labels.txt", "--export_dir")
+    (trained / "labels.txt").unlink()
+    refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")
+    refused([*there, *to, "--labels=0,1,2"], "output_weights has the shape [2, 16]", "[3, 16]")
+    (trained / "labels.txt").write_text("O\nB-X\n", encoding="utf-8")
+    (trained / "flags.txt").unlink()
+    refused([*there, *to], "tagger")
+    (trained / "vocab.txt").unlink()
+    refused([*there, *to, "--format=hub"], "--vocab_file is needed")
+
+
+def test_checkpoint_without_classifier(trained, tmp_path, refused):
+    import tensorflow as tf
+
+    from bert_cli.model.checkpoint import write_tf1
+
+    reader = tf.train.load_checkpoint(str(trained))
+    tensors = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if name.startswith("bert/")}
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    for name in ("vocab.txt", "bert_config.json"):
+        (folder / name).write_bytes((trained / name).read_bytes())
+    write_tf1(str(folder / "bert_model.ckpt"), tensors)
+    flags = [f"--init_checkpoint={folder}", f"--export_dir={tmp_path / 'out'}"]
+    refused([*flags, "--labels=0,1"], "has no classifier", "--format=hub")
+    del tensors["bert/pooler/dense/kernel"]
+    write_tf1(str(folder / "bert_model.ckpt"), tensors)
+    refused([*flags, "--format=hub"], "lacks bert/pooler/dense/kernel")
