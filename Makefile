@@ -11,6 +11,7 @@ OUTPUT ?= bert_output
 MODEL ?=
 FLAGS ?=
 TEXT ?= data/pretraining/corpus.txt
+EXPORT ?= bert_output/serving/1
 TAGS ?= data/tagging
 SQUAD ?= data/squad
 TEXTS ?= data/pretraining/corpus.txt
@@ -21,7 +22,7 @@ PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_ra
   --num_warmup_steps=300
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format test test-all quickstart classify pretrain tag squad features convert clean
+.PHONY: help install lint format test test-all quickstart classify pretrain tag squad features convert export clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -31,6 +32,7 @@ help:
 	@echo "make squad        bert-squad on data/squad, or with SQUAD= OUTPUT= MODEL= FLAGS="
 	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or what make pretrain made) FLAGS="
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
+	@echo "make export       bert-export of OUTPUT= into EXPORT="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style; make format: mend it"
@@ -93,6 +95,9 @@ features: install
 
 convert: install
 	$(BIN)/bert-convert --from=$(FROM) --to=$(TO) --check $(FLAGS)
+
+export: install
+	$(BIN)/bert-export --init_checkpoint=$(OUTPUT) --export_dir=$(EXPORT) $(FLAGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -44,6 +44,7 @@ setup(
             "bert-squad = bert_cli.run_squad:main",
             "bert-extract-features = bert_cli.extract_features:main",
             "bert-tag = bert_cli.run_tagging:main",
+            "bert-export = bert_cli.export_model:main",
             "bert-convert = bert_cli.convert_checkpoint:main",
         ]
     },

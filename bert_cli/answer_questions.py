@@ -119,7 +119,7 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
         files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
 
     prepare_host()
-    from bert_cli.squad_session import SquadSession
+    from bert_cli.sessions.squad import SquadSession
 
     session = SquadSession(config, settings)
     session.load_trained(checkpoint)

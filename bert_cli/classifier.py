@@ -68,7 +68,7 @@ class Classifier:
         names = tuple(labels) if labels else _saved_labels(checkpoint)
 
         prepare_host()
-        from bert_cli.classifier_session import ClassifierSession
+        from bert_cli.sessions.classification import ClassifierSession
 
         session = ClassifierSession(config, len(names), Settings(max_seq_length=length, precision=precision))
         session.load_trained(checkpoint)

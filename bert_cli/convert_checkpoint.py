@@ -13,11 +13,11 @@ import os
 
 from bert_cli import files, sources
 from bert_cli.convert_companions import Companions, check_labels, check_words, read_companions, write_companions
-from bert_cli.convert_target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.errors import InputError
 from bert_cli.flags import CommandFlags, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
 from bert_cli.model.config import GELU_FORMS, BertConfig, read_config
+from bert_cli.sessions.conversion_target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
@@ -154,15 +154,15 @@ def run(settings: Settings) -> dict:
     check_words(companions.vocabulary, config, settings.resize_vocab, target)
 
     prepare_host()
-    from bert_cli import convert_session
     from bert_cli.model.hugging_face_writing import ARCHITECTURES, WITHOUT_POOLER, generic_labels
     from bert_cli.model.resizing import resize_embeddings
+    from bert_cli.sessions import conversion
 
-    reader = convert_session.open_source(checkpoint)
-    found = convert_session.heads_in(reader)
+    reader = conversion.open_source(checkpoint)
+    found = conversion.heads_in(reader)
     kind = choose_kind(settings.head, found, companions, target)
     heads = found if kind is None else _KINDS[kind]
-    loaded = convert_session.load(reader, config, heads, of_tokens=kind == "tagger")
+    loaded = conversion.load(reader, config, heads, of_tokens=kind == "tagger")
     labels = companions.labels if "classifier" in heads else None
     if "classifier" in heads:
         count, width = loaded.classifier_shape
@@ -196,7 +196,7 @@ def run(settings: Settings) -> dict:
     warn_of_google(config, target)
     with staging(target.folder) as staged:
         names = write_companions(staged, target, new_config, companions, kind, labels, settings.dtype)
-        convert_session.write(staged, target, tensors, new_config, loaded.model, kind, settings.dtype)
+        conversion.write(staged, target, tensors, new_config, loaded.model, kind, settings.dtype)
         differences = check(settings, loaded, staged, target, heads, kind) if settings.check else None
         at_home = os.path.realpath(target.folder) == os.path.realpath(checkpoint.folder)
         written = publish(staged, target, names, settings.overwrite, at_home)
@@ -212,13 +212,13 @@ def run(settings: Settings) -> dict:
 
 def check(settings: Settings, loaded, staged: str, target: Target, heads: tuple[str, ...], kind) -> dict[str, float]:
     """Read what was written, compare the outputs, and log the largest difference of each; InputError where they differ."""
-    from bert_cli import convert_session
+    from bert_cli.sessions import conversion
 
     path = find_checkpoint(staged if target.format == "hf" else os.path.join(staged, target.name), "to")
     config = read_config(os.path.join(staged, "config.json" if target.format == "hf" else "bert_config.json"))
-    reader = convert_session.open_source(CheckpointPath(path.kind, path.location))
-    converted = convert_session.load(reader, config, heads, of_tokens=kind == "tagger")
-    differences = convert_session.largest_differences(loaded, converted, settings.random_seed)
+    reader = conversion.open_source(CheckpointPath(path.kind, path.location))
+    converted = conversion.load(reader, config, heads, of_tokens=kind == "tagger")
+    differences = conversion.largest_differences(loaded, converted, settings.random_seed)
     each = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
     LOG.info("check: largest difference %.3g (%s)", max(differences.values()), each)
     if settings.dtype == "float32" and not max(differences.values()) <= _MAX_DIFFERENCE:

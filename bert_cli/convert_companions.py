@@ -6,10 +6,10 @@ import os
 import re
 
 from bert_cli import files, run_folder, sources
-from bert_cli.convert_target import Target, write_json
 from bert_cli.errors import InputError
 from bert_cli.model.checkpoint_path import HUGGING_FACE
 from bert_cli.model.config import BertConfig, write_config
+from bert_cli.sessions.conversion_target import Target, write_json
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
 

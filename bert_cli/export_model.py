@@ -13,12 +13,12 @@ import os
 
 from bert_cli import files, sources
 from bert_cli.convert_companions import Companions, read_companions
-from bert_cli.convert_target import staging
 from bert_cli.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags import CommandFlags, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
 from bert_cli.model.config import GELU_FORMS, BertConfig, read_config, write_config
+from bert_cli.sessions.conversion_target import staging
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")

@@ -17,7 +17,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.heads import BertClassifier
 from bert_cli.model.layers import named_weights
-from bert_cli.session import input_signature
+from bert_cli.sessions.session import input_signature
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
 
 TOKENS_SIGNATURE = "token_ids"

@@ -173,7 +173,7 @@ def run(settings: Settings) -> int:
     done = lines_to_skip(settings.output_file, remembered) if settings.resume else 0
 
     prepare_host()
-    from bert_cli.features_session import FeaturesSession
+    from bert_cli.sessions.extraction import FeaturesSession
 
     with_attention = shown or bool(settings.attentions)
     session = FeaturesSession(config, settings, [layer.place for layer in layers], with_attention)

@@ -164,7 +164,7 @@ def run(settings: Settings) -> list[dict]:
             masked_text(text, tokenizer, positions, place)
 
     prepare_host()
-    from bert_cli.fill_mask_session import FillMaskSession
+    from bert_cli.sessions.fill_mask import FillMaskSession
 
     session = FillMaskSession(config, settings, min(settings.top_k, vocabulary.size), vocabulary.size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")

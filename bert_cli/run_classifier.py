@@ -232,7 +232,7 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.classifier_session import ClassifierSession
+    from bert_cli.sessions.classification import ClassifierSession
 
     session = ClassifierSession(config, len(labels), settings)
     report = {"labels": list(labels), "precision": session.precision}

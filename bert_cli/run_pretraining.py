@@ -240,7 +240,7 @@ def run(settings: Settings) -> dict:
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         prepare_host()
-        from bert_cli.pretraining_session import PretrainingSession
+        from bert_cli.sessions.pretraining import PretrainingSession
 
         session = PretrainingSession(model.config, settings)
         report = {"precision": session.precision}

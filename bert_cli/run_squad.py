@@ -153,7 +153,7 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.squad_session import SquadSession
+    from bert_cli.sessions.squad import SquadSession
 
     session = SquadSession(config, settings)
     report = {"precision": session.precision}

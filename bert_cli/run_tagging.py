@@ -259,7 +259,7 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.tagging_session import TaggingSession
+    from bert_cli.sessions.tagging import TaggingSession
 
     session = TaggingSession(config, len(data.labels), settings)
     report = {"labels": list(data.labels), "tag_scheme": data.scheme, "precision": session.precision}

@@ -9,6 +9,7 @@ from bert_cli import (
     build_vocab,
     convert_checkpoint,
     create_pretraining_data,
+    export_model,
     extract_features,
     fill_mask,
     run_classifier,
@@ -30,6 +31,7 @@ COMMANDS = {
     "bert-squad": run_squad,
     "bert-tag": run_tagging,
     "bert-extract-features": extract_features,
+    "bert-export": export_model,
     "bert-convert": convert_checkpoint,
 }
 

@@ -1,6 +1,6 @@
 """Who may import whom, what never imports TensorFlow, and how long files and functions may be.
 
-The order is text -> examples -> features -> batches -> model -> training -> outputs -> commands: left never imports
+The order is text -> examples -> features -> batches -> model -> training -> outputs -> sessions -> commands: left never imports
 right. Modules directly under bert_cli are commands, except errors, files and flags, which anybody may import.
 """
 
@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "model": set(),
     "training": {"model"},
     "outputs": {"text", "examples", "features"},
-    "commands": {"text", "examples", "features", "batches", "model", "training", "outputs"},
+    "sessions": {"text", "examples", "features", "batches", "model", "training", "outputs"},
+    "commands": {"text", "examples", "features", "batches", "model", "training", "outputs", "sessions"},
     "shared": set(),
 }
 LIGHT = {"text", "examples", "features", "outputs", "shared"}

@@ -124,9 +124,9 @@ def test_from_tf1_to_hugging_face_and_back(source, tmp_path, kind, heads, labels
 def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
-    from bert_cli.convert_session import load, open_source
     from bert_cli.model.checkpoint_path import find_checkpoint
     from bert_cli.model.config import read_config
+    from bert_cli.sessions.conversion import load, open_source
 
     folder, _ = source(heads, labels)
     convert(folder, tmp_path / "hf")

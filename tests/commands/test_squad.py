@@ -117,7 +117,7 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 def session(trained):
     """The trained model, packed; `settings` are replaced by no test."""
     from bert_cli.model.checkpoint_path import find_checkpoint
-    from bert_cli.squad_session import SquadSession
+    from bert_cli.sessions.squad import SquadSession
 
     settings = Settings(max_seq_length=26, doc_stride=6, max_query_length=8, precision="float32", predict_batch_size=3)
     session = SquadSession(read_config(str(trained / "bert_config.json"), "auto"), settings)
@@ -158,7 +158,7 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
     import tensorflow as tf
 
     from bert_cli.model.checkpoint_path import find_checkpoint
-    from bert_cli.squad_session import SquadSession
+    from bert_cli.sessions.squad import SquadSession
 
     config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

@@ -15,7 +15,7 @@ from bert_cli.model.checkpoint import write_tf1
 from bert_cli.model.checkpoint_path import find_checkpoint
 from bert_cli.model.config import BertConfig
 from bert_cli.run_tagging import Settings
-from bert_cli.tagging_session import TaggingSession
+from bert_cli.sessions.tagging import TaggingSession
 
 CONFIG = BertConfig(
     vocab_size=23,

@@ -13,7 +13,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
 from bert_cli.model.heads import BertClassifier
 from bert_cli.outputs.progress import Progress
-from bert_cli.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
 from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.inference import infer, make_runner
 from bert_cli.training.losses import cross_entropy

@@ -51,6 +51,7 @@ class Session:
     """
 
     kind = "a trained model"  # what a checkpoint should be, for error messages
+    optional: tuple[str, ...] = ()  # beginnings of the names that a trained checkpoint may lack
 
     def __init__(self, settings, do_train: bool, make_model: Callable[[str], keras.Model]):
         """make_model(compute dtype) is called in the scope of the strategy."""
@@ -72,13 +73,14 @@ class Session:
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
 
-        InputError where it lacks a variable.
+        InputError where it lacks a variable that is not `optional`.
         """
         reader = open_checkpoint(checkpoint)
         report = load_weights(self.variables, reader)
-        if report.missing:
+        missing = [name for name in report.missing if not name.startswith(self.optional)]
+        if missing:
             raise InputError(
-                f"{report.source}: lacks {', '.join(report.missing[:3])}: it is not {self.kind}; add --do_train or give the "
+                f"{report.source}: lacks {', '.join(missing[:3])}: it is not {self.kind}; add --do_train or give the "
                 "model.ckpt-N of a training run"
             )
         self._log(report)

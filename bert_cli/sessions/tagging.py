@@ -11,12 +11,10 @@ import tensorflow as tf
 from bert_cli.batches.stream import length_groups, training_rows
 from bert_cli.errors import InputError
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.model.checkpoint import open_checkpoint
-from bert_cli.model.checkpoint_path import CheckpointPath
 from bert_cli.model.config import BertConfig
 from bert_cli.model.tagging_head import BertTagger
 from bert_cli.outputs.progress import Progress
-from bert_cli.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
 from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.inference import make_runner
 from bert_cli.training.losses import cross_entropy
@@ -66,6 +64,7 @@ class _FrozenStates:
 class TaggingSession(Session):
     """A BertTagger with its strategy and precision; `settings` are those of run_tagging, with their `layers`."""
 
+    optional = ("bert/pooler/",)  # Hugging Face's token classifiers have none
     kind = "a model that bert-tag trained"
 
     def __init__(self, config: BertConfig, label_count: int, settings):
@@ -75,14 +74,6 @@ class TaggingSession(Session):
             lambda precision: BertTagger(config, label_count, settings.layers, precision, settings.random_seed),
         )
         self._runner = make_runner(self.strategy, self._forward, input_signature())
-
-    def load_trained(self, checkpoint: CheckpointPath) -> int:
-        """As in Session; a pooler, which Hugging Face's token classifiers do not have, need not be there."""
-        shapes = open_checkpoint(checkpoint).shapes
-        poolers = [name for name in self.variables if name.startswith("bert/pooler/") and name not in shapes]
-        for name in poolers:
-            del self.variables[name]
-        return super().load_trained(checkpoint)
 
     def train(self, features: TaggingFeatures, steps: int, state: str | None, folder: str) -> dict:
         """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report.

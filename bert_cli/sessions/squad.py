@@ -9,15 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.batches.stream import length_groups, training_rows
-from bert_cli.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures
-from bert_cli.model.checkpoint import STEP_NAME, load_weights, open_checkpoint
-from bert_cli.model.checkpoint_path import CheckpointPath
 from bert_cli.model.config import BertConfig
 from bert_cli.model.heads import BertSpanModel
 from bert_cli.outputs.squad import Decoder
-from bert_cli.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
 from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.inference import make_runner
 from bert_cli.training.losses import span_loss
@@ -35,27 +32,14 @@ _SIGNATURE = input_signature() | {
 class SquadSession(Session):
     """A BertSpanModel with its strategy and precision; `settings` are those of run_squad."""
 
+    kind = "fine-tuned to answer questions"
+    optional = (_POOLER,)
+
     def __init__(self, config: BertConfig, settings):
         super().__init__(
             settings, settings.do_train, lambda precision: BertSpanModel(config, precision, settings.random_seed)
         )
         self._runner = make_runner(self.strategy, self._forward, input_signature())
-
-    def load_trained(self, checkpoint: CheckpointPath) -> int:
-        """Take the weights of a fine-tuned checkpoint; returns its global_step, 0 where it has none.
-
-        InputError where it lacks a variable other than the pooler's.
-        """
-        reader = open_checkpoint(checkpoint)
-        report = load_weights(self.variables, reader)
-        missing = [name for name in report.missing if not name.startswith(_POOLER)]
-        if missing:
-            raise InputError(
-                f"{report.source}: lacks {', '.join(missing[:3])}: it was not fine-tuned to answer questions; add "
-                "--do_train, or give the model.ckpt-N of a training run of bert-squad"
-            )
-        self._log(report)
-        return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
     def train(self, features: SquadFeatures, steps: int, state: str | None, folder: str) -> dict:
         """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report."""

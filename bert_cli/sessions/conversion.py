@@ -6,7 +6,6 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.convert_target import Target
 from bert_cli.errors import InputError
 from bert_cli.model.all_heads import CLASSIFIER, POOLER, BertWithHeads, head_of
 from bert_cli.model.checkpoint import LoadReport, load_weights, open_checkpoint, write_tf1
@@ -16,6 +15,7 @@ from bert_cli.model.hugging_face import HuggingFaceReader
 from bert_cli.model.hugging_face_writing import write_safetensors
 from bert_cli.model.keras_weights import write_keras
 from bert_cli.model.layers import named_weights
+from bert_cli.sessions.conversion_target import Target
 
 # What --check computes.
 _ROWS, _TOKENS = 4, 32

@@ -14,7 +14,7 @@ from bert_cli.model.checkpoint import POSITION_NAME, Tf1Reader
 from bert_cli.model.config import BertConfig
 from bert_cli.model.heads import BertPretrainer
 from bert_cli.outputs.progress import Progress
-from bert_cli.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
 from bert_cli.training.inference import infer, make_runner
 from bert_cli.training.lamb import Lamb
 from bert_cli.training.losses import cross_entropy, tied_cross_entropy
