@@ -33,7 +33,10 @@ setup(
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
         "rich>=13.7",  # progress and tables
     ],
-    extras_require={"parquet": ["pyarrow>=17"], "dev": ["pytest>=8", "hypothesis>=6.100", "ruff>=0.9"]},
+    extras_require={
+        "parquet": ["pyarrow>=17"],
+        "dev": ["pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "ruff>=0.9"],
+    },
     entry_points={
         "console_scripts": [
             "bert-classify = bert_cli.run_classifier:main",

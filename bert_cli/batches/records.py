@@ -16,6 +16,7 @@ from bert_cli.errors import InputError
 _POLYNOMIAL = 0x82F63B78  # CRC-32C, bits reversed
 _INVERTED = 0xFFFFFFFF
 _MASK_DELTA = 0xA282EAD8
+_LONGEST = 1 << 16  # bytes of a string whose checksum is computed in one go: the tables take 1 KiB for each of them
 
 
 @functools.cache
@@ -50,6 +51,8 @@ def crc32c(strings: Sequence[bytes]) -> np.ndarray:
     behind it.
     """
     lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+    if lengths.max() > _LONGEST:
+        return np.array([_crc32c_of_parts(string) for string in strings], np.uint32)
     ends = np.cumsum(lengths)
     by_distance, start = _tables(1 << int(lengths.max() - 1).bit_length())
     data = np.frombuffer(b"".join(strings), np.uint8)
@@ -59,6 +62,19 @@ def crc32c(strings: Sequence[bytes]) -> np.ndarray:
     index += data
     added = by_distance.reshape(-1).take(index)
     return np.bitwise_xor.reduceat(added, ends - lengths) ^ start[lengths] ^ np.uint32(_INVERTED)
+
+
+def _crc32c_of_parts(string: bytes) -> int:
+    """CRC-32C of one string of any length: what the parts before leave behind enters the first bytes of the next."""
+    head = len(string) % _LONGEST or _LONGEST
+    state = int(crc32c([string[:head]])[0]) ^ _INVERTED
+    places = np.arange(_LONGEST - 1, -1, -1)
+    for start in range(head, len(string), _LONGEST):
+        by_distance, _ = _tables(_LONGEST)
+        part = np.frombuffer(string, np.uint8, _LONGEST, start).copy()
+        part[:4] ^= np.frombuffer(state.to_bytes(4, "little"), np.uint8)
+        state = int(np.bitwise_xor.reduce(by_distance[places, part]))
+    return state ^ _INVERTED
 
 
 def masked_crc32c(strings: Sequence[bytes]) -> np.ndarray:

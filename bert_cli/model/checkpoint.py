@@ -106,7 +106,10 @@ def load_weights(variables: dict, reader, required: str = "bert/") -> LoadReport
 def _shape_advice(name: str) -> str:
     if name.startswith("bert/"):
         return "does --bert_config_file belong to this checkpoint?"
-    return "it was fine-tuned for another number of labels; start from the pre-trained checkpoint"
+    return (
+        "it was fine-tuned for another number of labels; start from the pre-trained checkpoint (or, for bert-classify, give "
+        "its --labels)"
+    )
 
 
 def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:

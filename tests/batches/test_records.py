@@ -67,7 +67,9 @@ def test_tensorflow_reads_what_is_written(tmp_path):
 def test_files_are_byte_for_byte_those_of_tensorflow(tmp_path):
     import tensorflow as tf
 
-    records = [b"a", b"bc" * 5000, *encode_examples(COLUMNS)]
+    # Checksums of more than 65536 bytes are computed in parts.
+    long = [RANDOM.integers(0, 256, size, dtype=np.uint8).tobytes() for size in (65536, 65537, 65539, 200_001)]
+    records = [b"a", b"bc" * 5000, *long, *encode_examples(COLUMNS)]
     with tf.io.TFRecordWriter(str(tmp_path / "theirs")) as writer:
         for record in records:
             writer.write(record)

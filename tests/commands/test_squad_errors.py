@@ -175,7 +175,7 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
     refused([], "answers.jsonl: cannot be written", **flags)
     del weights["cls/squad/output_bias"]
     write_tf1(str(prefix), weights)
-    refused([], "lacks cls/squad/output_bias: it was not fine-tuned to answer questions", **flags)
+    refused([], "lacks cls/squad/output_bias: it is not fine-tuned to answer questions", **flags)
     refused([], "lacks cls/squad", question="who ?", context=CONTEXT, init_checkpoint=prefix, output_dir=None)
 
 

@@ -54,6 +54,7 @@ def make_session(layers, **changes) -> tuple[TaggingSession, dict]:
         train_batch_size=4,
         learning_rate=RATE,
         warmup_proportion=0.0,
+        bias_correction=False,
         precision="float32",
         **changes,
     )
