@@ -82,7 +82,7 @@ pretrain: $(PRETRAINED).vocab.txt
 
 tag: install
 	$(BIN)/bert-tag --data_dir=$(TAGS) --output_dir=$(OUTPUT) --do_train --do_eval --do_predict \
-	  $(if $(MODEL),--init_checkpoint=$(MODEL),--learning_rate=5e-4 --num_train_epochs=8) $(FLAGS)
+	  $(if $(MODEL),--init_checkpoint=$(MODEL),--learning_rate=1.5e-3 --num_train_epochs=8) $(FLAGS)
 
 squad: install
 	$(BIN)/bert-squad --train_file=$(SQUAD)/train.json --predict_file=$(SQUAD)/dev.json --output_dir=$(OUTPUT) \
