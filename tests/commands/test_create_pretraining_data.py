@@ -280,8 +280,11 @@ def test_a_full_disk_is_one_line(create, tmp_path, monkeypatch):
 
 def test_interrupted_while_reading_standard_input(create, tmp_path):
     """Without TensorFlow, too: where it is imported, this process says so and ends."""
-    code = "import sys; sys.modules['tensorflow'] = None; from bert_cli.create_pretraining_data import main"
-    code += "; raise SystemExit(main(sys.argv[1:]))"
+    # A shell that runs the tests in the background has SIGINT ignored, and so would this process.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); sys.modules['tensorflow'] = None"
+    )
+    code += "; from bert_cli.create_pretraining_data import main; raise SystemExit(main(sys.argv[1:]))"
     flags = ["--input_file=-", "--output_file=out", "--vocab_file=vocab.txt", "--num_workers=2"]
     before = sorted(os.listdir(tmp_path))
     with subprocess.Popen(

@@ -8,12 +8,12 @@ import subprocess
 import sys
 
 import numpy as np
+import numpy_bert
 import pytest
 
 from bert_cli.batches.example_proto import decode_example
 from bert_cli.batches.records import read_records
 from bert_cli.extract_features import main
-from tests.reference import numpy_bert
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows

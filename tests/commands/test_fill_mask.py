@@ -5,11 +5,11 @@ import pathlib
 import shutil
 
 import numpy as np
+import numpy_bert
 import pytest
 
 from bert_cli.fill_mask import main
 from bert_cli.run_pretraining import main as pretrain_main
-from tests.reference import numpy_bert
 
 TEXT = "the cat sees a dog .\nmy dog likes bread .\na bird sings .\n\nthe farmer buys a house .\nthe house opens .\n"
 

@@ -6,13 +6,13 @@ import pathlib
 from typing import NamedTuple
 
 import numpy as np
+import numpy_bert
 import pytest
 import tensorflow as tf
 
 from bert_cli.create_pretraining_data import main as create_main
 from bert_cli.run_classifier import main as classify_main
 from bert_cli.run_pretraining import main
-from tests.reference import numpy_bert
 
 ANIMALS = ("cat", "dog", "bird", "fish", "horse")
 PLACES = ("house", "garden", "river")

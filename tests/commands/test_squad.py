@@ -5,6 +5,7 @@ import logging
 import pathlib
 
 import numpy as np
+import numpy_bert
 import pytest
 
 from bert_cli.examples.squad import SquadExample, split_context
@@ -16,7 +17,6 @@ from bert_cli.squad_settings import Settings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.squad_run import base_flags, call, read, story, train, write_data
-from tests.reference import numpy_bert
 
 
 @pytest.fixture
