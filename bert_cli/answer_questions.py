@@ -5,7 +5,7 @@ import itertools
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bert_cli import files
 from bert_cli.errors import InputError
@@ -17,7 +17,6 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
-_STANDARD = "-"
 _CHUNK = 256  # questions that are read and computed at a time
 _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 
@@ -28,30 +27,6 @@ def typed_example(question: str, context: str | None, context_file: str | None) 
         files.check_readable(context_file, "context_file")
         context = files.read_text(context_file)
     return SquadExample("question", question, split_context(context))
-
-
-@contextlib.contextmanager
-def open_lines(path: str) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input for "-", as they come. InputError for what is not UTF-8."""
-
-    def decoded(lines):
-        for number, line in enumerate(lines, start=1):
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                raise InputError(f"{name}:{number}: is not UTF-8; save the file as UTF-8") from None
-
-    name = input_name(path)
-    if path == _STANDARD:
-        yield decoded(sys.stdin.buffer)
-        return
-    with files.open_binary(path) as file:
-        yield decoded(file)
-
-
-def input_name(path: str) -> str:
-    """What messages call the place that questions come from."""
-    return "standard input" if path == _STANDARD else path
 
 
 def answer(session, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules) -> list[Prediction]:
@@ -112,9 +87,9 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
     """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
     if settings.question:
         example = typed_example(settings.question, settings.context, settings.context_file)
-    elif settings.input_file != _STANDARD:
+    elif settings.input_file != files.STANDARD:
         files.check_readable(settings.input_file, "input_file")
-    to_file = settings.output_file not in (None, _STANDARD)
+    to_file = settings.output_file not in (None, files.STANDARD)
     if to_file:
         files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
 
@@ -129,15 +104,15 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
         return record
     count = 0
     with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(open_lines(settings.input_file))
+        lines = stack.enter_context(files.open_lines(settings.input_file))
         target = stack.enter_context(files.atomic_write(settings.output_file)) if to_file else sys.stdout
-        questions = parse_questions(lines, input_name(settings.input_file))
+        questions = parse_questions(lines, files.input_name(settings.input_file))
         while chunk := list(itertools.islice(questions, _CHUNK)):
             for example, prediction in zip(chunk, answer(session, chunk, tokenizer, rules), strict=True):
                 target.write(json.dumps(answer_record(example, prediction), ensure_ascii=False) + "\n")
             target.flush()
             count += len(chunk)
         if not count:
-            name = input_name(settings.input_file)
+            name = files.input_name(settings.input_file)
             raise InputError(f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}')
     return {"answers": count}

@@ -14,9 +14,9 @@ import os
 from bert_cli import files, sources
 from bert_cli.convert_companions import Companions, check_labels, check_words, read_companions, write_companions
 from bert_cli.errors import InputError
-from bert_cli.flags import CommandFlags, run_command
+from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
-from bert_cli.model.config import GELU_FORMS, BertConfig, read_config
+from bert_cli.model.config import BertConfig, read_config
 from bert_cli.sessions.conversion_target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.training.host import prepare_host
 
@@ -77,9 +77,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
     flags.string("bert_config_file", None, "bert_config.json or config.json; default: beside the checkpoint")
     flags.boolean("do_lower_case", True, "whether text is lower-cased; default: as the files beside the checkpoint say")
-    flags.enum(
-        "gelu", "auto", ("auto", *GELU_FORMS), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
     flags.section("Changes")
     flags.boolean("float16", False, "store float16 (Hugging Face folders only: the other formats hold float32)")
     flags.boolean("bfloat16", False, "store bfloat16 (Hugging Face folders only)")

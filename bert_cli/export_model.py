@@ -15,9 +15,9 @@ from bert_cli import files, sources
 from bert_cli.convert_companions import Companions, read_companions
 from bert_cli.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags import CommandFlags, run_command
+from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
-from bert_cli.model.config import GELU_FORMS, BertConfig, read_config, write_config
+from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.sessions.conversion_target import staging
 from bert_cli.training.host import prepare_host
 
@@ -71,9 +71,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.section("Model")
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
     flags.string("bert_config_file", None, "bert_config.json or config.json; default: beside the checkpoint")
-    flags.enum(
-        "gelu", "auto", ("auto", *GELU_FORMS), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
 
 
 def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:

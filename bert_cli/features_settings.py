@@ -5,7 +5,7 @@ import dataclasses
 from bert_cli import files
 from bert_cli.errors import InputError
 from bert_cli.features_files import FORMATS, STANDARD
-from bert_cli.flags import CommandFlags, define_device_flags
+from bert_cli.flags import CommandFlags, define_device_flags, define_gelu_flag
 from bert_cli.outputs.features_rows import COMBINATIONS, POOLINGS
 
 
@@ -83,9 +83,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint")
     flags.boolean("do_lower_case", True, "lower-case the text and strip accents; default: as the model was trained")
-    flags.enum(
-        "gelu", "auto", ("auto", "erf", "tanh"), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
     define_device_flags(flags, precision="float32")  # Google's digits
 
 

@@ -9,8 +9,9 @@ import glob
 import io
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bert_cli.errors import InputError
 
@@ -176,6 +177,32 @@ def read_text(path: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(f"{path}:{line}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16")
     return text.removeprefix("\ufeff")
+
+
+STANDARD = "-"  # in a flag, standard input or output
+
+
+def input_name(path: str) -> str:
+    """What messages call the place that lines come from."""
+    return "standard input" if path == STANDARD else path
+
+
+@contextlib.contextmanager
+def open_lines(path: str) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input for "-", as they come. InputError for what is not UTF-8."""
+
+    def decoded(lines):
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise InputError(f"{input_name(path)}:{number}: is not UTF-8; save the file as UTF-8") from None
+
+    if path == STANDARD:
+        yield decoded(sys.stdin.buffer)
+        return
+    with open_binary(path) as file:
+        yield decoded(file)
 
 
 @contextlib.contextmanager

@@ -20,17 +20,14 @@ from bert_cli import files, sources
 from bert_cli.errors import InputError
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.flags import CommandFlags, define_device_flags, run_command
+from bert_cli.flags import CommandFlags, define_device_flags, define_gelu_flag, run_command
 from bert_cli.model.checkpoint_path import find_checkpoint
-from bert_cli.model.config import read_config
 from bert_cli.outputs.fill_mask import fill_mask_record, format_record
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 512  # texts that are read and computed at a time
-_STANDARD = "-"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Settings:
 
     texts: tuple[str, ...] = ()
     input_file: str | None = None
-    output_file: str = _STANDARD
+    output_file: str = files.STANDARD
     init_checkpoint: str = "bert_output"
     vocab_file: str | None = None
     bert_config_file: str | None = None
@@ -59,7 +56,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.words("texts", "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes")
     flags.section("Texts")
     flags.string("input_file", None, "a file with a text a line, - for standard input; the answers are JSON lines")
-    flags.string("output_file", _STANDARD, "file for the JSON lines, - for standard output")
+    flags.string("output_file", files.STANDARD, "file for the JSON lines, - for standard output")
     flags.integer("top_k", 5, "candidates for each [MASK]", lower=1)
     flags.integer("batch_size", 32, "texts that are computed at once", lower=1)
     flags.section("Model")
@@ -70,9 +67,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint")
     flags.boolean("do_lower_case", True, "lower-case the text and strip accents; default: as the model was trained")
-    flags.enum(
-        "gelu", "auto", ("auto", "erf", "tanh"), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
     define_device_flags(flags)
 
 
@@ -87,31 +82,18 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     return Settings(**values)
 
 
-@contextlib.contextmanager
-def _input_lines(path: str) -> Iterator[Iterator[bytes]]:
-    if path == _STANDARD:
-        yield sys.stdin.buffer
-        return
-    files.check_readable(path, "input_file")
-    with files.open_binary(path) as file:
-        yield file
-
-
 def read_texts(settings: Settings) -> Iterator[tuple[str, str]]:
     """(place for error messages, text) of each text; blank lines of a file are passed over."""
     if settings.texts:
         yield from ((f"text {number}", text) for number, text in enumerate(settings.texts, start=1))
         return
-    name = "standard input" if settings.input_file == _STANDARD else settings.input_file
-    with _input_lines(settings.input_file) as lines:
+    if settings.input_file != files.STANDARD:
+        files.check_readable(settings.input_file, "input_file")
+    name = files.input_name(settings.input_file)
+    with files.open_lines(settings.input_file) as lines:
         for number, line in enumerate(lines, start=1):
-            place = f"{name}:{number}"
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            except UnicodeDecodeError:
-                raise InputError(f"{place}: is not UTF-8; save the file as UTF-8") from None
-            if text:
-                yield place, text
+            if text := line.strip():
+                yield f"{name}:{number}", text
 
 
 def answers(session, texts: Iterator[tuple[str, str]], tokenizer: FullTokenizer, positions: int) -> Iterator[dict]:
@@ -148,16 +130,10 @@ def _answer_chunk(session, chunk: list[tuple[str, MaskedText]], tokenizer: FullT
 
 def run(settings: Settings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
-    if settings.output_file != _STANDARD:
+    if settings.output_file != files.STANDARD:
         files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
     checkpoint = find_checkpoint(settings.init_checkpoint)
-    model = sources.find_sources(settings.vocab_file, settings.bert_config_file, checkpoint)
-    vocabulary = read_vocabulary(model.vocab_file)
-    config = read_config(model.config_file, settings.gelu)
-    sources.check_sizes(config, vocabulary, 3, model)
-    do_lower_case = sources.find_casing(settings.do_lower_case, model)
-    sources.check_casing(do_lower_case, vocabulary, checkpoint)
-    tokenizer = FullTokenizer(vocabulary, do_lower_case)
+    model, config, vocabulary, tokenizer = sources.open_model(settings, checkpoint, 3)
     positions, texts = config.max_position_embeddings, read_texts(settings)
     if settings.texts:  # told before TensorFlow takes its seconds
         for place, text in read_texts(settings):
@@ -174,7 +150,7 @@ def run(settings: Settings) -> list[dict]:
             print("\n".join(format_record(record)), flush=True)
         return records
     with contextlib.ExitStack() as stack:
-        to_file = settings.output_file != _STANDARD
+        to_file = settings.output_file != files.STANDARD
         target = stack.enter_context(files.atomic_write(settings.output_file)) if to_file else sys.stdout
         for record in answers(session, texts, tokenizer, positions):
             target.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -162,6 +162,19 @@ def _shown(value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def define_gelu_flag(flags: CommandFlags) -> None:
+    flags.enum(
+        "gelu", "auto", ("auto", "erf", "tanh"), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
+    )
+
+
+def define_saving_flags(flags: CommandFlags) -> None:
+    """Flags about what a training run leaves behind, shared by all commands that train."""
+    flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)
+    flags.integer("keep_checkpoint_max", 5, "how many checkpoints are kept; 0 for all", lower=0)
+    flags.integer("log_steps", 100, "steps between lines of progress where there is no terminal", lower=1)
+
+
 def define_device_flags(flags: CommandFlags, precision: str = "auto") -> None:
     """Flags about devices and numbers, shared by all commands with a model; the TPU block is the original's."""
     flags.section("Devices")

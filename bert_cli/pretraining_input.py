@@ -76,17 +76,14 @@ class TextInput:
 
     def __init__(self, paths: list[str], tokenizer, sampling: Sampling, settings, share: float):
         """share: of the documents, held out for evaluation; with 0 all are for both."""
-        self._stack = contextlib.ExitStack()
-        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
-        try:
+        with contextlib.ExitStack() as opened:
+            folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
             reading = Reading(tokenizer, files_end_documents=True)
             with Workers(choose_num_workers(paths), reading) as workers:
                 size = read_corpus(paths, workers, folder)
             self.digest = corpus_digest(size)
-            corpus = self._stack.enter_context(Corpus(size))
-        except BaseException:
-            self._stack.close()
-            raise
+            corpus = opened.enter_context(Corpus(size))
+            self._stack = opened.pop_all()  # all is well: __exit__ closes what is open
         numbers, held_out = split_documents(size.num_documents, share, settings.random_seed)
         self._log(size, len(held_out), share)
         pairs, seed = not settings.no_nsp, settings.random_seed

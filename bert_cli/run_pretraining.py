@@ -21,7 +21,16 @@ from bert_cli.examples.corpus import STDIN
 from bert_cli.features.masking import make_masking
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.features.pretraining import Sampling
-from bert_cli.flags import CommandFlags, define_device_flags, read_flags, remembered_flags, run_command, write_flags
+from bert_cli.flags import (
+    CommandFlags,
+    define_device_flags,
+    define_gelu_flag,
+    define_saving_flags,
+    read_flags,
+    remembered_flags,
+    run_command,
+    write_flags,
+)
 from bert_cli.model.checkpoint_path import find_checkpoint, step_number
 from bert_cli.model.config import read_config
 from bert_cli.outputs.classification import write_eval_results
@@ -111,9 +120,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string(
         "init_checkpoint", None, "weights to start from: a TF1 checkpoint, a Hugging Face folder, an output_dir"
     )
-    flags.enum(
-        "gelu", "auto", ("auto", "erf", "tanh"), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
     flags.section("What to do")
     flags.boolean("do_train", False, "train")
     flags.boolean("do_eval", False, "evaluate")
@@ -128,9 +135,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.integer("num_train_steps", 100000, "training steps", lower=1)
     flags.integer("num_warmup_steps", 10000, "steps in which the learning rate rises", lower=0)
     flags.integer("random_seed", 12345, "seed of the instances, shuffling, dropout and new weights", lower=0)
-    flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)
-    flags.integer("keep_checkpoint_max", 5, "how many checkpoints are kept; 0 for all", lower=0)
-    flags.integer("log_steps", 100, "steps between lines of progress where there is no terminal", lower=1)
+    define_saving_flags(flags)
     define_device_flags(flags)
 
 
@@ -162,9 +167,9 @@ class Model:
     vocabulary: Vocabulary | None
     do_lower_case: bool | None
 
-    def open_input(self, patterns: str, flag: str, settings: Settings, share: float) -> RecordInput | TextInput:
-        """The data that --input_file or --eval_file names."""
-        paths, are_records = find_files(patterns, flag)
+    def open_input(self, found: tuple[list[str], bool], settings: Settings, share: float) -> RecordInput | TextInput:
+        """The data that --input_file or --eval_file names; `found` is what find_files says of it."""
+        paths, are_records = found
         if are_records:
             return RecordInput(paths, settings, self.config.vocab_size)
         masking = make_masking(
@@ -221,22 +226,19 @@ def run(settings: Settings) -> dict:
     checkpoint = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
     if not settings.do_train:
         checkpoint = sources.trained_checkpoint(settings.init_checkpoint, folder)
-    is_text = not all(
-        find_files(patterns, flag)[1]
-        for flag, patterns in (("input_file", settings.input_file), ("eval_file", settings.eval_file))
-        if patterns
-    )
-    model = find_model(settings, checkpoint, needs_vocab=is_text)
+    flags = [name for name in ("input_file", "eval_file") if getattr(settings, name)]
+    found = {name: find_files(getattr(settings, name), name) for name in flags}
+    model = find_model(settings, checkpoint, needs_vocab=not all(are_records for _, are_records in found.values()))
     with contextlib.ExitStack() as stack:
         train, state = None, None
         if settings.do_train:
             share = 0.0 if settings.eval_file else settings.eval_share
-            train = stack.enter_context(model.open_input(settings.input_file, "input_file", settings, share))
+            train = stack.enter_context(model.open_input(found["input_file"], settings, share))
             manifest = training_manifest(settings, model, train.digest, isinstance(train, TextInput))
             state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
         held_out = train
         if settings.do_eval and (settings.eval_file or not train):
-            held_out = stack.enter_context(open_evaluation(settings, model, folder))
+            held_out = stack.enter_context(open_evaluation(settings, model, found))
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         prepare_host()
@@ -267,16 +269,16 @@ def run(settings: Settings) -> dict:
     return report
 
 
-def open_evaluation(settings: Settings, model: Model, folder: str) -> RecordInput | TextInput:
+def open_evaluation(settings: Settings, model: Model, found: dict) -> RecordInput | TextInput:
     """What --do_eval is about, where it is not the held-out part of what is trained on in the same run.
 
     The text that the model was trained on gives its held-out documents, any other one all of its documents.
     """
     if settings.eval_file:
-        return model.open_input(settings.eval_file, "eval_file", settings, 0.0)
-    trained_on = read_flags(os.path.join(folder, "flags.txt"))
+        return model.open_input(found["eval_file"], settings, 0.0)
+    trained_on = read_flags(os.path.join(settings.output_dir, "flags.txt"))
     same = trained_on.get("input_file") == _absolute_patterns(settings.input_file) and "eval_file" not in trained_on
-    return model.open_input(settings.input_file, "input_file", settings, settings.eval_share if same else 0.0)
+    return model.open_input(found["input_file"], settings, settings.eval_share if same else 0.0)
 
 
 def evaluate(session, data: RecordInput | TextInput, settings: Settings, global_step: int) -> dict:

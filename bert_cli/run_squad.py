@@ -30,14 +30,12 @@ from bert_cli.examples.squad import (
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
 from bert_cli.flags import run_command
 from bert_cli.model.checkpoint_path import find_checkpoint, step_number
-from bert_cli.model.config import read_config
 from bert_cli.outputs.classification import write_eval_results
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.squad import Decoder, Prediction, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.squad_settings import Settings, answer_rules, define_flags, settings_from_flags, trained_checkpoint
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
@@ -118,18 +116,11 @@ def run(settings: Settings) -> dict:
     began, folder = time.monotonic(), settings.output_dir
     if folder:
         files.check_can_write(folder, "output_dir")
-    checkpoint = given = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
-    if not settings.do_train:
+    if folder:
+        checkpoint = sources.choose_checkpoint(settings.init_checkpoint, folder, settings.do_train)
+    else:
         checkpoint = trained_checkpoint(settings.init_checkpoint, folder)
-        if given and checkpoint != given:
-            LOG.warning("warning: %s comes first, --init_checkpoint is not used", checkpoint.location)
-    model = sources.find_sources(settings.vocab_file, settings.bert_config_file, checkpoint)
-    config = read_config(model.config_file, settings.gelu)
-    vocabulary = read_vocabulary(model.vocab_file)
-    sources.check_sizes(config, vocabulary, settings.max_seq_length, model)
-    do_lower_case = sources.find_casing(settings.do_lower_case, model)
-    sources.check_casing(do_lower_case, vocabulary, checkpoint)
-    tokenizer = FullTokenizer(vocabulary, do_lower_case)
+    model, config, _, tokenizer = sources.open_model(settings, checkpoint, settings.max_seq_length)
     rules = answer_rules(settings)
     if settings.question or settings.input_file:
         return answer_questions.run(settings, config, tokenizer, checkpoint, rules)
@@ -141,7 +132,7 @@ def run(settings: Settings) -> dict:
         train = read_windows(settings, examples, tokenizer, "train", is_training=True)
         count = len(examples) if settings.steps_from_examples and len(train) else len(train)
         steps = check_steps(count, settings.train_batch_size, settings.num_train_epochs)
-        manifest = training_manifest(settings, train, config, model, do_lower_case)
+        manifest = training_manifest(settings, train, config, model, tokenizer.do_lower_case)
         state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
     if settings.do_predict or settings.do_eval:
         files.check_readable(settings.predict_file, "predict_file")
@@ -167,7 +158,9 @@ def run(settings: Settings) -> dict:
         if session.is_chief and state:
             run_folder.remove_leftovers(folder)
         elif session.is_chief:
-            run_folder.begin(folder, manifest, None, config, model.vocab_file, flags_to_save(settings, do_lower_case))
+            run_folder.begin(
+                folder, manifest, None, config, model.vocab_file, flags_to_save(settings, tokenizer.do_lower_case)
+            )
         report |= session.train(train, steps, state, folder)
     if settings.do_predict or settings.do_eval:
         decoder = Decoder(windows, rules.n_best_size)

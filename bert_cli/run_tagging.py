@@ -21,14 +21,18 @@ from bert_cli import files, run_folder, sources
 from bert_cli.batches.stream import check_steps
 from bert_cli.errors import InputError
 from bert_cli.examples.tag_schemes import PREFIXES
-from bert_cli.flags import CommandFlags, define_device_flags, remembered_flags, run_command
+from bert_cli.flags import (
+    CommandFlags,
+    define_device_flags,
+    define_gelu_flag,
+    define_saving_flags,
+    remembered_flags,
+    run_command,
+)
 from bert_cli.model.checkpoint_path import find_checkpoint, step_number
-from bert_cli.model.config import read_config
 from bert_cli.outputs.tagging import DECODINGS
 from bert_cli.tagging_input import TaggingData, find_layers, parse_layers, read_data, read_plain_text
 from bert_cli.tagging_results import evaluate, predict, write_plain_text
-from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
@@ -112,9 +116,7 @@ def define_flags(flags: CommandFlags) -> None:
     )
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint, or the built-in one")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint, or the built-in one")
-    flags.enum(
-        "gelu", "auto", ("auto", "erf", "tanh"), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
     flags.boolean("freeze_encoder", False, "train the classifier alone, on what the encoder, left as it is, says")
     flags.string(
         "layers", None, "encoder layers the classifier reads, side by side; default: -1, the last one, and with "
@@ -146,9 +148,7 @@ def define_flags(flags: CommandFlags) -> None:
         "divide Adam's moments by 1 - beta^t, as other libraries do; --nobias_correction: as in Google's scripts",
     )
     flags.integer("random_seed", 12345, "seed of shuffling, dropout and new weights", lower=0)
-    flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)
-    flags.integer("keep_checkpoint_max", 5, "how many checkpoints are kept; 0 for all", lower=0)
-    flags.integer("log_steps", 100, "steps between lines of progress where there is no terminal", lower=1)
+    define_saving_flags(flags)
     define_device_flags(flags)
 
 
@@ -235,26 +235,16 @@ def run(settings: Settings) -> dict:
         files.check_can_write(os.path.dirname(settings.output_file) or ".", "output_file")
     elif not settings.for_text:
         files.check_can_write(folder, "output_dir")
-    checkpoint = given = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
-    if not settings.do_train:
-        checkpoint = sources.trained_checkpoint(settings.init_checkpoint, folder)
-        if given and checkpoint != given:
-            LOG.warning("warning: %s comes first, --init_checkpoint is not used", checkpoint.location)
-    model = sources.find_sources(settings.vocab_file, settings.bert_config_file, checkpoint)
-    config = read_config(model.config_file, settings.gelu)
-    vocabulary = read_vocabulary(model.vocab_file)
-    sources.check_sizes(config, vocabulary, settings.max_seq_length, model)
-    do_lower_case = sources.find_casing(settings.do_lower_case, model)
-    sources.check_casing(do_lower_case, vocabulary, checkpoint)
+    checkpoint = sources.choose_checkpoint(settings.init_checkpoint, folder, settings.do_train)
+    model, config, _, tokenizer = sources.open_model(settings, checkpoint, settings.max_seq_length)
     settings = dataclasses.replace(settings, layers=find_layers(settings.layers, settings.freeze_encoder, config))
-    tokenizer = FullTokenizer(vocabulary, do_lower_case)
     read = read_plain_text if settings.for_text else read_data
     data = read(settings, tokenizer, checkpoint.folder if checkpoint else folder)
     state, steps = None, 0
     if settings.do_train:
         train = data.splits["train"].features
         steps = check_steps(len(train), settings.train_batch_size, settings.num_train_epochs)
-        manifest = training_manifest(settings, data, config, model, do_lower_case)
+        manifest = training_manifest(settings, data, config, model, tokenizer.do_lower_case)
         state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
@@ -272,7 +262,7 @@ def run(settings: Settings) -> dict:
         if session.is_chief and state:
             run_folder.remove_leftovers(folder)
         elif session.is_chief:
-            saved = flags_to_save(settings, data.scheme, do_lower_case)
+            saved = flags_to_save(settings, data.scheme, tokenizer.do_lower_case)
             run_folder.begin(folder, manifest, data.labels, config, model.vocab_file, saved)
         report |= session.train(train, steps, state, folder)
     if settings.for_text:

@@ -4,13 +4,15 @@ import dataclasses
 import json
 import logging
 import os
+from typing import NamedTuple
 
 from bert_cli import files
 from bert_cli.errors import InputError
 from bert_cli.flags import read_flags
 from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint, latest_checkpoint
-from bert_cli.model.config import BertConfig
-from bert_cli.text.vocabulary import Vocabulary, looks_cased
+from bert_cli.model.config import BertConfig, read_config
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
 
 LOG = logging.getLogger("bert_cli")
 BUILTIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "builtin")
@@ -83,6 +85,40 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> Checkpoi
             "fine-tuned one"
         )
     return find_checkpoint(latest)
+
+
+def choose_checkpoint(init_checkpoint: str | None, output_dir: str, do_train: bool) -> CheckpointPath | None:
+    """The checkpoint whose weights a run takes first: for training what --init_checkpoint names, else a trained one."""
+    given = find_checkpoint(init_checkpoint) if init_checkpoint else None
+    if do_train:
+        return given
+    chosen = trained_checkpoint(init_checkpoint, output_dir)
+    if given and chosen != given:
+        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
+    return chosen
+
+
+class OpenedModel(NamedTuple):
+    """What is known of a model before TensorFlow is there; whether it lower-cases, its tokenizer tells."""
+
+    sources: ModelSources
+    config: BertConfig
+    vocabulary: Vocabulary
+    tokenizer: FullTokenizer
+
+
+def open_model(settings, checkpoint: CheckpointPath | None, max_seq_length: int) -> OpenedModel:
+    """Read vocabulary and config and check them against each other.
+
+    `settings` are those of a command, with vocab_file, bert_config_file, gelu and do_lower_case.
+    """
+    found = find_sources(settings.vocab_file, settings.bert_config_file, checkpoint)
+    config = read_config(found.config_file, settings.gelu)
+    vocabulary = read_vocabulary(found.vocab_file)
+    check_sizes(config, vocabulary, max_seq_length, found)
+    do_lower_case = find_casing(settings.do_lower_case, found)
+    check_casing(do_lower_case, vocabulary, checkpoint)
+    return OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, do_lower_case))
 
 
 def find_casing(given: bool | None, sources: ModelSources) -> bool:

@@ -7,7 +7,7 @@ from bert_cli import sources
 from bert_cli.errors import InputError
 from bert_cli.examples.squad import MULTIPLE_ANSWERS
 from bert_cli.features.squad import check_lengths
-from bert_cli.flags import CommandFlags, define_device_flags, remembered_flags
+from bert_cli.flags import CommandFlags, define_device_flags, define_gelu_flag, define_saving_flags, remembered_flags
 from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint
 from bert_cli.outputs.squad import AnswerRules, check_rules
 
@@ -87,9 +87,7 @@ def define_flags(flags: CommandFlags) -> None:
         "bias_correction", False, "divide Adam's moments by 1 - beta^t, as other libraries do; Google's script does not"
     )
     flags.integer("random_seed", 12345, "seed of shuffling, dropout and new weights", lower=0)
-    flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)
-    flags.integer("keep_checkpoint_max", 5, "how many checkpoints are kept; 0 for all", lower=0)
-    flags.integer("log_steps", 100, "steps between lines of progress where there is no terminal", lower=1)
+    define_saving_flags(flags)
     define_device_flags(flags)
 
 
@@ -107,9 +105,7 @@ def _define_task_flags(flags: CommandFlags) -> None:
     flags.string("init_checkpoint", None, "a TF1 checkpoint, a Hugging Face folder, or an output_dir")
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint, or the built-in one")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint, or the built-in one")
-    flags.enum(
-        "gelu", "auto", ("auto", "erf", "tanh"), "form of gelu; auto: tanh for Google's config, erf for Hugging Face's"
-    )
+    define_gelu_flag(flags)
     flags.section("What to do")
     flags.boolean("do_train", False, "train on train_file")
     flags.boolean("do_predict", False, "answer the questions of predict_file")

@@ -1,6 +1,5 @@
 """A BERT with its pre-training heads on its devices: training and evaluation. Imports TensorFlow."""
 
-import logging
 import time
 from collections.abc import Iterator
 
@@ -21,7 +20,6 @@ from bert_cli.training.losses import cross_entropy, tied_cross_entropy
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training
 
-LOG = logging.getLogger("bert_cli")
 _OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb}
 # Variables that have no gradient where there is no next-sentence loss.
 _NEXT_SENTENCE_ONLY = ("bert/pooler/", "cls/seq_relationship/")

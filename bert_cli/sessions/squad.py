@@ -1,7 +1,6 @@
 """A model that answers questions, on its devices: training, logits for the decoder. Imports TensorFlow."""
 
 import dataclasses
-import logging
 import math
 from collections.abc import Callable
 
@@ -21,7 +20,6 @@ from bert_cli.training.losses import span_loss
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training
 
-LOG = logging.getLogger("bert_cli")
 _POOLER = "bert/pooler/"  # nothing here reads it: it has no gradient, and Hugging Face's models of this kind lack it
 _SIGNATURE = input_signature() | {
     "start_positions": tf.TensorSpec([None], tf.int32, name="start_positions"),
