@@ -6,6 +6,7 @@ import re
 from setuptools import find_packages, setup
 
 ROOT = pathlib.Path(__file__).parent
+ONNX = ["onnx>=1.17", "onnxruntime>=1.20"]
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "bert_cli/__init__.py").read_text(encoding="utf-8"))[1]
 
 setup(
@@ -35,7 +36,8 @@ setup(
     ],
     extras_require={
         "parquet": ["pyarrow>=17"],
-        "dev": ["pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "ruff>=0.9"],
+        "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
+        "dev": ["pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "ruff>=0.9", *ONNX],
     },
     entry_points={
         "console_scripts": [

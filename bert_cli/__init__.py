@@ -1,16 +1,22 @@
 """bert_cli: Google's 2018 BERT workflow, on today's TensorFlow, as command-line programs.
 
-From Python: `from bert_cli import Classifier` (see bert_cli/classifier.py).
+From Python: `from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger` (see bert_cli/api).
 """
 
 import importlib
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "__version__"]
+_CLASSES = {
+    "Classifier": "classifier",
+    "FeatureExtractor": "feature_extractor",
+    "QuestionAnswerer": "question_answerer",
+    "Tagger": "tagger",
+}
+__all__ = ["Classifier", "FeatureExtractor", "QuestionAnswerer", "Tagger", "__version__"]
 
 
 def __getattr__(name: str):
-    # Only who asks for the class pays for what it imports: every command imports this file.
-    if name == "Classifier":
-        return importlib.import_module(".classifier", __name__).Classifier
+    # Only who asks for a class pays for what it imports: every command imports this file.
+    if name in _CLASSES:
+        return getattr(importlib.import_module(f".api.{_CLASSES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,5 @@
-"""Convert a BERT with its heads between Google's TF1 checkpoints, Hugging Face folders and Keras .weights.h5 files.
+"""Convert a BERT with its heads between Google's TF1 checkpoints, Hugging Face folders, Keras .weights.h5 files, and modules
+for tensorflow-hub, which hold the encoder alone.
 
     bert-convert --from=uncased_L-12_H-768_A-12/bert_model.ckpt --to=bert_hf --check
 
@@ -17,6 +18,7 @@ from bert_cli.errors import InputError
 from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
 from bert_cli.model.config import BertConfig, read_config
+from bert_cli.model.hub_handle import find_module
 from bert_cli.sessions.conversion_target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.training.host import prepare_host
 
@@ -31,7 +33,12 @@ _KINDS = {
     "tagger": ("classifier",),
     "spans": ("spans",),
 }
-_TITLES = {"tf1": "TF1 checkpoint", "hf": "Hugging Face folder", "h5": "Keras .weights.h5"}
+_TITLES = {
+    "tf1": "TF1 checkpoint",
+    "hf": "Hugging Face folder",
+    "h5": "Keras .weights.h5",
+    "hub": "module for tensorflow-hub",
+}
 _MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of sums
 _GOOGLE_EPSILON = 1e-12
 
@@ -64,8 +71,9 @@ class Settings:
 def define_flags(flags: CommandFlags) -> None:
     flags.section("From and to")
     flags.string(
-        "from", None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or a .weights.h5 file"
-    )
+        "from", None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, a .weights.h5 file, or a module for "
+        "tensorflow-hub (a folder, a .tar.gz, or a URL)"
+    )  # fmt: skip
     flags.string("to", None, "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder")
     flags.enum("to_format", "auto", ("auto", *FORMATS), "what to write into the folder --to; auto: hf")
     flags.boolean("overwrite", False, "replace files that stand under the names to be written")
@@ -102,6 +110,10 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 
 def choose_kind(head: str, found: tuple[str, ...], companions: Companions, target: Target) -> str | None:
     """A key of _KINDS; None where the target takes several heads side by side. InputError where it cannot."""
+    if target.format == "hub":
+        if head not in ("auto", "encoder"):
+            raise InputError(f"--head={head}: a module for tensorflow-hub holds the encoder alone")
+        return "encoder"
     if head != "auto":
         lacking = [name for name in _KINDS[head] if name not in found]
         if lacking:
@@ -129,13 +141,20 @@ def warn_of_google(config: BertConfig, target: Target) -> None:
         LOG.warning("warning: layer_norm_eps is %g here, always 1e-12 in Google's scripts", config.layer_norm_eps)
 
 
+def find_source(path: str) -> CheckpointPath:
+    """What --from names; an archive or a URL is a module for tensorflow-hub."""
+    if path.endswith((".tar.gz", ".tgz")) or path.startswith(("http://", "https://")):
+        return find_module(path, "from")
+    return find_checkpoint(path, "from")
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def run(settings: Settings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
-    checkpoint = find_checkpoint(settings.source, "from")
+    checkpoint = find_source(settings.source)
     target = find_target(settings.target, settings.to_format)
     if settings.dtype != "float32" and target.format != "hf":
         raise InputError(
@@ -147,7 +166,7 @@ def run(settings: Settings) -> dict:
     if checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, "config.json")
     model = sources.find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
-    config = read_config(model.config_file, settings.gelu)
+    config = sources.read_bert_config(model, settings.gelu)
     companions = read_companions(settings.do_lower_case, model, config)
     check_words(companions.vocabulary, config, settings.resize_vocab, target)
 
@@ -187,6 +206,8 @@ def run(settings: Settings) -> dict:
     LOG.info("converted to a %s%s: %d weights, %s", _TITLES[target.format], named, len(tensors), settings.dtype)
     if loaded.leftovers:
         LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", loaded.leftovers)
+    if target.format == "hub" and found:
+        LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
     if left_out:
         LOG.info("dropped: %s, which %s does not have", _listed(left_out), ARCHITECTURES[kind])
     if loaded.report.unused:
@@ -194,7 +215,11 @@ def run(settings: Settings) -> dict:
     warn_of_google(config, target)
     with staging(target.folder) as staged:
         names = write_companions(staged, target, new_config, companions, kind, labels, settings.dtype)
-        conversion.write(staged, target, tensors, new_config, loaded.model, kind, settings.dtype)
+        if target.format == "hub":
+            vocab, lower = companions.vocab_bytes, companions.do_lower_case
+            conversion.write_module(staged, target, tensors, new_config, vocab, lower)
+        else:
+            conversion.write(staged, target, tensors, new_config, loaded.model, kind, settings.dtype)
         differences = check(settings, loaded, staged, target, heads, kind) if settings.check else None
         at_home = os.path.realpath(target.folder) == os.path.realpath(checkpoint.folder)
         written = publish(staged, target, names, settings.overwrite, at_home)
@@ -212,9 +237,9 @@ def check(settings: Settings, loaded, staged: str, target: Target, heads: tuple[
     """Read what was written, compare the outputs, and log the largest difference of each; InputError where they differ."""
     from bert_cli.sessions import conversion
 
-    path = find_checkpoint(staged if target.format == "hf" else os.path.join(staged, target.name), "to")
-    config = read_config(os.path.join(staged, "config.json" if target.format == "hf" else "bert_config.json"))
-    reader = conversion.open_source(CheckpointPath(path.kind, path.location))
+    path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
+    config = read_config(path.companion("bert_config.json", "config.json"))
+    reader = conversion.open_source(path)
     converted = conversion.load(reader, config, heads, of_tokens=kind == "tagger")
     differences = conversion.largest_differences(loaded, converted, settings.random_seed)
     each = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())

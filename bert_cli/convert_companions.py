@@ -5,7 +5,7 @@ import logging
 import os
 import re
 
-from bert_cli import files, run_folder, sources
+from bert_cli import files, sources
 from bert_cli.errors import InputError
 from bert_cli.model.checkpoint_path import HUGGING_FACE
 from bert_cli.model.config import BertConfig, write_config
@@ -47,13 +47,12 @@ def read_companions(given_casing: bool | None, model: sources.ModelSources, conf
     do_lower_case = sources.find_casing(do_lower_case, model)
     if vocabulary:
         sources.check_casing(do_lower_case, vocabulary, checkpoint)
-    labels, kind = run_folder.read_labels(checkpoint.folder), None
+    labels, kind = sources.read_labels(checkpoint), None
     if checkpoint.kind == HUGGING_FACE:
         # Imports no TensorFlow, but safetensors, which only this case needs.
         from bert_cli.model.hugging_face_writing import read_hugging_face_labels
 
-        named, kind = read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))
-        labels = labels or named
+        kind = read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))[1]
     saved = model.saved_flags
     if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (labels or ())):
         kind = "tagger"
@@ -101,7 +100,10 @@ def check_labels(labels: tuple[str, ...] | None, count: int) -> None:
 def write_companions(
     staged: str, target: Target, config: BertConfig, companions: Companions, kind: str | None, labels, dtype: str
 ) -> list[str]:
-    """Write all but the weights into `staged`; returns the names."""
+    """Write all but the weights into `staged`; returns the names. A module's are written with its weights."""
+    if target.format == "hub":
+        extras = [os.path.join("assets.extra", name) for name in ("bert_config.json", "tokenizer_config.json")]
+        return extras + ([os.path.join("assets", "vocab.txt")] if companions.vocabulary else [])
     vocabulary, path = companions.vocabulary, lambda name: os.path.join(staged, name)
     if target.format == "hf":
         from bert_cli.model.hugging_face_writing import hugging_face_config

@@ -1,31 +1,32 @@
-"""Export a model for use without this package: a classifier for TensorFlow Serving, or modules for tensorflow-hub.
+"""Export a model for use without this package: a classifier for TensorFlow Serving, modules for tensorflow-hub, or ONNX.
 
     bert-export --format=saved_model --init_checkpoint=bert_output --export_dir=serving/1
 
 writes a SavedModel that takes raw text and gives label names and probabilities; the vocabulary is an asset of it.
 --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the published BERT modules. Who loads
 a model that takes text must have imported tensorflow_text before; TensorFlow Serving has its operations built in.
+--format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a model of answers, or an encoder.
 """
 
 import dataclasses
 import logging
 import os
 
-from bert_cli import files, sources
+from bert_cli import export_onnx, files, sources
 from bert_cli.convert_companions import Companions, read_companions
 from bert_cli.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
-from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.sessions.conversion_target import staging
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
-FORMATS = ("saved_model", "hub")
+FORMATS = ("saved_model", "hub", "onnx")
+QUANTIZATIONS = ("none", "int8")
 _SINGLE_TEXT_TASKS = ("cola",)
 # What an export leaves in its folder; what else stands there is not ours to replace.
-_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"}
+_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | export_onnx.FILES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Settings:
     format: str = "saved_model"
     init_checkpoint: str = "bert_output"
     overwrite: bool = False
+    quantize: str = "none"
+    data_dir: str | None = None
     labels: tuple[str, ...] | None = None
     pairs: str = "auto"
     max_seq_length: int | None = None
@@ -49,7 +52,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.section("From and to")
     flags.enum(
         "format", "saved_model", FORMATS, "saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder "
-        "and a preprocessor for tensorflow-hub"
+        "and a preprocessor for tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)"
     )  # fmt: skip
     flags.string(
         "init_checkpoint", "bert_output", "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"
@@ -58,7 +61,17 @@ def define_flags(flags: CommandFlags) -> None:
         "export_dir", None, "folder to write; for TensorFlow Serving its last part is a version, as in serving/1"
     )
     flags.boolean("overwrite", False, "replace an earlier export in export_dir")
+    flags.enum(
+        "quantize",
+        "none",
+        QUANTIZATIONS,
+        "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
+    )
     flags.section("Data")
+    flags.string(
+        "data_dir", None, "with --quantize, the folder with the dev file to compare accuracies on; default: that of the "
+        "training run"
+    )  # fmt: skip
     flags.string("labels", None, "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint")
     flags.enum(
         "pairs",
@@ -79,10 +92,14 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     if not values["export_dir"]:
         raise InputError("--export_dir is needed: the folder to write, such as --export_dir=serving/1")
     values["do_lower_case"] = values["do_lower_case"] if "do_lower_case" in given else None
-    if values["format"] == "hub":
-        wrong = [name for name in ("labels", "pairs") if name in given]
-        if wrong:
-            raise InputError(f"--{wrong[0]} is for --format=saved_model: modules for tensorflow-hub have no classifier")
+    unused = {"hub": ("labels", "pairs"), "onnx": ("pairs",), "saved_model": ()}[values["format"]]
+    wrong = [name for name in unused if name in given]
+    if wrong:
+        raise InputError(f"--{wrong[0]} is for --format=saved_model, not for --format={values['format']}")
+    if values["format"] != "onnx" and values["quantize"] != "none":
+        raise InputError(f"--quantize is for --format=onnx, not for --format={values['format']}")
+    if values["data_dir"] and values["quantize"] == "none":
+        raise InputError("--data_dir is for --quantize: nothing else reads data here")
     if values["labels"] is not None:
         values["labels"] = tuple(label.strip() for label in values["labels"].split(","))
         if "" in values["labels"] or len(set(values["labels"])) < len(values["labels"]):
@@ -103,17 +120,22 @@ def check_target(folder: str, overwrite: bool) -> None:
         )
 
 
-def find_labels(settings: Settings, companions: Companions, model: sources.ModelSources) -> tuple[str, ...]:
-    """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
-    folder = model.checkpoint.folder
-    if companions.kind == "tagger":
-        raise InputError(f"{folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
+def agreed_labels(settings: Settings, companions: Companions) -> tuple[str, ...] | None:
+    """Those of the flag or of the files beside the checkpoint; InputError where both are there and differ."""
     if settings.labels and companions.labels and settings.labels != companions.labels:
         raise InputError(
             f"--labels={','.join(settings.labels)}: the files beside the checkpoint say {','.join(companions.labels)}, the "
             "order in which it was trained; leave --labels out"
         )
-    labels = settings.labels or companions.labels
+    return settings.labels or companions.labels
+
+
+def find_labels(settings: Settings, companions: Companions, model: sources.ModelSources) -> tuple[str, ...]:
+    """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
+    folder = model.checkpoint.folder
+    if companions.kind == "tagger":
+        raise InputError(f"{folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
+    labels = agreed_labels(settings, companions)
     if not labels:
         raise InputError(
             f"{folder}: has no labels.txt; give the output_dir of bert-classify, or --labels, or --format=hub for the encoder "
@@ -153,35 +175,42 @@ def run(settings: Settings) -> list[str]:
         settings.export_dir.rstrip("/") if files.is_remote(settings.export_dir) else files.absolute(settings.export_dir)
     )
     check_target(folder, settings.overwrite)
+    if settings.format == "onnx":
+        export_onnx.check_packages()
     checkpoint = find_checkpoint(settings.init_checkpoint)
     model = _find_files(settings, checkpoint)
     saved = model.saved_flags
-    config = read_config(model.config_file, saved.get("gelu", "auto") if settings.gelu == "auto" else settings.gelu)
+    config = sources.read_bert_config(model, saved.get("gelu", "auto") if settings.gelu == "auto" else settings.gelu)
     companions = read_companions(settings.do_lower_case, model, config)
     vocabulary = companions.vocabulary
     if vocabulary is None:
-        raise InputError(f"--vocab_file is needed (none stands in {checkpoint.folder}): give the model's vocab.txt")
+        raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
     pairs = (
         saved.get("task_name", "cola") not in _SINGLE_TEXT_TASKS
         if settings.pairs == "auto"
         else settings.pairs == "yes"
     )
-    remembered = int(saved.get("max_seq_length", 128)) if settings.format == "saved_model" else 128
+    remembered = 128 if settings.format == "hub" else int(saved.get("max_seq_length", 128))
     length = settings.max_seq_length or min(remembered, config.max_position_embeddings)
     check_max_seq_length(length, pairs or settings.format == "hub")
     sources.check_sizes(config, vocabulary, length, model)
+    if settings.format == "onnx":
+        labels = agreed_labels(settings, companions)
+        exported = export_onnx.Exported(model, config, companions, labels, length)
+        return [_export_onnx(folder, exported, settings)]
     labels = find_labels(settings, companions, model) if settings.format == "saved_model" else ()
 
     prepare_host()
     from bert_cli import export_modules
     from bert_cli.export_text import GraphTokenizer, vocabulary_lines
+    from bert_cli.sessions.hub_writing import save_encoder, write_extras
 
     if labels:
         loaded = export_modules.load_classifier(checkpoint, config, labels)
     else:
         loaded = export_modules.load_encoder(checkpoint, config)
     LOG.info(
-        "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.location, config.num_hidden_layers,
+        "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation,
         "lower-cased" if companions.do_lower_case else "taken as it is",
     )  # fmt: skip
@@ -195,9 +224,10 @@ def run(settings: Settings) -> list[str]:
             if labels:
                 export_modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
             else:
-                export_modules.save_encoder(os.path.join(new, "encoder"), loaded)
-                _write_extras(os.path.join(new, "encoder", "assets.extra"), config, companions)
+                lower = companions.do_lower_case
+                save_encoder(os.path.join(new, "encoder"), loaded, config, companions.vocab_bytes, lower)
                 export_modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
+                write_extras(os.path.join(new, "preprocess"), lower)
             files.make_directory(os.path.dirname(folder))
             publish(new, folder)
     if labels:
@@ -210,12 +240,15 @@ def run(settings: Settings) -> list[str]:
     return folders
 
 
-def _write_extras(folder: str, config: BertConfig, companions: Companions) -> None:
-    """What our commands need to train the encoder further, in the place that SavedModel keeps for others' files."""
-    files.make_directory(folder)
-    write_config(os.path.join(folder, "bert_config.json"), config)
-    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
-        file.write(companions.vocab_bytes)
+def _export_onnx(folder: str, exported: export_onnx.Exported, settings: Settings) -> str:
+    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        new = os.path.join(staged, "export")
+        files.make_directory(new)
+        names = export_onnx.write(new, exported, settings.quantize == "int8", settings.data_dir)
+        files.make_directory(os.path.dirname(folder))
+        publish(new, folder)
+    LOG.info("wrote %s: %s", folder, ", ".join(names))
+    return folder
 
 
 def _find_files(settings: Settings, checkpoint: CheckpointPath) -> sources.ModelSources:

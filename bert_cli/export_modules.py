@@ -112,42 +112,6 @@ def save_classifier(
     tf.saved_model.save(module, path, signatures)
 
 
-def save_encoder(path: str, model: BertEncoder) -> None:
-    """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the folder `path`.
-
-    Call it with a dict of `input_word_ids`, `input_mask`, `input_type_ids`, int32 [B, S], and `training` (dropout). It
-    returns a dict: `pooled_output` and `default` [B, H], `sequence_output` [B, S, H], `encoder_outputs`, a list of them.
-    `variables` and `trainable_variables` are restored, under Google's names also in the dict `weights`.
-    """
-    module = tf.train.Checkpoint()
-    weights = named_weights(model)
-    module.weights = {name: variable.value for name, variable in weights.items()}
-    module.variables = list(module.weights.values())
-    module.trainable_variables = list(module.weights.values())
-    module.regularization_losses = []
-
-    @tf.function
-    def encode(inputs, training=False):
-        outputs = model(inputs, training=training)
-        return {
-            "default": outputs["pooled_output"],
-            "pooled_output": outputs["pooled_output"],
-            "sequence_output": outputs["sequence_output"],
-            "encoder_outputs": outputs["encoder_outputs"],
-        }
-
-    for training in (False, True):
-        encode.get_concrete_function(input_signature(), training=training)
-    module.__call__ = encode
-
-    @tf.function
-    def serve(**inputs):
-        outputs = encode(inputs, training=False)
-        return {name: outputs[name] for name in ("default", "pooled_output", "sequence_output")}
-
-    tf.saved_model.save(module, path, serve.get_concrete_function(**input_signature()))
-
-
 def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
     """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the folder `path`.
 

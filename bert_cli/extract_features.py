@@ -28,12 +28,12 @@ from bert_cli.features_files import STANDARD, Form, check_format, lines_to_skip,
 from bert_cli.features_settings import Settings, define_flags, settings_from_flags
 from bert_cli.flags import run_command
 from bert_cli.model.checkpoint_path import find_checkpoint
-from bert_cli.model.config import BertConfig, read_config
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.hub_handle import find_module
 from bert_cli.outputs.features_arrays import strongest_links, write_attention
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.outputs.progress import Progress
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
@@ -69,7 +69,7 @@ def _input(settings: Settings, done: int) -> Iterator[tuple[Iterator, int | None
         yield read_text_lines(file, settings.input_file, done), total
 
 
-def _form(settings: Settings, layers: list, config: BertConfig) -> tuple[Form, str]:
+def _form(settings: Settings, layers: list, config: BertConfig | ModuleConfig) -> tuple[Form, str]:
     """What is written, and how layers are combined."""
     kind = "word" if settings.words else "token" if settings.pooling == "none" else "line"
     combine = "concat" if kind == "line" and settings.combine == "none" else settings.combine
@@ -94,8 +94,9 @@ def _remembered(settings: Settings, checkpoint) -> dict:
         "gelu",
     )
     values = {name: getattr(settings, name) for name in same}
-    paths = {"input_file": settings.input_file, "init_checkpoint": checkpoint.location}
-    return values | {name: path if path == STANDARD else files.absolute(path) for name, path in paths.items()}
+    input_file = settings.input_file
+    values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
+    return values | {"init_checkpoint": checkpoint.identity}
 
 
 def _show_attention(session, features: ExtractionFeatures, tokens: list[str], settings: Settings) -> None:
@@ -106,7 +107,15 @@ def _show_attention(session, features: ExtractionFeatures, tokens: list[str], se
     sys.stdout.flush()
 
 
-def _check_attention(settings: Settings, config: BertConfig) -> None:
+def _check_layers(settings: Settings, config: BertConfig | ModuleConfig, chosen: list) -> None:
+    """InputError for a layer or a head that the model does not show."""
+    wants_attention = settings.attentions or settings.show_attention is not None
+    if isinstance(config, ModuleConfig):
+        if wants_attention or any(layer.place == 0 for layer in chosen):
+            raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")
+        return
+    if not wants_attention:
+        return
     layers, heads = config.num_hidden_layers, config.num_attention_heads
     if not -layers <= settings.layer < layers:
         raise InputError(f"--layer={settings.layer}: this model has the layers 0 to {layers - 1}, or -{layers} to -1")
@@ -149,19 +158,18 @@ def run(settings: Settings) -> int:
     shown = settings.show_attention is not None
     if not shown:
         _check_files(settings)
-    checkpoint = find_checkpoint(settings.init_checkpoint)
-    model = sources.find_sources(settings.vocab_file, settings.bert_config_file, checkpoint)
-    vocabulary = read_vocabulary(model.vocab_file)
-    config = read_config(model.config_file, settings.gelu)
     check_max_seq_length(settings.max_seq_length, pairs=settings.long_text)
-    sources.check_sizes(config, vocabulary, settings.max_seq_length, model)
+    if settings.hub_module:
+        checkpoint = find_module(settings.hub_module, "hub_module")
+    else:
+        checkpoint = find_checkpoint(settings.init_checkpoint)
+    model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)
+    config, vocabulary = model.config, model.vocabulary
     default = "-1" if shown or settings.words or settings.pooling != "none" else "-1,-2,-3,-4"
     layers = parse_layers(settings.layers or default, config.num_hidden_layers)
     form, combine = _form(settings, layers, config)
-    _check_attention(settings, config)
-    do_lower_case = sources.find_casing(settings.do_lower_case, model)
-    sources.check_casing(do_lower_case, vocabulary, checkpoint)
-    tokenizer = FullTokenizer(vocabulary, do_lower_case, _REMEMBERED)
+    _check_layers(settings, config, layers)
+    tokenizer = FullTokenizer(vocabulary, model.tokenizer.do_lower_case, _REMEMBERED)
     remembered = {} if shown else _remembered(settings, checkpoint)
     if (
         settings.resume

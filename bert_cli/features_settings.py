@@ -5,7 +5,7 @@ import dataclasses
 from bert_cli import files
 from bert_cli.errors import InputError
 from bert_cli.features_files import FORMATS, STANDARD
-from bert_cli.flags import CommandFlags, define_device_flags, define_gelu_flag
+from bert_cli.flags import CommandFlags, check_hub_flags, define_device_flags, define_gelu_flag, define_hub_flags
 from bert_cli.outputs.features_rows import COMBINATIONS, POOLINGS
 
 
@@ -16,6 +16,8 @@ class Settings:
     input_file: str | None = None
     output_file: str | None = None
     init_checkpoint: str | None = None
+    hub_module: str | None = None
+    hub_preprocess: str | None = None
     vocab_file: str | None = None
     bert_config_file: str | None = None
     do_lower_case: bool | None = None
@@ -83,6 +85,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint")
     flags.boolean("do_lower_case", True, "lower-case the text and strip accents; default: as the model was trained")
+    define_hub_flags(flags, can_train=False)
     define_gelu_flag(flags)
     define_device_flags(flags, precision="float32")  # Google's digits
 
@@ -94,7 +97,8 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     values = {field.name: values[field.name] for field in dataclasses.fields(Settings)}
     values |= {name: values[name] if name in given else None for name in ("layers", "do_lower_case")}
     settings = Settings(**values)
-    if not settings.init_checkpoint:
+    check_hub_flags(values)
+    if not settings.init_checkpoint and not settings.hub_module:
         raise InputError("--init_checkpoint is needed: give a pre-trained model")
     if settings.show_attention is not None:
         return settings

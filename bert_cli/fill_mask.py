@@ -133,7 +133,7 @@ def run(settings: Settings) -> list[dict]:
     if settings.output_file != files.STANDARD:
         files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
     checkpoint = find_checkpoint(settings.init_checkpoint)
-    model, config, vocabulary, tokenizer = sources.open_model(settings, checkpoint, 3)
+    model, config, vocabulary, tokenizer = sources.open_model(settings, checkpoint, 3, needs_bert=True)
     positions, texts = config.max_position_embeddings, read_texts(settings)
     if settings.texts:  # told before TensorFlow takes its seconds
         for place, text in read_texts(settings):

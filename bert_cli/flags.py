@@ -168,6 +168,29 @@ def define_gelu_flag(flags: CommandFlags) -> None:
     )
 
 
+def define_hub_flags(flags: CommandFlags, can_train: bool = True) -> None:
+    """Flags about a module for tensorflow-hub in the place of --init_checkpoint."""
+    flags.string(
+        "hub_module", None, "instead of --init_checkpoint an encoder for tensorflow-hub: a folder, a .tar.gz, or a URL, which "
+        "tensorflow-hub downloads and keeps; one that is no BERT is run as it is"
+    )  # fmt: skip
+    flags.string(
+        "hub_preprocess",
+        None,
+        "the preprocessor that belongs to it, for vocabulary and casing; default: as --hub_module says",
+    )
+    if can_train:
+        flags.boolean("hub_trainable", True, "train the module too; false trains only what stands on top of it")
+
+
+def check_hub_flags(values: dict) -> None:
+    """InputError where what define_hub_flags defines does not go with the other flags."""
+    if values["hub_module"] and values["init_checkpoint"]:
+        raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
+    if not values["hub_module"] and not values.get("hub_trainable", True):
+        raise InputError("--hub_trainable=false is about --hub_module, which is missing")
+
+
 def define_saving_flags(flags: CommandFlags) -> None:
     """Flags about what a training run leaves behind, shared by all commands that train."""
     flags.integer("save_checkpoints_steps", 1000, "steps between checkpoints", lower=1)

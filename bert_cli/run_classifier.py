@@ -21,27 +21,32 @@ from bert_cli.examples.classification import describe_examples, find_labels, fin
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.flags import (
     CommandFlags,
+    check_hub_flags,
     define_device_flags,
     define_gelu_flag,
+    define_hub_flags,
     define_saving_flags,
     remembered_flags,
     run_command,
 )
-from bert_cli.model.checkpoint_path import find_checkpoint, step_number
-from bert_cli.outputs.classification import write_eval_results, write_predictions, write_test_results
+from bert_cli.model.checkpoint_path import CheckpointPath
+from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 # What a run that only evaluates or predicts takes from the flags.txt of the training run, unless it is given.
-_REMEMBERED = ("task_name", "data_dir", "max_seq_length", "header", "gelu")
+REMEMBERED = ("task_name", "data_dir", "max_seq_length", "header", "gelu")
 # Settings that change the result of training.
 _DECISIVE = (
     "task_name", "max_seq_length", "train_batch_size", "learning_rate", "num_train_epochs", "warmup_proportion",
-    "bias_correction", "random_seed",
+    "bias_correction", "random_seed", "hub_trainable",
 )  # fmt: skip
-_PATHS = ("data_dir", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint")
+_PATHS = (
+    "data_dir", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint", "hub_module", "hub_preprocess",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +59,9 @@ class Settings:
     vocab_file: str | None = None
     bert_config_file: str | None = None
     init_checkpoint: str | None = None
+    hub_module: str | None = None
+    hub_preprocess: str | None = None
+    hub_trainable: bool = True
     do_lower_case: bool | None = None
     max_seq_length: int = 128
     do_train: bool = False
@@ -98,6 +106,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string(
         "init_checkpoint", None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir"
     )
+    define_hub_flags(flags)
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint, or the built-in one")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint, or the built-in one")
     define_gelu_flag(flags)
@@ -127,6 +136,7 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     values = {field.name: values[field.name] for field in dataclasses.fields(Settings)}
     if not (values["do_train"] or values["do_eval"] or values["do_predict"]):
         raise InputError("nothing to do: give at least one of --do_train, --do_eval, --do_predict")
+    check_hub_flags(values)
     if not values["do_train"]:
         values |= _remembered(values, given)
     values["do_lower_case"] = values["do_lower_case"] if "do_lower_case" in given else None
@@ -144,7 +154,7 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 
 def _remembered(values: dict, given: frozenset[str]) -> dict:
     checkpoint = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"])
-    names = [name for name in _REMEMBERED if name not in given]
+    names = [name for name in REMEMBERED if name not in given]
     return remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names)
 
 
@@ -156,16 +166,18 @@ class Split:
     features: ClassificationFeatures
 
 
-def read_splits(settings: Settings, tokenizer: FullTokenizer, folder: str) -> tuple[tuple[str, ...], dict[str, Split]]:
-    """Labels, and the splits that are needed; `folder` is that of the checkpoint, for its labels.txt."""
+def read_splits(
+    settings: Settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath | None
+) -> tuple[tuple[str, ...], dict[str, Split]]:
+    """Labels, those of the checkpoint where it is trained, and the splits that are needed."""
     wanted = {"train": settings.do_train, "dev": settings.do_eval, "test": settings.do_predict}
     labels, splits = settings.labels, {}
     if not settings.do_train:
-        saved = run_folder.read_labels(folder)
+        saved = sources.read_labels(checkpoint)
         if labels and saved and labels != saved:
             raise InputError(
-                f"--labels={','.join(labels)}: {os.path.join(folder, 'labels.txt')} says {','.join(saved)}, the order in "
-                "which the model was trained; leave --labels out"
+                f"--labels={','.join(labels)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
+                "order; leave --labels out"
             )
         labels = labels or saved or find_task(settings.task_name).labels
     for name in (name for name, needed in wanted.items() if needed):
@@ -185,18 +197,17 @@ def read_splits(settings: Settings, tokenizer: FullTokenizer, folder: str) -> tu
     return labels, splits
 
 
-def training_manifest(settings: Settings, labels, features, config, model, do_lower_case: bool) -> dict:
+def training_manifest(settings: Settings, labels, features, model: sources.OpenedModel) -> dict:
     """All that decides the result of training: a run with another manifest is another run."""
     data = run_folder.digest(features.sequences.token_ids, features.sequences.offsets, features.label_ids)
     decided = {name: getattr(settings, name) for name in _DECISIVE}
     decided |= {
-        "init_checkpoint": files.absolute(model.checkpoint.location) if model.checkpoint else None,
         "labels": list(labels),
-        "do_lower_case": do_lower_case,
+        "do_lower_case": model.tokenizer.do_lower_case,
         "training_data": data,
         "train_examples": len(features),
     }
-    return decided | run_folder.model_manifest(config, model.vocab_file)
+    return decided | run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
 
 
 def flags_to_save(settings: Settings, labels: tuple[str, ...], do_lower_case: bool) -> dict:
@@ -211,35 +222,26 @@ def run(settings: Settings) -> dict:
     """Do what the settings say; returns the report that is also written to run_report.json."""
     began, folder = time.monotonic(), settings.output_dir
     files.check_can_write(folder, "output_dir")
-    checkpoint = sources.choose_checkpoint(settings.init_checkpoint, folder, settings.do_train)
-    model, config, _, tokenizer = sources.open_model(settings, checkpoint, settings.max_seq_length)
-    labels, splits = read_splits(settings, tokenizer, checkpoint.folder if checkpoint else folder)
-    state, steps = None, 0
+    checkpoint = sources.choose_checkpoint(settings)
+    model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)
+    labels, splits = read_splits(settings, model.tokenizer, checkpoint)
+    plan = None
     if settings.do_train:
         train = splits["train"].features
         steps = check_steps(len(train), settings.train_batch_size, settings.num_train_epochs)
-        manifest = training_manifest(settings, labels, train, config, model, tokenizer.do_lower_case)
+        manifest = training_manifest(settings, labels, train, model)
         state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
+        saved = flags_to_save(settings, labels, model.tokenizer.do_lower_case)
+        plan = run_folder.TrainingPlan(train, steps, manifest, labels, saved, state)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
     from bert_cli.sessions.classification import ClassifierSession
 
-    session = ClassifierSession(config, len(labels), settings)
+    session = ClassifierSession(model.config, len(labels), settings)
     report = {"labels": list(labels), "precision": session.precision}
-    if not settings.do_train or (state and step_number(state) >= steps):
-        if settings.do_train:
-            LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, steps)
-        report |= {"global_step": session.load_trained(find_checkpoint(state) if state else checkpoint)}
-        files.make_directory(folder)
-    else:
-        session.load_initial(model.checkpoint, model.is_builtin, state)
-        if session.is_chief and state:
-            run_folder.remove_leftovers(folder)
-        elif session.is_chief:
-            saved = flags_to_save(settings, labels, tokenizer.do_lower_case)
-            run_folder.begin(folder, manifest, labels, config, model.vocab_file, saved)
-        report |= session.train(train, steps, state, folder)
+    report |= run_folder.train_or_load(session, folder, model, plan)
+    files.make_directory(folder)
     if settings.do_eval:
         report |= evaluate(session, splits["dev"], labels, settings, report["global_step"])
     if settings.do_predict:
@@ -262,9 +264,8 @@ def evaluate(session, split: Split, labels: tuple[str, ...], settings: Settings,
     details = classification_report(features.label_ids, probabilities, labels)
     if session.is_chief:
         write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), metrics)
-    LOG.info("***** Eval results *****")
-    for name, value in sorted(metrics.items()):
-        LOG.info("  %s = %s", name, value)
+    for line in format_eval_results(metrics):
+        LOG.info(line)
     for line in format_report(details):
         LOG.info("  %s", line)
     metrics = {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}

@@ -7,14 +7,16 @@ import logging
 import os
 import re
 import shutil
+from collections.abc import Sized
 
 import numpy as np
 
 from bert_cli import files
 from bert_cli.errors import InputError
 from bert_cli.flags import write_flags
-from bert_cli.model.checkpoint_path import CheckpointPath, latest_checkpoint
-from bert_cli.model.config import BertConfig, write_config
+from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint, latest_checkpoint, step_number
+from bert_cli.model.config import BertConfig, ModuleConfig, write_config
+from bert_cli.sources import OpenedModel
 
 LOG = logging.getLogger("bert_cli")
 MANIFEST = "run.json"
@@ -98,7 +100,12 @@ def _short(value) -> str:
 
 
 def begin(
-    folder: str, manifest: dict, labels: tuple[str, ...] | None, config: BertConfig, vocab_file: str | None, flags: dict
+    folder: str,
+    manifest: dict,
+    labels: tuple[str, ...] | None,
+    config: BertConfig | ModuleConfig,
+    vocab_file: str | None,
+    flags: dict,
 ) -> None:
     """Start a new run: remove what an earlier run left, write what later runs need; other files are left alone.
 
@@ -149,15 +156,44 @@ def write_json(path: str, values: dict) -> None:
         file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
 
 
-def read_labels(folder: str) -> tuple[str, ...] | None:
-    """The labels of a run, in the order of the probability columns; None where there is no labels.txt."""
-    path = os.path.join(folder, "labels.txt")
-    if not files.exists(path):
-        return None
-    return tuple(line for line in files.read_text(path).split("\n") if line)
-
-
-def model_manifest(config: BertConfig, vocab_file: str | None) -> dict:
-    """The model's part of a manifest."""
+def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:
+    """The model's part of a manifest; `start` is what a new run starts from."""
     vocabulary = hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16] if vocab_file else None
-    return {"config": dataclasses.asdict(config), "vocabulary": vocabulary}
+    return {
+        "init_checkpoint": start.identity if start else None,
+        "config": dataclasses.asdict(config),
+        "vocabulary": vocabulary,
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingPlan:
+    """A training run before TensorFlow is there.
+
+    `state` is the checkpoint that it goes on from (see find_state), `labels` and `flags` are what `begin` writes.
+    """
+
+    features: Sized
+    steps: int
+    manifest: dict
+    labels: tuple[str, ...] | None
+    flags: dict
+    state: str | None
+
+
+def train_or_load(session, folder: str, model: OpenedModel, plan: TrainingPlan | None) -> dict:
+    """Train what the plan says in `folder`, or take a trained model where there is no plan, or nothing left to train.
+
+    Returns figures for the report, `global_step` among them.
+    """
+    if plan and not (plan.state and step_number(plan.state) >= plan.steps):
+        session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+        if session.is_chief and plan.state:
+            remove_leftovers(folder)
+        elif session.is_chief:
+            begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags)
+        return session.train(plan.features, plan.steps, plan.state, folder)
+    if plan:
+        LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, plan.steps)
+    trained = find_checkpoint(plan.state) if plan else model.sources.checkpoint
+    return {"global_step": session.load_trained(trained)}

@@ -33,7 +33,7 @@ from bert_cli.flags import (
 )
 from bert_cli.model.checkpoint_path import find_checkpoint, step_number
 from bert_cli.model.config import read_config
-from bert_cli.outputs.classification import write_eval_results
+from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.pretraining_input import RecordInput, TextInput, find_files
 from bert_cli.text.tokenization import FullTokenizer
@@ -197,13 +197,11 @@ def find_model(settings: Settings, checkpoint, needs_vocab: bool) -> Model:
 
 def training_manifest(settings: Settings, model: Model, digest: str, is_text: bool) -> dict:
     """All that decides the result of training: a run with another manifest is another run."""
-    checkpoint = model.sources.checkpoint
     names = _DECISIVE + (_DECISIVE_FOR_TEXT if is_text else ())
     decided = {name: getattr(settings, name) for name in names} | {"training_data": digest}
-    decided["init_checkpoint"] = files.absolute(checkpoint.location) if checkpoint else None
     if is_text:
         decided["do_lower_case"] = model.do_lower_case
-    return decided | run_folder.model_manifest(model.config, model.sources.vocab_file)
+    return decided | run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
 
 
 def _absolute_patterns(patterns: str | None) -> str | None:
@@ -292,9 +290,8 @@ def evaluate(session, data: RecordInput | TextInput, settings: Settings, global_
     metrics = pretraining_metrics(sums, settings.eval_batch_size, not settings.no_nsp) | {"global_step": global_step}
     if session.is_chief:
         write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), metrics)
-    LOG.info("***** Eval results *****")
-    for name, value in sorted(metrics.items()):
-        LOG.info("  %s = %s", name, value)
+    for line in format_eval_results(metrics):
+        LOG.info(line)
     metrics = {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}
     return {"eval_examples_per_second": rate, "eval": metrics}
 

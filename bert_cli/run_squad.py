@@ -29,8 +29,7 @@ from bert_cli.examples.squad import (
 )
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
 from bert_cli.flags import run_command
-from bert_cli.model.checkpoint_path import find_checkpoint, step_number
-from bert_cli.outputs.classification import write_eval_results
+from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.squad import Decoder, Prediction, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
@@ -43,8 +42,12 @@ LOG = logging.getLogger("bert_cli")
 _DECISIVE = (
     "max_seq_length", "doc_stride", "max_query_length", "version_2_with_negative", "train_batch_size", "learning_rate",
     "num_train_epochs", "warmup_proportion", "bias_correction", "steps_from_examples", "skip_padding", "random_seed",
+    "hub_trainable",
 )  # fmt: skip
-_PATHS = ("train_file", "predict_file", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint")
+_PATHS = (
+    "train_file", "predict_file", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint", "hub_module",
+    "hub_preprocess",
+)  # fmt: skip
 _ANSWER_FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")
 
 
@@ -88,19 +91,18 @@ def score_file(settings: Settings) -> dict:
     return scores
 
 
-def training_manifest(settings: Settings, features: SquadFeatures, config, model, do_lower_case: bool) -> dict:
+def training_manifest(settings: Settings, features: SquadFeatures, model: sources.OpenedModel) -> dict:
     """All that decides the result of training: a run with another manifest is another run."""
     sequences = features.sequences
     decided = {name: getattr(settings, name) for name in _DECISIVE} | {
-        "init_checkpoint": files.absolute(model.checkpoint.location) if model.checkpoint else None,
-        "do_lower_case": do_lower_case,
+        "do_lower_case": model.tokenizer.do_lower_case,
         "training_data": run_folder.digest(
             sequences.token_ids, sequences.offsets, features.start_positions, features.end_positions
         ),
         "train_windows": len(features),
         "train_examples": features.num_examples,
     }
-    return decided | run_folder.model_manifest(config, model.vocab_file)
+    return decided | run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
 
 
 def flags_to_save(settings: Settings, do_lower_case: bool) -> dict:
@@ -116,15 +118,15 @@ def run(settings: Settings) -> dict:
     began, folder = time.monotonic(), settings.output_dir
     if folder:
         files.check_can_write(folder, "output_dir")
-    if folder:
-        checkpoint = sources.choose_checkpoint(settings.init_checkpoint, folder, settings.do_train)
+        checkpoint = sources.choose_checkpoint(settings)
     else:
         checkpoint = trained_checkpoint(settings.init_checkpoint, folder)
-    model, config, _, tokenizer = sources.open_model(settings, checkpoint, settings.max_seq_length)
+    model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)
+    tokenizer = model.tokenizer
     rules = answer_rules(settings)
     if settings.question or settings.input_file:
-        return answer_questions.run(settings, config, tokenizer, checkpoint, rules)
-    train, state, steps = None, None, 0
+        return answer_questions.run(settings, model.config, tokenizer, checkpoint, rules)
+    plan = None
     if settings.do_train:
         files.check_readable(settings.train_file, "train_file")
         version_2, several = settings.version_2_with_negative, settings.multiple_answers
@@ -132,8 +134,10 @@ def run(settings: Settings) -> dict:
         train = read_windows(settings, examples, tokenizer, "train", is_training=True)
         count = len(examples) if settings.steps_from_examples and len(train) else len(train)
         steps = check_steps(count, settings.train_batch_size, settings.num_train_epochs)
-        manifest = training_manifest(settings, train, config, model, tokenizer.do_lower_case)
+        manifest = training_manifest(settings, train, model)
         state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
+        saved = flags_to_save(settings, tokenizer.do_lower_case)
+        plan = run_folder.TrainingPlan(train, steps, manifest, None, saved, state)
     if settings.do_predict or settings.do_eval:
         files.check_readable(settings.predict_file, "predict_file")
         gold = read_gold_answers(settings.predict_file) if settings.do_eval else None
@@ -146,22 +150,9 @@ def run(settings: Settings) -> dict:
     prepare_host()
     from bert_cli.sessions.squad import SquadSession
 
-    session = SquadSession(config, settings)
-    report = {"precision": session.precision}
-    if not settings.do_train or (state and step_number(state) >= steps):
-        if settings.do_train:
-            LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, steps)
-        report |= {"global_step": session.load_trained(find_checkpoint(state) if state else checkpoint)}
-        files.make_directory(folder)
-    else:
-        session.load_initial(model.checkpoint, model.is_builtin, state)
-        if session.is_chief and state:
-            run_folder.remove_leftovers(folder)
-        elif session.is_chief:
-            run_folder.begin(
-                folder, manifest, None, config, model.vocab_file, flags_to_save(settings, tokenizer.do_lower_case)
-            )
-        report |= session.train(train, steps, state, folder)
+    session = SquadSession(model.config, settings)
+    report = {"precision": session.precision} | run_folder.train_or_load(session, folder, model, plan)
+    files.make_directory(folder)
     if settings.do_predict or settings.do_eval:
         decoder = Decoder(windows, rules.n_best_size)
         report |= compute_answers(session, decoder, windows)
@@ -209,9 +200,8 @@ def evaluate(session, settings: Settings, gold: dict, predictions: list[Predicti
     scores = score(settings, gold, answers, odds) | {"global_step": global_step}
     if session.is_chief:
         write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), scores)
-    LOG.info("***** Eval results *****")
-    for name, value in sorted(scores.items()):
-        LOG.info("  %s = %s", name, value)
+    for line in format_eval_results(scores):
+        LOG.info(line)
     return {"eval": scores}
 
 

@@ -23,13 +23,14 @@ from bert_cli.errors import InputError
 from bert_cli.examples.tag_schemes import PREFIXES
 from bert_cli.flags import (
     CommandFlags,
+    check_hub_flags,
     define_device_flags,
     define_gelu_flag,
+    define_hub_flags,
     define_saving_flags,
     remembered_flags,
     run_command,
 )
-from bert_cli.model.checkpoint_path import find_checkpoint, step_number
 from bert_cli.outputs.tagging import DECODINGS
 from bert_cli.tagging_input import TaggingData, find_layers, parse_layers, read_data, read_plain_text
 from bert_cli.tagging_results import evaluate, predict, write_plain_text
@@ -38,7 +39,7 @@ from bert_cli.training.host import prepare_host
 LOG = logging.getLogger("bert_cli")
 _STANDARD = "-"
 # What a run that does not train takes from the flags.txt of the training run, unless it is given.
-_REMEMBERED = (
+REMEMBERED = (
     "max_seq_length", "doc_stride", "word_column", "tag_column", "tag_scheme", "label_all_pieces", "layers", "gelu",
 )  # fmt: skip
 _REMEMBERED_FILES = ("data_dir", "dev_file", "test_file")
@@ -49,7 +50,7 @@ _DECISIVE = (
 )  # fmt: skip
 _PATHS = (
     "data_dir", "train_file", "dev_file", "test_file", "output_dir", "vocab_file", "bert_config_file",
-    "init_checkpoint",
+    "init_checkpoint", "hub_module", "hub_preprocess",
 )  # fmt: skip
 
 
@@ -72,6 +73,9 @@ class Settings:
     vocab_file: str | None = None
     bert_config_file: str | None = None
     init_checkpoint: str | None = None
+    hub_module: str | None = None
+    hub_preprocess: str | None = None
+    hub_trainable: bool = True
     do_lower_case: bool | None = None
     gelu: str = "auto"
     max_seq_length: int = 128
@@ -114,6 +118,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.string(
         "init_checkpoint", None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir"
     )
+    define_hub_flags(flags)
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint, or the built-in one")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint, or the built-in one")
     define_gelu_flag(flags)
@@ -187,6 +192,8 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
         raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
     if "output_file" in given and not values["input_file"]:
         raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
+    check_hub_flags(values)
+    values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
     if not values["do_train"]:
         values |= _remembered(values, given)
     values["do_lower_case"] = values["do_lower_case"] if "do_lower_case" in given else None
@@ -198,26 +205,25 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 
 def _remembered(values: dict, given: frozenset[str]) -> dict:
     checkpoint = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"])
-    names = [*_REMEMBERED, *(() if "data_dir" in given else _REMEMBERED_FILES)]
+    names = [*REMEMBERED, *(() if "data_dir" in given else _REMEMBERED_FILES)]
     path = os.path.join(checkpoint.folder, "flags.txt")
     return remembered_flags(path, define_flags, [name for name in names if name not in given])
 
 
-def training_manifest(settings: Settings, data: TaggingData, config, model, do_lower_case: bool) -> dict:
+def training_manifest(settings: Settings, data: TaggingData, model: sources.OpenedModel) -> dict:
     """All that decides the result of training: a run with another manifest is another run."""
     features = data.splits["train"].features
     sequences = features.sequences
     decided = {name: getattr(settings, name) for name in _DECISIVE}
     decided |= {
         "task_name": "tagging",
-        "init_checkpoint": files.absolute(model.checkpoint.location) if model.checkpoint else None,
         "labels": list(data.labels),
         "tag_scheme": data.scheme,
-        "do_lower_case": do_lower_case,
+        "do_lower_case": model.tokenizer.do_lower_case,
         "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
         "train_examples": len(features),
     }
-    return decided | run_folder.model_manifest(config, model.vocab_file)
+    return decided | run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
 
 
 def flags_to_save(settings: Settings, scheme: str, do_lower_case: bool) -> dict:
@@ -235,36 +241,27 @@ def run(settings: Settings) -> dict:
         files.check_can_write(os.path.dirname(settings.output_file) or ".", "output_file")
     elif not settings.for_text:
         files.check_can_write(folder, "output_dir")
-    checkpoint = sources.choose_checkpoint(settings.init_checkpoint, folder, settings.do_train)
-    model, config, _, tokenizer = sources.open_model(settings, checkpoint, settings.max_seq_length)
-    settings = dataclasses.replace(settings, layers=find_layers(settings.layers, settings.freeze_encoder, config))
-    read = read_plain_text if settings.for_text else read_data
-    data = read(settings, tokenizer, checkpoint.folder if checkpoint else folder)
-    state, steps = None, 0
+    checkpoint = sources.choose_checkpoint(settings)
+    model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)
+    layers = find_layers(settings.layers, settings.freeze_encoder, model.config)
+    settings = dataclasses.replace(settings, layers=layers)
+    data = (read_plain_text if settings.for_text else read_data)(settings, model.tokenizer, checkpoint)
+    plan = None
     if settings.do_train:
         train = data.splits["train"].features
         steps = check_steps(len(train), settings.train_batch_size, settings.num_train_epochs)
-        manifest = training_manifest(settings, data, config, model, tokenizer.do_lower_case)
+        manifest = training_manifest(settings, data, model)
         state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
+        saved = flags_to_save(settings, data.scheme, model.tokenizer.do_lower_case)
+        plan = run_folder.TrainingPlan(train, steps, manifest, data.labels, saved, state)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
     from bert_cli.sessions.tagging import TaggingSession
 
-    session = TaggingSession(config, len(data.labels), settings)
+    session = TaggingSession(model.config, len(data.labels), settings)
     report = {"labels": list(data.labels), "tag_scheme": data.scheme, "precision": session.precision}
-    if not settings.do_train or (state and step_number(state) >= steps):
-        if settings.do_train:
-            LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, steps)
-        report |= {"global_step": session.load_trained(find_checkpoint(state) if state else checkpoint)}
-    else:
-        session.load_initial(model.checkpoint, model.is_builtin, state)
-        if session.is_chief and state:
-            run_folder.remove_leftovers(folder)
-        elif session.is_chief:
-            saved = flags_to_save(settings, data.scheme, tokenizer.do_lower_case)
-            run_folder.begin(folder, manifest, data.labels, config, model.vocab_file, saved)
-        report |= session.train(train, steps, state, folder)
+    report |= run_folder.train_or_load(session, folder, model, plan)
     if settings.for_text:
         write_plain_text(session, data, settings)
         return report

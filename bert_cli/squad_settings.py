@@ -7,12 +7,20 @@ from bert_cli import sources
 from bert_cli.errors import InputError
 from bert_cli.examples.squad import MULTIPLE_ANSWERS
 from bert_cli.features.squad import check_lengths
-from bert_cli.flags import CommandFlags, define_device_flags, define_gelu_flag, define_saving_flags, remembered_flags
+from bert_cli.flags import (
+    CommandFlags,
+    check_hub_flags,
+    define_device_flags,
+    define_gelu_flag,
+    define_hub_flags,
+    define_saving_flags,
+    remembered_flags,
+)
 from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint
 from bert_cli.outputs.squad import AnswerRules, check_rules
 
 # What a run that does not train takes from the flags.txt of the training run, unless it is given.
-_REMEMBERED = ("max_seq_length", "doc_stride", "max_query_length", "version_2_with_negative", "gelu")
+REMEMBERED = ("max_seq_length", "doc_stride", "max_query_length", "version_2_with_negative", "gelu")
 _TASKS = ("do_train", "do_predict", "do_eval")  # may be given together
 _ALONE = ("question", "input_file", "score_only")
 
@@ -32,6 +40,9 @@ class Settings:
     vocab_file: str | None = None
     bert_config_file: str | None = None
     init_checkpoint: str | None = None
+    hub_module: str | None = None
+    hub_preprocess: str | None = None
+    hub_trainable: bool = True
     do_lower_case: bool | None = None
     gelu: str = "auto"
     do_train: bool = False
@@ -103,6 +114,7 @@ def _define_task_flags(flags: CommandFlags) -> None:
     flags.boolean("do_lower_case", True, "lower-case the text and strip accents; false for a cased model")
     flags.section("Model")
     flags.string("init_checkpoint", None, "a TF1 checkpoint, a Hugging Face folder, or an output_dir")
+    define_hub_flags(flags)
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint, or the built-in one")
     flags.string("bert_config_file", None, "bert_config.json; default: beside the checkpoint, or the built-in one")
     define_gelu_flag(flags)
@@ -136,10 +148,11 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     """Flags -> Settings: do_lower_case is None where it was not given, and remembered flags are filled in."""
     values = {field.name: values[field.name] for field in dataclasses.fields(Settings)}
     _check_task(values)
+    check_hub_flags(values)
     values["do_lower_case"] = values["do_lower_case"] if "do_lower_case" in given else None
     if not values["do_train"] and not values["score_only"]:
         checkpoint = trained_checkpoint(values["init_checkpoint"], values["output_dir"])
-        names = [name for name in _REMEMBERED if name not in given]
+        names = [name for name in REMEMBERED if name not in given]
         values |= remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names)
     check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
     settings = Settings(**values)

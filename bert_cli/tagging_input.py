@@ -6,13 +6,14 @@ import json
 import logging
 import os
 
-from bert_cli import files, run_folder
+from bert_cli import files, sources
 from bert_cli.errors import InputError
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.examples.tagging_text import read_text_lines, text_example
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
-from bert_cli.model.config import BertConfig
+from bert_cli.model.checkpoint_path import CheckpointPath
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
@@ -70,10 +71,10 @@ def _read_test(path: str, settings, scheme: str | None) -> tuple[TaggingFile, st
     return *with_bio_tags(read_tagging_file(path, settings.word_column, settings.tag_column), scheme), True
 
 
-def trained_labels(folder: str) -> tuple[str, ...]:
-    """The labels of the model in a folder. InputError where its labels.txt is missing or has others than BIO."""
-    path = os.path.join(folder, "labels.txt")
-    labels = run_folder.read_labels(folder)
+def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
+    path = os.path.join(checkpoint.folder, "labels.txt")
+    labels = sources.read_labels(checkpoint)
     if labels is None:
         raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")
     problem = next((problem for label in labels if (problem := tag_problem(label, "BIO"))), "")
@@ -82,8 +83,8 @@ def trained_labels(folder: str) -> tuple[str, ...]:
     return labels
 
 
-def read_data(settings, tokenizer: FullTokenizer, folder: str) -> TaggingData:
-    """Read the files that the settings ask for; `folder` is that of a trained model, for its labels.txt."""
+def read_data(settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath | None) -> TaggingData:
+    """Read the files that the settings ask for; a trained checkpoint tells the labels."""
     wanted = {"train": settings.do_train, "dev": settings.do_eval, "test": settings.do_predict}
     paths = {
         split: find_file(getattr(settings, f"{split}_file"), settings.data_dir, split)
@@ -91,7 +92,7 @@ def read_data(settings, tokenizer: FullTokenizer, folder: str) -> TaggingData:
         if needed
     }
     scheme = None if settings.tag_scheme == "auto" else settings.tag_scheme
-    labels = None if settings.do_train else trained_labels(folder)
+    labels = None if settings.do_train else trained_labels(checkpoint)
     splits = {}
     for split, path in paths.items():
         has_tags = True
@@ -142,9 +143,9 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     return lines
 
 
-def read_plain_text(settings, tokenizer: FullTokenizer, folder: str) -> TaggingData:
-    """--text or the lines of --input_file as the split "text", for the model in `folder`."""
-    labels = trained_labels(folder)
+def read_plain_text(settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath) -> TaggingData:
+    """--text or the lines of --input_file as the split "text", for the model of the checkpoint."""
+    labels = trained_labels(checkpoint)
     if settings.input_file:
         files.check_readable(settings.input_file, "input_file")
         file = read_text_lines(settings.input_file)
@@ -168,7 +169,9 @@ def parse_layers(text: str) -> tuple[int, ...]:
     return layers
 
 
-def find_layers(given: tuple[int, ...] | None, freeze_encoder: bool, config: BertConfig) -> tuple[int, ...]:
+def find_layers(
+    given: tuple[int, ...] | None, freeze_encoder: bool, config: BertConfig | ModuleConfig
+) -> tuple[int, ...]:
     """The layers that the classifier reads: those given, else the last, or the last four under a frozen encoder.
 
     InputError for one that the model does not have, or that is named twice.

@@ -6,7 +6,7 @@ import os
 import time
 
 from bert_cli.examples.tag_schemes import from_bio
-from bert_cli.outputs.classification import write_eval_results
+from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,

@@ -1,13 +1,13 @@
 """Weights from and to files, under Google's TF1 variable names."""
 
 import dataclasses
-import os
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.errors import InputError
-from bert_cli.model.checkpoint_path import HUGGING_FACE, KERAS, CheckpointPath
+from bert_cli.model.checkpoint_path import HUB, HUGGING_FACE, KERAS, CheckpointPath
+from bert_cli.model.hub import HubReader
 from bert_cli.model.hugging_face import HuggingFaceReader
 from bert_cli.model.keras_weights import KerasReader
 
@@ -50,6 +50,8 @@ def open_checkpoint(path: CheckpointPath):
     """A reader with `shapes` (Google's name -> shape), `read(name)`, `unused` names and a `description`."""
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
+    if path.kind == HUB:
+        return HubReader(path.location, path.name)
     return KerasReader(path.location) if path.kind == KERAS else Tf1Reader(path.location)
 
 
@@ -126,7 +128,3 @@ def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
 def data_files(prefix: str) -> list[str]:
     """The files of a checkpoint written by `write_tf1`; the index, which makes it visible, comes last."""
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
-
-
-def base_name(prefix: str) -> str:
-    return os.path.basename(prefix)

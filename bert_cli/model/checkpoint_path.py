@@ -10,30 +10,49 @@ from bert_cli.errors import InputError
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
 KERAS = "keras"
+HUB = "hub"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
+_ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and those that others put beside it
 _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointPath:
-    """A checkpoint that exists: `location` is a TF1 prefix, a folder in Hugging Face's layout, or a .weights.h5 file."""
+    """A checkpoint that exists.
+
+    `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder of a module for
+    tensorflow-hub; `handle` is what the user called it where that is not its location, as for a module from an archive.
+    """
 
     kind: str
     location: str
+    handle: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.handle or self.location
+
+    @property
+    def identity(self) -> str:
+        """What it is called from any working directory."""
+        return files.absolute(self.name)
 
     @property
     def folder(self) -> str:
-        return self.location if self.kind == HUGGING_FACE else os.path.dirname(self.location) or "."
+        return self.location if self.kind in (HUGGING_FACE, HUB) else os.path.dirname(self.location) or "."
 
     def companion(self, *names: str) -> str | None:
-        """The first of these files that stands beside the checkpoint, or None."""
-        paths = (os.path.join(self.folder, name) for name in names)
+        """The first of these files that stands beside the checkpoint, or among a module's assets; None for none."""
+        folders = [os.path.join(self.folder, name) for name in _ASSETS] if self.kind == HUB else [self.folder]
+        paths = (os.path.join(folder, name) for name in names for folder in folders)
         return next((path for path in paths if files.exists(path)), None)
 
 
 def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
-    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, or a .weights.h5.
+    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, a .weights.h5,
+    or the folder of a module for tensorflow-hub.
 
     Raises InputError, naming `flag`, where nothing that can be read is there.
     """
@@ -48,7 +67,10 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
     if files.is_directory(path):
         return _find_in_folder(path, flag)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
-        raise InputError(f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to --{flag}")
+        raise InputError(
+            f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to --{flag} (a module for "
+            "tensorflow-hub is given to --hub_module as it is)"
+        )
     raise InputError(f"{path}: no checkpoint there (no {name}.index beside it); check --{flag}")
 
 
@@ -64,10 +86,23 @@ def _find_in_folder(folder: str, flag: str) -> CheckpointPath:
         raise InputError(
             f"{folder}: holds several checkpoints ({', '.join(prefixes[:5])}); give one of them to --{flag}"
         )
+    if files.exists(os.path.join(folder, "model.safetensors")):
+        return _hugging_face_folder(folder, flag)
+    module = module_folder(folder)
+    if module:
+        return CheckpointPath(HUB, module)
     keras = [name for name in files.list_directory(folder) if name.endswith(".weights.h5")]
-    if len(keras) == 1 and not files.exists(os.path.join(folder, "model.safetensors")):
+    if len(keras) == 1:
         return CheckpointPath(KERAS, os.path.join(folder, keras[0]))
     return _hugging_face_folder(folder, flag)
+
+
+def module_folder(folder: str) -> str | None:
+    """The folder of a module for tensorflow-hub: this one, or, of what bert-export wrote, its encoder; None for neither."""
+    for path in (folder, os.path.join(folder, "encoder")):
+        if all(files.exists(os.path.join(path, name)) for name in ("saved_model.pb", "variables")):
+            return path
+    return None
 
 
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:

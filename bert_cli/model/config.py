@@ -60,6 +60,20 @@ class BertConfig:
         return f"gelu_{self.gelu}" if name == "gelu" else name
 
 
+@dataclasses.dataclass(frozen=True)
+class ModuleConfig:
+    """What is known of an encoder that is no BERT: a module for tensorflow-hub, which is used as it is.
+
+    `hub_module` is its handle: a path that holds from any working directory, or a URL.
+    """
+
+    hub_module: str
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    max_position_embeddings: int
+
+
 _SIZES = (
     "vocab_size",
     "hidden_size",
@@ -69,22 +83,23 @@ _SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
+_MODULE = "hub_module"  # the key that tells a ModuleConfig's file
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
 
 def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:
     """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the original does.
 
+
     `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for Google's file, erf
     for Hugging Face's; a file of our own records its form in the key `gelu`. `vocab_size` stands in where the file has
     none, as for a model that is to be trained from nothing. Raises InputError naming file and key.
     """
-    try:
-        values = json.loads(files.read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: holds no JSON object; a bert_config.json is needed")
+    values = _read_values(path)
+    if _MODULE in values:
+        raise InputError(
+            f"{path}: this model's encoder is the module {values[_MODULE]}, which is no BERT; one is needed here"
+        )
     if vocab_size is not None:
         values = {"vocab_size": vocab_size} | values
     hugging_face = os.path.basename(path) == "config.json" or any(key in values for key in _HUGGING_FACE_KEYS)
@@ -100,6 +115,27 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         return BertConfig(**chosen)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _read_values(path: str) -> dict:
+    try:
+        values = json.loads(files.read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: holds no JSON object; a bert_config.json is needed")
+    return values
+
+
+def read_module_config(path: str) -> ModuleConfig | None:
+    """Read the bert_config.json of a run whose encoder is a module for tensorflow-hub; None for another model's."""
+    values = _read_values(path)
+    if _MODULE not in values:
+        return None
+    try:
+        return ModuleConfig(**values)
+    except TypeError:
+        raise InputError(f"{path}: is damaged: it has the keys {', '.join(sorted(values))}") from None
 
 
 def _check_values(path: str, values: dict, hugging_face: bool) -> None:
@@ -123,16 +159,16 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
         raise InputError(f"{path}: position_embedding_type {values['position_embedding_type']!r} is not supported")
 
 
-def write_config(path: str, config: BertConfig) -> None:
+def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
     """Write Google's bert_config.json (sorted keys, indent 2), atomically.
 
     The keys `gelu` and `layer_norm_eps`, which the original ignores, are added only where they differ from what the
     original computes, so that a config of Google's comes out as it went in.
     """
     values = dataclasses.asdict(config)
-    if config.gelu == "tanh":
+    if values.get("gelu") == "tanh":
         del values["gelu"]
-    if config.layer_norm_eps == 1e-12:
+    if values.get("layer_norm_eps") == 1e-12:
         del values["layer_norm_eps"]
     with files.atomic_write(path) as file:
         file.write(json.dumps(values, indent=2, sort_keys=True) + "\n")

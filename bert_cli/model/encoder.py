@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model.config import BertConfig
-from bert_cli.model.layers import Dense, Embeddings, TransformerLayer
+from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 
 
@@ -66,6 +66,13 @@ class BertEncoder(keras.Model):
         if return_attention:
             outputs["attention_probs"] = attention
         return outputs
+
+    def without_gradient(self, layer: int | None) -> set[str]:
+        """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""
+        if layer is None:
+            return set()
+        above = [f"bert/encoder/layer_{number}/" for number in range(layer + 1, len(self.transformer_layers))]
+        return {name for name in named_weights(self) if name.startswith(("bert/pooler/", *above))}
 
     def _dropout_seeds(self, training: bool, seed) -> list:
         """A seed for each place of dropout: one after the embeddings, three in each layer; None outside training."""

@@ -4,8 +4,9 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model import ops
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.encoders import make_encoder
 from bert_cli.model.layers import Dense, LayerNorm, Scoped
 
 # Fixed in the original, whatever the config's own rates say.
@@ -31,17 +32,20 @@ class ClassifierHead(Scoped):
 class BertClassifier(keras.Model):
     """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n]."""
 
-    def __init__(self, config: BertConfig, label_count: int, compute_dtype: str = "float32", seed: int = 0):
+    def __init__(
+        self, config: BertConfig | ModuleConfig, label_count: int, compute_dtype: str = "float32", seed: int = 0
+    ):
         super().__init__(name="classifier_model", autocast=False)
-        self.encoder = BertEncoder(config, compute_dtype, seed)
+        self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
         self.head_dropout = CLASSIFIER_DROPOUT
         self.built = True
 
-    def call(self, inputs, training=False, seed=None, packed=False):
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+        """frozen: no dropout in the encoder, as it is not trained."""
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=True)
+        outputs = self.encoder(inputs, training=training and not frozen, seed=seed, packed=packed, pooled_only=True)
         head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
         return self.head(outputs["pooled_output"], dropout_rate=self.head_dropout, seed=head_seed)
 
@@ -144,9 +148,9 @@ class BertSpanModel(keras.Model):
     The original's loss has the padded positions in its softmax, so training computes them too (`packed=False`).
     """
 
-    def __init__(self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0):
+    def __init__(self, config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0):
         super().__init__(name="span_model", autocast=False)
-        self.encoder = BertEncoder(config, compute_dtype, seed)
+        self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = SpanHead(config.hidden_size, seed)
         self.built = True
 

@@ -3,14 +3,9 @@
 Only the variables are read, by name. The module's graph is neither loaded nor run, so nothing in it is trusted.
 """
 
-import contextlib
 import math
 import os
 import re
-import tarfile
-import tempfile
-import warnings
-from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -18,11 +13,13 @@ from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from bert_cli import files
 from bert_cli.errors import InputError
-from bert_cli.model.checkpoint import LoadReport, load_weights
+from bert_cli.model.config import BertConfig
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
+_CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
 _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
+_HEAD_WIDTH = 64  # in all of Google's models
 # What stands at the end of a published name -> Google's name. The second form of each is that of the modules of 2019.
 _LAYER = r"(?:transformer|encoder)/layer_(\d+)/"
 _PUBLISHED = tuple(
@@ -78,17 +75,18 @@ class HubReader:
     the module does not tell.
     """
 
-    def __init__(self, folder: str):
+    def __init__(self, folder: str, description: str | None = None):
         prefix = os.path.join(folder, "variables", "variables")
-        self.description = folder
+        self.description = description or folder
         if not files.exists(prefix + ".index"):
-            raise InputError(f"{folder}: holds no module for tensorflow-hub (no variables/variables.index)")
+            raise InputError(f"{self.description}: holds no module for tensorflow-hub (no variables/variables.index)")
+        self._casing_key: str | None = None
         try:
             self._reader = tf.train.load_checkpoint(prefix)
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
             named = self._named() if _OBJECTS in shapes else {name: name for name in shapes}
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
-            raise InputError(f"{folder}: this module is damaged: {str(error).splitlines()[0][:160]}") from None
+            raise InputError(_damaged(self.description, error)) from None
         self._keys: dict[str, str] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.unused: list[str] = []
@@ -96,7 +94,7 @@ class HubReader:
         for name, key in sorted(named.items()):
             known = google_name(name)
             if known is None or known in self._keys:
-                self.unused += [name] if name != _BOOKKEEPING else []
+                self.unused += [name] if name != _BOOKKEEPING and key != self._casing_key else []
                 continue
             self._keys[known] = key
             self.shapes[known] = _flat_shape(known, shapes[key])
@@ -107,9 +105,12 @@ class HubReader:
         """Variable's name -> its key in the checkpoint, for a checkpoint of objects (TF2)."""
         graph = trackable_object_graph_pb2.TrackableObjectGraph()
         graph.ParseFromString(self._reader.get_tensor(_OBJECTS))
-        ours = {child.local_name: child.node_id for child in graph.nodes[0].children}.get("weights")
-        if ours is not None:  # bert-export's: a dict from Google's names
-            chosen = {child.local_name: graph.nodes[child.node_id] for child in graph.nodes[ours].children}
+        roots = {child.local_name: child.node_id for child in graph.nodes[0].children}
+        if _CASING in roots:
+            attributes = graph.nodes[roots[_CASING]].attributes
+            self._casing_key = next((each.checkpoint_key for each in attributes if each.name == _VALUE), None)
+        if "weights" in roots:  # bert-export's: a dict from Google's names
+            chosen = {child.local_name: graph.nodes[child.node_id] for child in graph.nodes[roots["weights"]].children}
         else:
             nodes = [node for node in graph.nodes if node.attributes]
             chosen = {node.attributes[0].full_name: node for node in nodes}
@@ -121,44 +122,43 @@ class HubReader:
         }
 
     def read(self, name: str) -> np.ndarray:
-        return self._reader.get_tensor(self._keys[name]).reshape(self.shapes[name])
-
-
-@contextlib.contextmanager
-def resolved(handle: str) -> Iterator[str]:
-    """The folder of a module: `handle` is a folder, a .tar.gz, or a URL, which tensorflow-hub downloads and keeps.
-
-    InputError where there is none.
-    """
-    if handle.startswith(("http://", "https://")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its import of pkg_resources
-            import tensorflow_hub as hub
         try:
-            folder = hub.resolve(handle)
-        except (OSError, ValueError, RuntimeError, tf.errors.OpError) as error:
-            raise InputError(f"{handle}: cannot be downloaded: {str(error).splitlines()[0][:160]}") from None
-        yield folder
-    elif files.is_directory(handle):
-        yield handle
-    elif not files.exists(handle):
-        raise InputError(f"{handle}: no such module; give a folder, a .tar.gz, or a URL")
-    else:
-        with tempfile.TemporaryDirectory(prefix="hub-") as folder:
-            try:
-                with files.open_binary(handle) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
-                    archive.extractall(folder, filter="data")  # nothing outside of the folder, no devices
-            except (OSError, EOFError, tarfile.TarError) as error:
-                raise InputError(f"{handle}: is no whole .tar.gz of a module: {error}") from None
-            yield folder
+            return self._reader.get_tensor(self._keys[name]).reshape(self.shapes[name])
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
+            raise InputError(_damaged(self.description, error)) from None
+
+    def do_lower_case(self) -> bool | None:
+        """What the module says of its texts; None where it says nothing, as those in TF1's format."""
+        return None if self._casing_key is None else bool(self._reader.get_tensor(self._casing_key))
+
+    def config(self) -> BertConfig | None:
+        """The sizes of the BERT that these variables make up; None where they make up none."""
+        shapes = self.shapes
+        words, positions, types, kernel = (
+            shapes.get(f"bert/{name}", ())
+            for name in ("embeddings/word_embeddings", "embeddings/position_embeddings", "embeddings/token_type_embeddings",
+                         "encoder/layer_0/intermediate/dense/kernel")
+        )  # fmt: skip
+        widths = {shape[-1] for shape in (words, positions, types) if shape} | {kernel[0] if kernel else None}
+        layers = {int(found[1]) for name in shapes if (found := re.match(r"bert/encoder/layer_(\d+)/", name))}
+        without_pooler = [name for name in shapes if not name.startswith("bert/pooler/")]
+        complete = layers == set(range(len(layers))) and len(without_pooler) == 5 + 16 * len(layers)
+        # Another table beside these, such as a projection of the embeddings, makes another model.
+        others = [name for name in self.unused if "embedding" in name]
+        if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or others:
+            return None
+        hidden = words[1]
+        heads = self.heads or hidden // _HEAD_WIDTH
+        if not heads or hidden % heads:
+            raise InputError(
+                f"{self.description}: does not tell its number of attention heads; give --bert_config_file"
+            )
+        return BertConfig(
+            words[0], hidden, len(layers), heads, intermediate_size=kernel[1], max_position_embeddings=positions[0],
+            type_vocab_size=types[0],
+        )  # fmt: skip
 
 
-def load_hub_weights(handle: str, variables: dict) -> tuple[LoadReport, int | None]:
-    """Assign the variables (Google's name -> variable) that a module has; the report, and its attention heads if known.
-
-    Raises InputError as model.checkpoint.load_weights does, and where there is no module.
-    """
-    with resolved(handle) as folder:
-        reader = HubReader(folder)
-        reader.description = handle
-        return load_weights(variables, reader), reader.heads
+def _damaged(description: str, error: Exception) -> str:
+    reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+    return f"{description}: this module is damaged: {reason}"

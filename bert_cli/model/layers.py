@@ -36,13 +36,17 @@ class Scoped(keras.layers.Layer):
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
         return self.add_scoped(name, shape, keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed))
 
+    def named(self) -> dict[str, keras.Variable]:
+        """Checkpoint name -> variable."""
+        return dict(zip(self.checkpoint_names, self._trainable_variables, strict=True))
+
 
 def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
     """Checkpoint name -> variable, for all Scoped layers inside `layer`."""
     named = {}
     for part in layer._flatten_layers(include_self=True, recursive=True):
         if isinstance(part, Scoped):
-            named.update(zip(part.checkpoint_names, part._trainable_variables, strict=True))
+            named.update(part.named())
     return named
 
 

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from bert_cli.model.config import BertConfig
-from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.encoders import make_encoder
 from bert_cli.model.heads import CLASSIFIER_DROPOUT, ClassifierHead
 
 
@@ -18,14 +18,14 @@ class BertTagger(keras.Model):
 
     def __init__(
         self,
-        config: BertConfig,
+        config: BertConfig | ModuleConfig,
         label_count: int,
         layers: tuple[int, ...] = (-1,),
         compute_dtype: str = "float32",
         seed: int = 0,
     ):
         super().__init__(name="tagging_model", autocast=False)
-        self.encoder = BertEncoder(config, compute_dtype, seed)
+        self.encoder = make_encoder(config, compute_dtype, seed)
         self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, seed)
         self.head_dropout = CLASSIFIER_DROPOUT
@@ -35,12 +35,6 @@ class BertTagger(keras.Model):
     def state_width(self) -> int:
         """W."""
         return self.head.output_weights.shape[1]
-
-    def without_gradient(self) -> tuple[str, ...]:
-        """What the names of the encoder's variables begin with that no tag depends on: the pooler, and layers above."""
-        count = len(self.encoder.transformer_layers)
-        above = [f"bert/encoder/layer_{layer}/" for layer in range(max(self.state_layers) + 1, count)]
-        return ("bert/pooler/", *above)
 
     def states(self, inputs, training=False, seed=None, packed=False) -> tf.Tensor:
         """What the classifier reads: float32 [B, S, W]."""

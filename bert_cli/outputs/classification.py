@@ -1,6 +1,6 @@
 """Result files of the classification tasks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -45,9 +45,3 @@ def write_predictions(
         for guid, index, numbers, (text_a, text_b) in rows:
             cells = [guid, label_names[index], *numbers, text_a, *([text_b or ""] if pairs else [])]
             file.write("\t".join(cell.translate(_ONE_CELL) for cell in cells) + "\n")
-
-
-def write_eval_results(path: str, results: Mapping[str, object]) -> None:
-    """Write eval_results.txt as the original does: `key = value`, one a line, sorted by key."""
-    with atomic_write(path) as file:
-        file.writelines(f"{key} = {results[key]!s}\n" for key in sorted(results))

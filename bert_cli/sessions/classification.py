@@ -10,15 +10,12 @@ import tensorflow as tf
 from bert_cli.batches.stream import length_groups, training_rows
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.heads import BertClassifier
 from bert_cli.outputs.progress import Progress
 from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
-from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.inference import infer, make_runner
 from bert_cli.training.losses import cross_entropy
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training
 
 _SIGNATURE = input_signature() | {"label_ids": tf.TensorSpec([None], tf.int32, name="label_ids")}
 
@@ -28,12 +25,13 @@ class ClassifierSession(Session):
 
     kind = "a fine-tuned classifier"
 
-    def __init__(self, config: BertConfig, label_count: int, settings):
+    def __init__(self, config: BertConfig | ModuleConfig, label_count: int, settings):
         super().__init__(
             settings,
             settings.do_train,
             lambda precision: BertClassifier(config, label_count, precision, settings.random_seed),
         )
+        self._frozen = not settings.hub_trainable
         self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
 
     def _batch(self, sequences: RaggedFeatures, label_ids: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -42,29 +40,18 @@ class ClassifierSession(Session):
 
     def train(self, features: ClassificationFeatures, steps: int, state: str | None, folder: str) -> dict:
         """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report."""
-        settings = self.settings
-        with self.strategy.scope():
-            compact = CompactWords(self.model.encoder, features.sequences.token_ids)
-            trained = self.variables | {WORDS: compact.table}
-            optimizer = AdamWeightDecay(
-                trained,
-                settings.learning_rate,
-                steps,
-                int(steps * settings.warmup_proportion),
-                settings.bias_correction,
-            )
-        start = restore_training(state, self.variables, optimizer, compact) if state else 0
-        sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(features.sequences.token_ids))
+        settings, sequences = self.settings, features.sequences
+        optimizer, compact, start = self.start_training(steps, state, sequences.token_ids, None, self._frozen)
+        if compact:
+            sequences = dataclasses.replace(sequences, token_ids=compact.compact_ids(sequences.token_ids))
         rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
         batches = (self._batch(sequences, features.label_ids, chosen) for chosen in rows)
-        report = self.train_steps(self._loss, _SIGNATURE, optimizer, batches, start, steps, folder, compact)
-        compact.close(optimizer)
-        return report
+        return self.train_steps(self._loss, _SIGNATURE, optimizer, batches, start, steps, folder, compact)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
         """This replica's share of the mean cross entropy over the global batch."""
         inputs = {name: batch[name] for name in INPUTS}
-        logits = self.model(inputs, training=True, seed=seed, packed=self.packed)
+        logits = self.model(inputs, training=True, seed=seed, packed=self.packed, frozen=self._frozen)
         return tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / self.settings.train_batch_size
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:

@@ -1,5 +1,6 @@
 """A checkpoint of any format in a model, for bert-convert: loaded, written, compared. Imports TensorFlow."""
 
+import contextlib
 import dataclasses
 import os
 
@@ -16,6 +17,7 @@ from bert_cli.model.hugging_face_writing import write_safetensors
 from bert_cli.model.keras_weights import write_keras
 from bert_cli.model.layers import named_weights
 from bert_cli.sessions.conversion_target import Target
+from bert_cli.sessions.hub_writing import save_encoder
 
 # What --check computes.
 _ROWS, _TOKENS = 4, 32
@@ -79,20 +81,46 @@ def write(staged: str, target: Target, tensors: dict[str, np.ndarray], config: B
     if target.format == "hf":
         write_safetensors(path, tensors, kind, dtype)
         return
-    try:
+    with _writing(target):
         if target.format == "tf1":
             write_tf1(path, tensors)
         else:
-            shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
-            model = BertWithHeads(config, model.head_names, shape)
-            variables = named_weights(model)
-            for name, values in tensors.items():
-                variables[name].assign(values)
+            model = _model_of(tensors, config, model.head_names)
             # A bare encoder's file fits a bare BertEncoder.
             write_keras(path, model if model.head_names else model.encoder, tensors)
+
+
+def write_module(
+    staged: str, target: Target, tensors: dict[str, np.ndarray], config: BertConfig, vocab: bytes | None, lower: bool
+) -> None:
+    """Write the encoder as a module for tensorflow-hub into the folder `staged`; see hub_writing.save_encoder.
+
+    InputError without a pooler, whose output all modules have.
+    """
+    if not any(name.startswith(POOLER) for name in tensors):
+        raise InputError(
+            "the checkpoint has no pooler, which a module for tensorflow-hub needs; give another --to_format"
+        )
+    with _writing(target):
+        save_encoder(staged, _model_of(tensors, config, ()).encoder, config, vocab, lower)
+
+
+@contextlib.contextmanager
+def _writing(target: Target):
+    try:
+        yield
     except (OSError, tf.errors.OpError) as error:
         reason = error.message if isinstance(error, tf.errors.OpError) else str(error)
         raise InputError(f"{target.path(target.name)}: cannot be written: {reason.splitlines()[0][:160]}") from None
+
+
+def _model_of(tensors: dict[str, np.ndarray], config: BertConfig, heads: tuple[str, ...]) -> BertWithHeads:
+    shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
+    model = BertWithHeads(config, heads, shape)
+    variables = named_weights(model)
+    for name, values in tensors.items():
+        variables[name].assign(values)
+    return model
 
 
 def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[str, float]:

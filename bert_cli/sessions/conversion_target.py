@@ -12,7 +12,7 @@ from bert_cli import files
 from bert_cli.errors import InputError
 from bert_cli.model.config import read_config
 
-FORMATS = ("tf1", "hf", "h5")
+FORMATS = ("tf1", "hf", "h5", "hub")
 _KERAS_ENDING = ".weights.h5"
 # A file with this name in the target folder would be taken for the new model's where that brings none of its own.
 _TELLING = ("labels.txt", "flags.txt", "vocab.txt", "tokenizer_config.json")
@@ -30,6 +30,9 @@ class Target:
     @property
     def weight_files(self) -> list[str]:
         """Names of the files with weights; the one that makes the checkpoint visible comes last."""
+        if self.format == "hub":
+            data = ("variables.data-00000-of-00001", "variables.index")
+            return [*(os.path.join("variables", name) for name in data), "fingerprint.pb", self.name]
         return [f"{self.name}.data-00000-of-00001", f"{self.name}.index"] if self.format == "tf1" else [self.name]
 
     def path(self, name: str) -> str:
@@ -46,7 +49,12 @@ def find_target(path: str, to_format: str) -> Target:
     is_folder = files.is_directory(path) or path.endswith("/")
     if is_folder or not (".ckpt" in name or name.endswith((".h5", ".safetensors"))):
         chosen = "hf" if to_format == "auto" else to_format
-        file = {"hf": "model.safetensors", "tf1": "bert_model.ckpt", "h5": "model" + _KERAS_ENDING}[chosen]
+        file = {
+            "hf": "model.safetensors",
+            "tf1": "bert_model.ckpt",
+            "h5": "model" + _KERAS_ENDING,
+            "hub": "saved_model.pb",
+        }[chosen]
         if files.exists(path) and not is_folder:
             raise InputError(f"--to={path}: is a file, a folder is needed")
         return Target(chosen, path.rstrip("/") or "/", file)
@@ -102,6 +110,8 @@ def _is_same_model(one: str, other: str) -> bool:
 
 def _check_neighbours(staged: str, target: Target, companions: list[str]) -> None:
     """InputError where a file that is not replaced would be read as one of the converted model."""
+    if target.format == "hub":  # its companions stand in folders of their own
+        return
     for name in _TELLING:
         if name not in companions and files.exists(target.path(name)):
             raise InputError(f"{target.path(name)}: belongs to another model than the converted one; give another --to")
@@ -126,11 +136,11 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
             raise InputError(f"{target.path(name)}: exists already and differs; give another --to, or --overwrite")
     _check_neighbours(staged, target, companions + (list(_TELLING) if is_source_folder else []))
     new = [name for name in companions if name not in kept] + target.weight_files
-    files.make_directory(target.folder)
     for name in reversed(target.weight_files):  # never new companions beside old weights
         files.remove(target.path(name))
     for name in new:
         source, destination = os.path.join(staged, name), target.path(name)
+        files.make_directory(os.path.dirname(destination))
         if files.is_remote(destination):
             files.copy_file(source, destination)
             continue

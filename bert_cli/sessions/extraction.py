@@ -10,9 +10,10 @@ from bert_cli.errors import InputError
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.checkpoint import load_weights, open_checkpoint
-from bert_cli.model.checkpoint_path import CheckpointPath
-from bert_cli.model.config import BertConfig
-from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.checkpoint_path import HUB, CheckpointPath
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.encoders import make_encoder
+from bert_cli.model.hub_encoder import ModuleEncoder
 from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
 from bert_cli.training.inference import make_runner
 
@@ -23,15 +24,21 @@ _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes l
 class FeaturesSession(Session):
     """A BertEncoder with its strategy and precision; `settings` are those of extract_features."""
 
-    def __init__(self, config: BertConfig, settings, places: Sequence[int], attention: bool = False):
+    def __init__(self, config: BertConfig | ModuleConfig, settings, places: Sequence[int], attention: bool = False):
         """places: of the layers that are asked for, 0 for the embedding, n for the n-th Transformer layer."""
-        super().__init__(settings, False, lambda precision: BertEncoder(config, precision))
+        super().__init__(settings, False, lambda precision: make_encoder(config, precision))
         self._pooling, self._places, self._attention = settings.pooling, tuple(places), attention
         self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """Take the weights. InputError where one is missing; the pooler's count only where it is asked for."""
-        report = load_weights(self.variables, open_checkpoint(checkpoint))
+        """Take the weights. InputError where one is missing; the pooler's count only where it is asked for.
+
+        A module that is no BERT has its own.
+        """
+        if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
+            return
+        scope = "hub/" if isinstance(self.model, ModuleEncoder) else "bert/"
+        report = load_weights(self.variables, open_checkpoint(checkpoint), required=scope)
         missing = [name for name in report.missing if self._pooling == "pooler" or "/pooler/" not in name]
         if missing:
             raise InputError(
@@ -51,7 +58,7 @@ class FeaturesSession(Session):
         if self._pooling == "pooler":
             results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
         else:
-            states = [outputs["embedding_output"], *outputs["encoder_outputs"]]
+            states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
             results["vectors"] = self._pool([states[place] for place in self._places], batch["counted"])
         if self._attention:
             results["attention"] = tf.stack(outputs["attention_probs"], axis=1)

@@ -15,13 +15,14 @@ import tensorflow as tf
 from bert_cli.errors import InputError
 from bert_cli.model.checkpoint import STEP_NAME, LoadReport, load_weights, open_checkpoint
 from bert_cli.model.checkpoint_path import CheckpointPath
+from bert_cli.model.hub_encoder import ModuleEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
-from bert_cli.training.compact import CompactWords
+from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.feeding import check_batch_size, place
 from bert_cli.training.loop import run_steps
 from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import save_checkpoint, training_tensors
+from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 
@@ -76,7 +77,8 @@ class Session:
         InputError where it lacks a variable that is not `optional`.
         """
         reader = open_checkpoint(checkpoint)
-        report = load_weights(self.variables, reader)
+        scope = "" if isinstance(self.model.encoder, ModuleEncoder) else "bert/"
+        report = load_weights(self.variables, reader, required=scope)
         missing = [name for name in report.missing if not name.startswith(self.optional)]
         if missing:
             raise InputError(
@@ -90,6 +92,9 @@ class Session:
         """Take the weights that a new run starts from, and say where they come from."""
         if state:
             LOG.info("going on from %s", state)
+        elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
+            count = len(self.model.encoder.named())
+            LOG.info("%s: is no BERT of Google's form, so it is used as it is: %d variables", checkpoint.name, count)
         elif checkpoint:
             self._log(load_weights(self.variables, open_checkpoint(checkpoint)))
         elif is_builtin:
@@ -103,6 +108,27 @@ class Session:
     def _log(report: LoadReport) -> None:
         for line in report.lines():
             LOG.info(line)
+
+    def start_training(
+        self, steps: int, state: str | None, token_ids: np.ndarray, layer: int | None, frozen: bool = False
+    ) -> tuple[AdamWeightDecay, CompactWords | None, int]:
+        """Optimizer, compact word embeddings (None where they are not trained), and the number of finished steps.
+
+        steps: of the whole training; state: prefix of the checkpoint to go on from; token_ids: all that batches will
+        hold; layer: the encoder's highest one that the loss reads, None for the pooled output; frozen: train nothing
+        of the encoder. `settings` has learning_rate, warmup_proportion and bias_correction.
+        """
+        settings, encoder = self.settings, self.model.encoder
+        with self.strategy.scope():
+            left_out = set(named_weights(encoder)) if frozen else encoder.without_gradient(layer)
+            trained = {name: weight for name, weight in self.variables.items() if name not in left_out}
+            compact = CompactWords(encoder, token_ids) if WORDS in trained else None
+            if compact:
+                trained[WORDS] = compact.table
+            warmup = int(steps * settings.warmup_proportion)
+            optimizer = AdamWeightDecay(trained, settings.learning_rate, steps, warmup, settings.bias_correction)
+        start = restore_training(state, self.variables, optimizer, compact) if state else 0
+        return optimizer, compact, start
 
     def train_steps(
         self,
@@ -145,6 +171,8 @@ class Session:
                     step_fn, placed, start, steps, save, settings.save_checkpoints_steps, report, settings.log_steps
                 )
             seconds = time.monotonic() - began
+        if compact:
+            compact.close(optimizer)
         return {
             "global_step": steps,
             "train_seconds": round(seconds, 3),

@@ -10,17 +10,13 @@ import tensorflow as tf
 from bert_cli.batches.stream import length_groups, training_rows
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.heads import BertSpanModel
 from bert_cli.outputs.squad import Decoder
 from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
-from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.inference import make_runner
 from bert_cli.training.losses import span_loss
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training
 
-_POOLER = "bert/pooler/"  # nothing here reads it: it has no gradient, and Hugging Face's models of this kind lack it
 _SIGNATURE = input_signature() | {
     "start_positions": tf.TensorSpec([None], tf.int32, name="start_positions"),
     "end_positions": tf.TensorSpec([None], tf.int32, name="end_positions"),
@@ -31,38 +27,29 @@ class SquadSession(Session):
     """A BertSpanModel with its strategy and precision; `settings` are those of run_squad."""
 
     kind = "fine-tuned to answer questions"
-    optional = (_POOLER,)
+    optional = ("bert/pooler/",)  # nothing here reads it, and Hugging Face's models of this kind lack it
 
-    def __init__(self, config: BertConfig, settings):
+    def __init__(self, config: BertConfig | ModuleConfig, settings):
         super().__init__(
             settings, settings.do_train, lambda precision: BertSpanModel(config, precision, settings.random_seed)
         )
+        self._config, self._frozen = config, not settings.hub_trainable
         self._runner = make_runner(self.strategy, self._forward, input_signature())
 
     def train(self, features: SquadFeatures, steps: int, state: str | None, folder: str) -> dict:
         """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report."""
-        settings, token_ids = self.settings, features.sequences.token_ids
-        with self.strategy.scope():
-            compact = CompactWords(self.model.encoder, token_ids)
-            trained = {name: v for name, v in self.variables.items() if not name.startswith(_POOLER)}
-            optimizer = AdamWeightDecay(
-                trained | {WORDS: compact.table},
-                settings.learning_rate,
-                steps,
-                int(steps * settings.warmup_proportion),
-                settings.bias_correction,
-            )
-        start = restore_training(state, self.variables, optimizer, compact) if state else 0
-        sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(token_ids))
+        settings, sequences = self.settings, features.sequences
+        last = self._config.num_hidden_layers - 1
+        optimizer, compact, start = self.start_training(steps, state, sequences.token_ids, last, self._frozen)
+        if compact:
+            sequences = dataclasses.replace(sequences, token_ids=compact.compact_ids(sequences.token_ids))
 
         def batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             positions = {name: getattr(features, name)[rows] for name in ("start_positions", "end_positions")}
             return self._inputs(sequences, rows, cut=settings.skip_padding) | positions
 
         rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
-        report = self.train_steps(self._loss, _SIGNATURE, optimizer, map(batch, rows), start, steps, folder, compact)
-        compact.close(optimizer)
-        return report
+        return self.train_steps(self._loss, _SIGNATURE, optimizer, map(batch, rows), start, steps, folder, compact)
 
     def _inputs(self, sequences: RaggedFeatures, rows: np.ndarray, cut: bool) -> dict[str, np.ndarray]:
         """The windows padded to the longest of them with `cut` (where shapes may change), else to max_seq_length."""
@@ -77,7 +64,7 @@ class SquadSession(Session):
         """
         inputs = {name: batch[name] for name in INPUTS}
         skip = self.settings.skip_padding
-        logits = self.model(inputs, training=True, seed=seed, packed=skip and self.packed)
+        logits = self.model(inputs, training=not self._frozen, seed=seed, packed=skip and self.packed)
         if skip:
             # Finite: 0 · -inf in the gradient would be no number.
             logits = [tf.where(batch["input_mask"] > 0, values, -1e9) for values in logits]

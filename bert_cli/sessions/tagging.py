@@ -11,15 +11,12 @@ import tensorflow as tf
 from bert_cli.batches.stream import length_groups, training_rows
 from bert_cli.errors import InputError
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.tagging_head import BertTagger
 from bert_cli.outputs.progress import Progress
 from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
-from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.inference import make_runner
 from bert_cli.training.losses import cross_entropy
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training
 
 LOG = logging.getLogger("bert_cli")
 _LABELS = {
@@ -67,7 +64,7 @@ class TaggingSession(Session):
     optional = ("bert/pooler/",)  # Hugging Face's token classifiers have none
     kind = "a model that bert-tag trained"
 
-    def __init__(self, config: BertConfig, label_count: int, settings):
+    def __init__(self, config: BertConfig | ModuleConfig, label_count: int, settings):
         super().__init__(
             settings,
             settings.do_train,
@@ -82,35 +79,21 @@ class TaggingSession(Session):
         encoder. A batch is of windows.
         """
         settings = self.settings
-        frozen = settings.freeze_encoder
-        with self.strategy.scope():
-            compact = None if frozen else CompactWords(self.model.encoder, features.sequences.token_ids)
-            left_out = ("bert/",) if frozen else self.model.without_gradient()
-            trained = {name: weight for name, weight in self.variables.items() if not name.startswith(left_out)}
-            if compact:
-                trained[WORDS] = compact.table
-            optimizer = AdamWeightDecay(
-                trained,
-                settings.learning_rate,
-                steps,
-                int(steps * settings.warmup_proportion),
-                settings.bias_correction,
-            )
-        start = restore_training(state, self.variables, optimizer, compact) if state else 0
+        token_ids, top = features.sequences.token_ids, max(self.model.state_layers)
+        optimizer, compact, start = self.start_training(steps, state, token_ids, top, settings.freeze_encoder)
         rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
-        if frozen:
+        if settings.freeze_encoder:
             known = self._frozen_states(features)
             width = None if self.packed else settings.max_seq_length
             batches = (known.batch(chosen, width) for chosen in rows)
             signature = _LABELS | {"states": tf.TensorSpec([None, None, self.model.state_width], tf.float32, "states")}
             return self.train_steps(self._frozen_loss, signature, optimizer, batches, start, steps, folder)
-        ids = compact.compact_ids(features.sequences.token_ids)
-        compacted = dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=ids))
-        batches = (self._training_batch(compacted, chosen) for chosen in rows)
+        if compact:
+            sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(token_ids))
+            features = dataclasses.replace(features, sequences=sequences)
+        batches = (self._training_batch(features, chosen) for chosen in rows)
         signature = input_signature() | _LABELS
-        report = self.train_steps(self._loss, signature, optimizer, batches, start, steps, folder, compact)
-        compact.close(optimizer)
-        return report
+        return self.train_steps(self._loss, signature, optimizer, batches, start, steps, folder, compact)
 
     def _inputs(self, features: TaggingFeatures, rows: np.ndarray) -> dict[str, np.ndarray]:
         sequences = features.sequences

@@ -160,8 +160,10 @@ def test_the_steps_of_the_tutorials(hub, exported, trained):
     again = encoder(inputs, training=True)["pooled_output"]
     assert not np.array_equal(again, outputs["pooled_output"])  # dropout
 
-    for name in ("vocab.txt", "bert_config.json"):
-        assert (exported / "encoder" / "assets.extra" / name).read_bytes() == (trained / name).read_bytes()
+    for name, place in (("vocab.txt", "assets"), ("bert_config.json", "assets.extra")):
+        assert (exported / "encoder" / place / name).read_bytes() == (trained / name).read_bytes()
+    assert encoder.vocab_file.asset_path.numpy().decode() == str(exported / "encoder" / "assets" / "vocab.txt")
+    assert encoder.do_lower_case.numpy()
 
     reader = tf.train.load_checkpoint(str(trained))
     assert len(encoder.variables) == len(encoder.trainable_variables) == len(encoder.weights) == 39
@@ -296,7 +298,7 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*there, *to, "--labels=1,0"], "the files beside the checkpoint say 0,1")
     refused([*there, *to, "--labels=1,1"], "--labels: different names")
     refused([*there, *to, "--format=hub", "--labels=0,1"], "--labels is for --format=saved_model")
-    refused([*there, *to, "--format=onnx"], "--format")
+    refused([*there, *to, "--format=tflite"], "--format")
     refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")
     refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")
     refused([*there, f"--export_dir={trained}"], "which no export put there")

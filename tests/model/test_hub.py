@@ -1,6 +1,8 @@
 """Weights from hub modules: those of bert-export, and ones with the published modules' names and shapes."""
 
+import io
 import os
+import pathlib
 import tarfile
 
 import numpy as np
@@ -8,12 +10,13 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.errors import InputError
-from bert_cli.export_modules import save_encoder
-from bert_cli.model.checkpoint import write_tf1
+from bert_cli.model.checkpoint import load_weights, open_checkpoint, write_tf1
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.hub import google_name, load_hub_weights
+from bert_cli.model.hub import google_name
+from bert_cli.model.hub_handle import find_module
 from bert_cli.model.layers import named_weights
+from bert_cli.sessions.hub_writing import save_encoder
 
 CONFIG = BertConfig(11, 12, 2, 3, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
 # Published name -> Google's, with n for the number of a layer.
@@ -77,13 +80,26 @@ def published(drawn: dict, is_old: bool) -> dict[str, np.ndarray]:
     return found
 
 
-def assert_loads(handle, drawn: dict) -> tuple:
+def load(handle):
+    """What comes of loading a module into an encoder: weights by name, the report, and the module's reader."""
     weights = named_weights(BertEncoder(CONFIG))
-    report, heads = load_hub_weights(str(handle), weights)
+    reader = open_checkpoint(find_module(str(handle), "hub_module"))
+    return weights, load_weights(weights, reader), reader
+
+
+def assert_loads(handle, drawn: dict) -> tuple:
+    weights, report, reader = load(handle)
     assert report.missing == []
     for name, value in drawn.items():
         assert np.array_equal(weights[name].numpy(), value), name
-    return report, heads
+    return report, reader
+
+
+def filled_encoder(drawn: dict) -> BertEncoder:
+    model = BertEncoder(CONFIG)
+    for name, variable in named_weights(model).items():
+        variable.assign(drawn[name])
+    return model
 
 
 @pytest.mark.parametrize("is_old", [False, True])
@@ -91,35 +107,65 @@ def test_published_names(drawn, tmp_path, is_old):
     module = tf.train.Checkpoint()
     module.variables = [tf.Variable(value, name=name) for name, value in published(drawn, is_old).items()]
     module.other = tf.Variable(3.0, name="predictions/output_bias")
+    module.do_lower_case = tf.Variable(False, trainable=False)
     tf.saved_model.save(module, str(tmp_path / "module"))
-    report, heads = assert_loads(tmp_path / "module", drawn)
-    assert heads == 3
+    report, reader = assert_loads(tmp_path / "module", drawn)
+    assert reader.config() == CONFIG
+    assert reader.do_lower_case() is False
     assert report.unused == ["predictions/output_bias"]
 
 
 def test_modules_of_bert_export(drawn, tmp_path):
-    model = BertEncoder(CONFIG)
-    for name, variable in named_weights(model).items():
-        variable.assign(drawn[name])
-    save_encoder(str(tmp_path / "module"), model)
-    report, _ = assert_loads(tmp_path / "module", drawn)
+    save_encoder(str(tmp_path / "module"), filled_encoder(drawn), CONFIG, b"words\n", True)
+    report, reader = assert_loads(tmp_path / "module", drawn)
     assert report.unused == []
+    assert reader.do_lower_case() is True
+    with pytest.raises(InputError, match="number of attention heads"):  # which its bert_config.json knows
+        reader.config()
     with tarfile.open(tmp_path / "module.tar.gz", "w:gz") as archive:
         for part in os.listdir(tmp_path / "module"):
             archive.add(tmp_path / "module" / part, arcname=part)
     report, _ = assert_loads(tmp_path / "module.tar.gz", drawn)
     assert report.source == str(tmp_path / "module.tar.gz")
+    loaded = tf.saved_model.load(str(tmp_path / "module"))  # the steps of the tutorials of 2020
+    assert pathlib.Path(loaded.vocab_file.asset_path.numpy().decode()).read_bytes() == b"words\n"
+    assert bool(loaded.do_lower_case.numpy())
 
 
 def test_modules_of_tf1(drawn, tmp_path):
+    """They keep the heads together and say nothing of their number: 64 wide, as in all of Google's models."""
     (tmp_path / "variables").mkdir()
-    more = {f"module/{name}": value for name, value in drawn.items()} | {
-        "module/cls/predictions/output_bias": np.ones(11)
-    }
+    (tmp_path / "saved_model.pb").touch()
+    more = {f"module/{name}": value for name, value in drawn.items()}
+    more |= {"module/cls/predictions/output_bias": np.ones(11)}
     write_tf1(str(tmp_path / "variables" / "variables"), more)
-    report, heads = assert_loads(tmp_path, drawn)
+    report, reader = assert_loads(tmp_path, drawn)
     assert report.unused == ["module/cls/predictions/output_bias"]
-    assert heads is None
+    assert reader.do_lower_case() is None
+    with pytest.raises(InputError, match=r"number of attention heads; give --bert_config_file"):
+        reader.config()
+    wide = BertConfig(11, 128, 1, 2, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
+    weights = {name: np.zeros(value.shape, np.float32) for name, value in named_weights(BertEncoder(wide)).items()}
+    write_tf1(str(tmp_path / "variables" / "variables"), weights)
+    assert open_checkpoint(find_module(str(tmp_path), "hub_module")).config() == wide
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found.pop("transformer/layer_1/output/bias"),
+        lambda found: found.update({"embedding_projection/kernel": np.ones((3, 3), np.float32)}),
+        lambda found: found.update({"word_embeddings/embeddings": np.ones((11, 5), np.float32)}),
+    ],
+    ids=["a layer lacks a bias", "a projection of the embeddings", "narrow embeddings"],
+)
+def test_what_makes_up_no_bert(drawn, tmp_path, change):
+    found = published(drawn, False)
+    change(found)
+    module = tf.train.Checkpoint()
+    module.variables = [tf.Variable(value, name=name) for name, value in found.items()]
+    tf.saved_model.save(module, str(tmp_path / "module"))
+    assert open_checkpoint(find_module(str(tmp_path / "module"), "hub_module")).config() is None
 
 
 def test_names():
@@ -132,20 +178,57 @@ def test_names():
         assert google_name(name) is None
 
 
+def test_handles(drawn, tmp_path):
+    """A folder, the folder of what bert-export wrote, and archives with and without a folder in them."""
+    save_encoder(str(tmp_path / "export" / "encoder"), filled_encoder(drawn), CONFIG, None, True)
+    encoder = str(tmp_path / "export" / "encoder")
+    assert find_module(encoder, "hub_module").location == encoder
+    assert find_module(str(tmp_path / "export"), "hub_module").location == encoder
+    for arcname in (".", "bert_en_1"):
+        path = tmp_path / "module.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(encoder, arcname=arcname)
+        found = find_module(str(path), "hub_module")
+        assert found.name == found.identity == str(path)
+        assert (pathlib.Path(found.location) / "saved_model.pb").exists()
+
+
+def test_an_archive_cannot_write_elsewhere(tmp_path):
+    path = tmp_path / "evil.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo("../evil")
+        member.size = 4
+        archive.addfile(member, io.BytesIO(b"evil"))
+    with pytest.raises(InputError, match=r"is no whole \.tar\.gz of a module"):
+        find_module(str(path), "hub_module")
+
+
 def test_refusals(drawn, tmp_path):
-    weights = named_weights(BertEncoder(CONFIG))
     (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="no such module"):
-        load_hub_weights(str(tmp_path / "missing"), weights)
+    with pytest.raises(InputError, match="no such module; --hub_module takes"):
+        find_module(str(tmp_path / "missing"), "hub_module")
     with pytest.raises(InputError, match=r"is no whole \.tar\.gz"):
-        load_hub_weights(str(tmp_path / "broken.tar.gz"), weights)
-    with pytest.raises(InputError, match=r"no variables/variables\.index"):
-        load_hub_weights(str(tmp_path), weights)
+        find_module(str(tmp_path / "broken.tar.gz"), "hub_module")
+    with pytest.raises(InputError, match=r"no saved_model\.pb\); check --hub_module"):
+        find_module(str(tmp_path), "hub_module")
+    (tmp_path / "saved_model.pb").touch()
     (tmp_path / "variables").mkdir()
+    with pytest.raises(InputError, match=r"no variables/variables\.index"):
+        load(tmp_path)
     prefix = str(tmp_path / "variables" / "variables")
     write_tf1(prefix, {"some/kernel": np.ones(3)})
     with pytest.raises(InputError, match="holds no variable of this encoder"):
-        load_hub_weights(str(tmp_path), weights)
+        load(tmp_path)
     write_tf1(prefix, drawn | {"bert/embeddings/word_embeddings": np.ones((12, 12), np.float32)})
     with pytest.raises(InputError, match="word_embeddings has the shape"):
-        load_hub_weights(str(tmp_path), weights)
+        load(tmp_path)
+    write_tf1(prefix, drawn)
+    data = tmp_path / "variables" / "variables.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:100])
+    with pytest.raises(InputError, match="this module is damaged"):
+        load(tmp_path)
+
+
+def test_a_url_that_does_not_resolve():
+    with pytest.raises(InputError, match=r"cannot be downloaded: .*; check --hub_module"):
+        find_module("http://127.0.0.1:9/module/1", "hub_module")

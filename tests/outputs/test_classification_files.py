@@ -6,7 +6,8 @@ import numpy as np
 import pandas
 import pytest
 
-from bert_cli.outputs.classification import write_eval_results, write_predictions, write_test_results
+from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.outputs.eval_results import write_eval_results
 
 PROBABILITIES = np.array([[0.7757962, 0.22420382], [1.234e-05, 0.99998766], [1.0, 0.0]], np.float32)
 

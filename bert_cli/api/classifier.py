@@ -6,21 +6,18 @@
 is ["0"] or ["1"], a label of labels.txt for each text. The first `load` of a process imports TensorFlow (seconds).
 """
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli import run_folder, sources
+from bert_cli import sources
+from bert_cli.api import loading
 from bert_cli.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
-from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
-from bert_cli.model.config import read_config
-from bert_cli.run_classifier import Settings
+from bert_cli.run_classifier import Settings, define_flags
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.host import prepare_host
 
 
@@ -57,22 +54,20 @@ class Classifier:
         checkpoint say, and 128 and lower-cased where they say nothing. precision: auto, float32, bfloat16 or float16.
         Raises InputError where something is missing, damaged, or does not fit together.
         """
-        checkpoint = find_checkpoint(os.fspath(path), "path")
-        model = sources.find_sources(None, None, checkpoint)
-        saved = model.saved_flags
-        config = read_config(model.config_file, saved.get("gelu", "auto"))
-        vocabulary = read_vocabulary(model.vocab_file)
-        length = max_seq_length or int(saved.get("max_seq_length", min(128, config.max_position_embeddings)))
-        sources.check_sizes(config, vocabulary, length, model)
-        tokenizer = FullTokenizer(vocabulary, sources.find_casing(do_lower_case, model))
-        names = tuple(labels) if labels else _saved_labels(checkpoint)
+        checkpoint = loading.find(path)
+        given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case}
+        given |= {"precision": precision, "init_checkpoint": checkpoint.location}
+        settings, model = loading.open_model(checkpoint, Settings, define_flags, ("max_seq_length", "gelu"), given)
+        names = tuple(labels) if labels else sources.read_labels(checkpoint)
+        if names is None:
+            raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
 
         prepare_host()
         from bert_cli.sessions.classification import ClassifierSession
 
-        session = ClassifierSession(config, len(names), Settings(max_seq_length=length, precision=precision))
+        session = ClassifierSession(model.config, len(names), settings)
         session.load_trained(checkpoint)
-        return cls(session, tokenizer, names, length)
+        return cls(session, model.tokenizer, names, settings.max_seq_length)
 
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
@@ -94,14 +89,3 @@ def _example(number: int, text) -> ClassificationExample:
     if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
         raise InputError(f"texts[{number}]: a text, or a pair of texts, is needed, found {text!r}")
     return ClassificationExample(str(number), parts[0], parts[1], None)
-
-
-def _saved_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
-    names = run_folder.read_labels(checkpoint.folder)
-    if names is None and checkpoint.kind == HUGGING_FACE:
-        from bert_cli.model.hugging_face_writing import read_hugging_face_labels
-
-        names, _ = read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))
-    if names is None:
-        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-    return names

@@ -1,0 +1,48 @@
+"""Opening a trained model for the classes of this package, with the flags that its training run left."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+
+from bert_cli import sources
+from bert_cli.errors import InputError
+from bert_cli.flags import CommandFlags, remembered_flags
+from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint
+
+
+def find(path: str | os.PathLike) -> CheckpointPath:
+    """An output_dir of a command, or a checkpoint of any format; InputError where there is none."""
+    return find_checkpoint(os.fspath(path), "path")
+
+
+def open_model(
+    checkpoint: CheckpointPath,
+    settings_class: type,
+    define_flags: Callable[[CommandFlags], None],
+    remembered: Sequence[str],
+    given: dict,
+) -> tuple:
+    """A command's settings for a checkpoint, and its sources.OpenedModel.
+
+    Settings are those given (None for not given), else what the training run had, else the defaults; max_seq_length is
+    then at most what the model has positions for.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    names = [name for name in remembered if name not in given]
+    saved = remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names) | given
+    settings = settings_class(**saved)
+    asked = saved.get("max_seq_length", 1)
+    model = sources.open_model(settings, checkpoint, asked)
+    if "max_seq_length" not in saved:
+        length = min(settings.max_seq_length, model.config.max_position_embeddings)
+        settings = dataclasses.replace(settings, max_seq_length=length)
+    return settings, model
+
+
+def check_texts(texts, what: str) -> None:
+    """InputError where a list is needed and a single text was given."""
+    if isinstance(texts, str):
+        raise InputError(f"{what} takes a list of texts, not one text: {what}([text])")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"texts[{number}]: a text is needed, found {text!r}")

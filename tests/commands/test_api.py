@@ -1,0 +1,97 @@
+"""Features, answers and tags from Python: the numbers of the commands, and refusals."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bert_cli import FeatureExtractor, QuestionAnswerer, Tagger, extract_features, run_squad, run_tagging
+from bert_cli.errors import InputError
+from tests.commands import squad_run
+
+TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
+
+
+@pytest.mark.parametrize(
+    ("pooling", "layers"), [("mean", "-1"), ("cls", "all"), ("max", "embedding,0"), ("pooler", None)]
+)
+def test_vectors_of_texts(trained, tmp_path, pooling, layers):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\na cat ||| the dog\n", encoding="utf-8")
+    flags = [f"--input_file={tmp_path / 'texts.txt'}", f"--output_file={tmp_path / 'out.npy'}", "--output_format=npy"]
+    flags += [f"--init_checkpoint={trained}", f"--pooling={pooling}", "--max_seq_length=16", "--normalize"]
+    assert extract_features.main([*flags, *([f"--layers={layers}"] if layers else [])]) == 0
+    given = {"layers": layers} if layers else {}
+    extractor = FeatureExtractor.load(trained, pooling=pooling, max_seq_length=16, normalize=True, **given)
+    found = extractor.extract([*TEXTS, ("a cat", "the dog")])
+    assert found.dtype == np.float32
+    assert found.shape == (6, extractor.width)
+    np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), atol=1e-6)
+    assert extractor.extract([]).shape == (0, extractor.width)
+
+
+def test_vectors_of_tokens(trained):
+    extractor = FeatureExtractor.load(trained, pooling="none", layers="-1,-2")
+    found = extractor.extract(["the cat", ""])
+    assert [each.tokens for each in found] == [["[CLS]", "the", "cat", "[SEP]"], ["[CLS]", "[SEP]"]]
+    assert [each.vectors.shape for each in found] == [(4, 32), (2, 32)]
+    pooled = FeatureExtractor.load(trained, layers="-1,-2").extract(["the cat", ""])
+    np.testing.assert_allclose([each.vectors.mean(axis=0) for each in found], pooled, atol=1e-6)
+
+
+def test_answers(model, tmp_path, capfd):
+    folder = squad_run.train(model, tmp_path)
+    pairs = [(question, squad_run.story(number)[0]) for number in range(3) for question in squad_run.story(number)[1]]
+    lines = [{"id": str(n), "question": q, "context": c} for n, (q, c) in enumerate([*pairs, ("who ?", "")])]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    flags = [f"--input_file={tmp_path / 'questions.jsonl'}", f"--init_checkpoint={folder}", "--precision=float32"]
+    assert run_squad.main([*flags, f"--output_file={tmp_path / 'answers.jsonl'}"]) == 0
+    answerer = QuestionAnswerer.load(folder, precision="float32")
+    found = answerer.answer([*pairs, ("who ?", "")])
+    assert found == [json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()]
+    assert answerer.answer([]) == []
+    with pytest.raises(InputError, match=r"questions\[0\]: a pair \(question, context\) is needed"):
+        answerer.answer(["who ?"])
+
+
+def test_tags(model_flags, tmp_path, capfd):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.txt").write_text("the\tO\nold\tB-X\ndog\tI-X\nsees\tO\n\na\tO\ncat\tB-X\n")
+    flags = [*model_flags, f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path / 'out'}", "--do_train"]
+    assert run_tagging.main([*flags, "--train_batch_size=1", "--num_train_epochs=40", "--learning_rate=0.01"]) == 0
+    texts = ["The old dog sees", "", "a cat " * 30]
+    (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
+    flags = [f"--output_dir={tmp_path / 'out'}", f"--input_file={tmp_path / 'texts.txt'}", "--precision=float32"]
+    assert run_tagging.main([*flags, f"--output_file={tmp_path / 'tags.jsonl'}", "--decoding=viterbi"]) == 0
+    found = Tagger.load(tmp_path / "out", decoding="viterbi", precision="float32").tag(texts)
+    wanted = [json.loads(line)["entities"] for line in (tmp_path / "tags.jsonl").read_text().splitlines()]
+    assert [each.entities for each in found] == [wanted[0], [], wanted[1]]
+    assert found[0].words == ("The", "old", "dog", "sees")
+    assert found[0].tags == ("O", "B-X", "I-X", "O")
+    assert len(found[2].tags) == 60
+    assert found[1] == ((), (), [])
+
+
+def test_refusals(trained, tmp_path):
+    for load in (FeatureExtractor.load, QuestionAnswerer.load, Tagger.load):
+        with pytest.raises(InputError, match="no checkpoint there"):
+            load(tmp_path / "missing")
+    with pytest.raises(InputError, match="pooling 'average' is not one of"):
+        FeatureExtractor.load(trained, pooling="average")
+    with pytest.raises(InputError, match="there is no layer 7"):
+        FeatureExtractor.load(trained, layers="7")
+    with pytest.raises(InputError, match=r"extract takes a list of texts"):
+        FeatureExtractor.load(trained).extract("a cat")
+    with pytest.raises(InputError, match=r"texts\[1\]: a text, or a pair of texts, is needed"):
+        FeatureExtractor.load(trained).extract(["a cat", 3])
+    with pytest.raises(InputError, match="32 has no room for a context"):
+        QuestionAnswerer.load(trained)
+    with pytest.raises(InputError, match=r"labels\.txt: .*is it a model of bert-tag"):
+        Tagger.load(trained)
+
+
+def test_names_are_there_without_tensorflow():
+    code = "import sys, bert_cli; bert_cli.Tagger, bert_cli.QuestionAnswerer, bert_cli.FeatureExtractor"
+    code += "; assert 'tensorflow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,145 @@
+"""bert-export --format=onnx: onnxruntime gives the numbers of the commands; int8; the files around; refusals."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from bert_cli import run_tagging
+from bert_cli.export_model import main
+from bert_cli.features.packing import pack
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+from tests.commands import squad_run
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx"),
+    # onnxruntime's quantizer calls functions of onnx that say so.
+    pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning"),
+]
+FILES = {"model.onnx", "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}
+
+
+def export(*flags) -> int:
+    return main([str(flag) for flag in flags])
+
+
+def run(path, inputs: dict) -> dict:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    wanted = {each.name for each in session.get_inputs()}
+    fed = {name: values for name, values in inputs.items() if name in wanted}
+    return dict(zip(names, session.run(names, fed), strict=True))
+
+
+def inputs_of(folder, texts) -> dict[str, np.ndarray]:
+    """What a program does that has the exported files alone."""
+    tokenizer = FullTokenizer(read_vocabulary(str(folder / "vocab.txt")))
+    packed = [pack(tokenizer.encode(text), None, 32, tokenizer.ids["[CLS]"], tokenizer.ids["[SEP]"]) for text in texts]
+    width = max(len(each.token_ids) for each in packed)
+    inputs = {
+        name: np.zeros((len(texts), width), np.int32) for name in ("input_word_ids", "input_mask", "input_type_ids")
+    }
+    for row, each in enumerate(packed):
+        inputs["input_word_ids"][row, : len(each.token_ids)] = each.token_ids
+        inputs["input_mask"][row, : len(each.token_ids)] = 1
+    return inputs
+
+
+def test_a_classifier(trained, trained_flags, run_folder, tmp_path, capfd):
+    """The probabilities of bert-classify --do_predict, before and, nearly, after quantization."""
+    out = tmp_path / "onnx"
+    assert export("--format=onnx", f"--init_checkpoint={trained}", f"--export_dir={out}", "--quantize=int8") == 0
+    err = capfd.readouterr().err
+    assert "accuracy on 11 dev examples: 0.8182 before, 0.8182 after quantization" in err
+    assert {path.name for path in out.iterdir()} == FILES | {"model_int8.onnx"}
+    data = next(flag for flag in trained_flags if flag.startswith("--data_dir=")).partition("=")[2]
+    with open(f"{data}/test.tsv", encoding="utf-8") as file:
+        texts = [line.rstrip("\n").split("\t")[1] for line in file.readlines()[1:]]
+    inputs = inputs_of(out, texts)
+    expected = run_folder(trained).probabilities()
+    np.testing.assert_allclose(run(out / "model.onnx", inputs)["probabilities"], expected, atol=1e-5)
+    quantized = run(out / "model_int8.onnx", inputs)["probabilities"]
+    assert 0 < np.abs(quantized - expected).max() < 0.1
+    assert (out / "labels.txt").read_text() == "0\n1\n"
+    import onnx
+
+    model = onnx.load(str(out / "model.onnx"))
+    kept = {entry.key: entry.value for entry in model.metadata_props}
+    assert kept == {"kind": "classifier", "do_lower_case": "true", "max_seq_length": "32", "labels": '["0", "1"]'}
+    whole = sum(np.prod(each.dims) for each in model.graph.initializer)
+    assert whole == pytest.approx(sum(value.size for value in weights(trained, run_folder)), abs=64)
+
+
+def weights(trained, run_folder) -> list:
+    tensors = run_folder(trained).tensors(30)
+    return [value for name, value in tensors.items() if "adam" not in name and name != "global_step"]
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "tanh"])
+def test_an_encoder(model, tmp_path, activation):
+    import tensorflow as tf
+
+    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.model.config import read_config
+    from bert_cli.model.encoder import BertEncoder
+    from bert_cli.model.layers import named_weights
+
+    config = json.loads((model / "bert_config.json").read_text()) | {"hidden_act": activation, "layer_norm_eps": 1e-5}
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "bert_config.json").write_text(json.dumps(config))
+    (source / "vocab.txt").write_bytes((model / "vocab.txt").read_bytes())
+    encoder = BertEncoder(read_config(str(source / "bert_config.json"), "erf"), seed=3)
+    write_tf1(str(source / "bert_model.ckpt"), {name: value.numpy() for name, value in named_weights(encoder).items()})
+    flags = ["--format=onnx", f"--init_checkpoint={source}", f"--export_dir={tmp_path / 'out'}", "--gelu=erf"]
+    assert export(*flags) == 0
+    inputs = inputs_of(source, ["the old farmer sings , and", "A dog ?"])
+    inputs["input_type_ids"][0, 3:5] = 1
+    found = run(tmp_path / "out" / "model.onnx", inputs)
+    expected = encoder({name: tf.constant(values) for name, values in inputs.items()})
+    assert set(found) == {"sequence_output", "pooled_output"}
+    for name, values in found.items():
+        np.testing.assert_allclose(values, expected[name], atol=1e-5)
+
+
+def test_tags_and_answers(model_flags, model, tmp_path):
+    """A tagger that reads two layers, and a model of answers: what Python's classes give."""
+    from bert_cli import Tagger
+
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.txt").write_text("the\tO\nold\tB-X\ndog\tI-X\nsees\tO\n\na\tO\ncat\tB-X\n")
+    tag = [*model_flags, f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path / 'tag'}", "--layers=-1,0"]
+    assert run_tagging.main([*tag, "--do_train", "--train_batch_size=1", "--num_train_epochs=5"]) == 0
+    assert export("--format=onnx", f"--init_checkpoint={tmp_path / 'tag'}", f"--export_dir={tmp_path / 'out'}") == 0
+    assert (tmp_path / "out" / "labels.txt").read_bytes() == (tmp_path / "tag" / "labels.txt").read_bytes()
+    found = run(tmp_path / "out" / "model.onnx", inputs_of(tmp_path / "out", ["the old dog"]))["probabilities"]
+    labels = (tmp_path / "tag" / "labels.txt").read_text().split()
+    tagger = Tagger.load(str(tmp_path / "tag"), precision="float32")
+    assert [labels[best] for best in found[0, 1:4].argmax(axis=-1)] == list(tagger.tag(["the old dog"])[0].tags)
+
+    (tmp_path / "squad").mkdir()
+    squad = squad_run.train(model, tmp_path / "squad")
+    assert export("--format=onnx", f"--init_checkpoint={squad}", f"--export_dir={tmp_path / 'spans'}") == 0
+    found = run(tmp_path / "spans" / "model.onnx", inputs_of(tmp_path / "spans", ["the old dog sees", "a cat"]))
+    assert {name: values.shape for name, values in found.items()} == {"start_logits": (2, 6), "end_logits": (2, 6)}
+
+
+def test_refusals(trained, tmp_path, capfd, monkeypatch):
+    flags = ["--format=onnx", f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'out'}"]
+    for more, message in (
+        (["--pairs=yes"], "--pairs is for --format=saved_model, not for --format=onnx"),
+        (["--labels=0,1,2"], "the files beside the checkpoint say 0,1"),
+        (["--data_dir=data"], "--data_dir is for --quantize"),
+        (["--quantize=int8", f"--data_dir={tmp_path / 'no'}"], "dev.tsv"),
+        (["--format=hub", "--quantize=int8"], "--quantize is for --format=onnx, not for --format=hub"),
+    ):
+        assert export(*flags, *more) == 1
+        assert message in capfd.readouterr().err
+        assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert export(*flags) == 1
+    assert "--format=onnx needs the package onnx: pip install 'bert_cli[onnx]'" in capfd.readouterr().err

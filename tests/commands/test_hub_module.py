@@ -1,0 +1,173 @@
+"""--hub_module in all commands that have it: modules of bert-export, archives, modules that are no BERT, refusals."""
+
+import json
+import pathlib
+import shutil
+import tarfile
+
+import numpy as np
+import pytest
+
+from bert_cli import convert_checkpoint, export_model, extract_features, run_squad, run_tagging
+from tests.commands import squad_run
+
+NAMES = ("input_word_ids", "input_mask", "input_type_ids")
+
+
+@pytest.fixture(scope="module")
+def modules(trained_once, tmp_path_factory) -> pathlib.Path:
+    """encoder and preprocess of the trained classifier."""
+    folder = tmp_path_factory.mktemp("hub") / "modules"
+    flags = ["--format=hub", f"--init_checkpoint={trained_once[0]}", f"--export_dir={folder}"]
+    assert export_model.main([*flags, "--max_seq_length=24"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def foreign(model, tmp_path_factory) -> pathlib.Path:
+    """A module that is no BERT: embeddings of words and their mean, with the vocabulary as an asset."""
+    import tensorflow as tf
+
+    folder = tmp_path_factory.mktemp("foreign")
+    size = json.loads((model / "bert_config.json").read_text())["vocab_size"]
+    shutil.copy(model / "vocab.txt", folder / "vocab.txt")
+    kept = tf.train.Checkpoint()
+    kept.words = tf.Variable(tf.random.stateless_normal([size, 8], seed=(1, 2)), name="words")
+    kept.dense = tf.Variable(tf.random.stateless_normal([8, 8], seed=(3, 4)), name="dense")
+    kept.trainable_variables = [kept.words, kept.dense]
+    kept.vocab_file = tf.saved_model.Asset(str(folder / "vocab.txt"))
+    spec = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in NAMES}
+
+    @tf.function(input_signature=[spec])
+    def encode(inputs):
+        mask = tf.cast(inputs["input_mask"], tf.float32)[..., tf.newaxis]
+        rows = tf.gather(kept.words, inputs["input_word_ids"]) * mask
+        mean = tf.reduce_sum(rows, axis=1) / tf.reduce_sum(mask, axis=1)
+        return {"pooled_output": tf.tanh(mean @ kept.dense), "sequence_output": rows + mean[:, tf.newaxis]}
+
+    kept.__call__ = encode
+    tf.saved_model.save(kept, str(folder / "module"))
+    return folder / "module"
+
+
+@pytest.fixture
+def start(cola) -> list[str]:
+    """Flags of a short run without a model."""
+    numbers = ["--max_seq_length=32", "--train_batch_size=4", "--learning_rate=0.003", "--precision=float32"]
+    return ["--task_name=cola", f"--data_dir={cola}", *numbers, "--do_train", "--do_predict"]
+
+
+def test_a_bert_module_is_its_checkpoint(classify, start, modules, trained, tmp_path, run_folder):
+    """The same weights, vocabulary and config as from the checkpoint: the same run, bit for bit; also from an archive."""
+    with tarfile.open(tmp_path / "encoder.tar.gz", "w:gz") as archive:
+        archive.add(modules / "encoder", arcname=".")
+    found = {}
+    for name, given in (
+        ("checkpoint", f"--init_checkpoint={trained}"),
+        ("folder", f"--hub_module={modules}"),
+        ("archive", f"--hub_module={tmp_path / 'encoder.tar.gz'}"),
+    ):
+        outcome = classify(*start, given, "--num_train_epochs=0.5", f"--output_dir={tmp_path / name}")
+        assert outcome.code == 0, outcome.err
+        found[name] = run_folder(tmp_path / name).tensors(3)
+        if name != "checkpoint":
+            assert f"{given.partition('=')[2]}" in outcome.err
+            assert "39 variables loaded, 2 missing, 0 unused" in outcome.err
+    for name in ("folder", "archive"):
+        encoder = {key: value for key, value in found[name].items() if key.startswith("bert/") and "adam" not in key}
+        assert len(encoder) == 39
+        for file in ("vocab.txt", "bert_config.json"):
+            assert (tmp_path / name / file).read_bytes() == (trained / file).read_bytes()
+    for key, value in found["folder"].items():
+        assert np.array_equal(value, found["archive"][key]), key
+    again = classify("--do_predict", f"--output_dir={tmp_path / 'archive'}", "--precision=float32")
+    assert again.code == 0, again.err
+
+
+def test_the_module_can_be_left_as_it_is(classify, start, modules, tmp_path, run_folder):
+    flags = [*start, "--hub_trainable=false", "--num_train_epochs=1", f"--output_dir={tmp_path / 'out'}"]
+    outcome = classify(*flags, f"--hub_module={modules}", f"--hub_preprocess={modules / 'preprocess'}")
+    assert outcome.code == 0, outcome.err
+    import tensorflow as tf
+
+    encoder, tensors = tf.saved_model.load(str(modules / "encoder")), run_folder(tmp_path / "out").tensors(6)
+    for name, variable in encoder.weights.items():
+        assert np.array_equal(tensors[name], variable.numpy()), name
+    assert {name for name in tensors if name.endswith("/adam_m")} == {"output_weights/adam_m", "output_bias/adam_m"}
+    assert "--hub_trainable=false" in (tmp_path / "out" / "flags.txt").read_text().split("\n")
+
+
+def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder):
+    """It is trained as it is, its weights are in the checkpoints, and a later run finds it again."""
+    out = tmp_path / "out"
+    flags = [*start, "--num_train_epochs=20", "--learning_rate=0.03", f"--output_dir={out}", f"--hub_module={foreign}"]
+    outcome = classify(*flags, "--do_eval")
+    assert outcome.code == 0, outcome.err
+    assert f"{foreign}: is no BERT of Google's form, so it is used as it is: 2 variables" in outcome.err
+    tensors = run_folder(out).tensors(120)
+    assert {"hub/words", "hub/dense", "output_weights", "hub/words/adam_m"} <= set(tensors)
+    assert run_folder(out).eval_results()["eval_accuracy"] >= 0.7
+    first = run_folder(out).probabilities()
+    shutil.move(out, tmp_path / "moved")
+    again = classify("--do_predict", f"--output_dir={tmp_path / 'moved'}", f"--data_dir={start[1].partition('=')[2]}")
+    assert again.code == 0, again.err
+    np.testing.assert_allclose(run_folder(tmp_path / "moved").probabilities(), first, atol=1e-6)
+    for trained_flags in (["--do_train", "--do_predict"], ["--do_train"]):
+        finished = classify(
+            *flags[:-2], *trained_flags, f"--output_dir={tmp_path / 'moved'}", f"--hub_module={foreign}"
+        )
+        assert "training is already finished" in finished.err
+
+
+def test_tags_answers_and_features_of_modules(modules, foreign, tmp_path, capfd):
+    (tmp_path / "data").mkdir()
+    for name in ("train", "dev", "test"):
+        lines = "the\tO\nold\tB-X\ndog\tI-X\nsees\tO\n\na\tO\ncat\tB-X\n"
+        (tmp_path / "data" / f"{name}.txt").write_text(lines)
+    squad_data = squad_run.write_data(tmp_path / "squad.json", 3)
+    (tmp_path / "texts.txt").write_text("a dog sees a cat\nthe old farmer\n")
+    for name, module in (("bert", modules), ("foreign", foreign)):
+        common = [f"--hub_module={module}", "--precision=float32"]
+        train = [*common, "--do_train", "--do_predict", "--num_train_epochs=2", "--train_batch_size=2"]
+        tag = [
+            *train,
+            f"--data_dir={tmp_path / 'data'}",
+            f"--output_dir={tmp_path / f'{name}_tag'}",
+            "--max_seq_length=16",
+        ]
+        assert run_tagging.main([*tag, "--hub_trainable=false"]) == 0
+        assert (tmp_path / f"{name}_tag" / "test_predictions.txt").exists()
+        squad = [*train, f"--train_file={squad_data}", f"--predict_file={squad_data}", "--max_seq_length=26"]
+        squad += ["--doc_stride=6", "--max_query_length=8", f"--output_dir={tmp_path / f'{name}_squad'}"]
+        assert run_squad.main(squad) == 0
+        assert len(json.loads((tmp_path / f"{name}_squad" / "predictions.json").read_text())) == 6
+        features = [*common, f"--input_file={tmp_path / 'texts.txt'}", "--pooling=mean", "--output_format=npy"]
+        features.append("--max_seq_length=16")
+        assert extract_features.main([*features, f"--output_file={tmp_path / f'{name}.npy'}"]) == 0
+        vectors = np.load(tmp_path / f"{name}.npy")
+        assert vectors.shape == (2, 16 if name == "bert" else 8)
+    import tensorflow as tf
+
+    encoder = tf.saved_model.load(str(foreign))
+    vocabulary = (modules / "encoder" / "assets" / "vocab.txt").read_text().split("\n")
+    ids = [vocabulary.index(word) for word in ("[CLS]", "the", "old", "farmer", "[SEP]")]
+    ones = tf.ones([1, 5], tf.int32)
+    states = encoder({"input_word_ids": [ids], "input_mask": ones, "input_type_ids": ones * 0})["sequence_output"]
+    np.testing.assert_allclose(vectors[1], tf.reduce_mean(states, axis=1)[0], atol=1e-5)
+    capfd.readouterr()
+    assert extract_features.main([*features, f"--output_file={tmp_path / 'x.npy'}", "--layers=embedding"]) == 1
+    assert "this module shows neither attention nor its embedding" in capfd.readouterr().err
+    convert = [f"--from={foreign}", f"--to={tmp_path / 'converted'}"]
+    assert convert_checkpoint.main(convert) == 1
+    assert "the variables of this module make up no BERT" in capfd.readouterr().err
+
+
+def test_refusals(refused, start, modules, model, tmp_path):
+    module = f"--hub_module={modules}"
+    refused([*start, module, f"--init_checkpoint={modules}"], "--hub_module and --init_checkpoint")
+    refused([*start, "--hub_trainable=false"], "--hub_trainable=false is about --hub_module")
+    refused([*start, f"--hub_module={tmp_path / 'no'}"], f"{tmp_path / 'no'}: no such module", "--hub_module")
+    refused([*start, "--hub_module=http://127.0.0.1:9/bert/1"], "http://127.0.0.1:9/bert/1: cannot be downloaded")
+    refused([*start, module, f"--hub_preprocess={model}"], "holds no module for tensorflow-hub", "--hub_preprocess")
+    refused([*start, f"--hub_module={modules / 'preprocess'}"], "is no encoder of token ids")
+    refused([*start, module, "--max_seq_length=65"], "is above the model's 64 positions")
