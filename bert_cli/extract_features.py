@@ -37,7 +37,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
-_CHUNK_LINES = 4096
+_CHUNK_LINES = 8192
 _CHUNK_NUMBERS = 1 << 24  # float32 that are held at once: 64 MB
 _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 

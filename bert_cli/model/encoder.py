@@ -38,7 +38,7 @@ class BertEncoder(keras.Model):
         pooled_only: return `pooled_output` alone, and compute in the last layer only what it depends on.
         """
         mask = inputs["input_mask"]
-        layout = packed_layout(mask) if packed else dense_layout(mask)
+        layout = packed_layout(mask, self.config.num_attention_heads) if packed else dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
         x = self.embeddings(  # float32 [T, H]
             inputs["input_word_ids"], inputs["input_type_ids"], layout=layout, seed=seeds[0]

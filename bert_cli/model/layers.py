@@ -20,6 +20,7 @@ class Scoped(keras.layers.Layer):
 
     def __init__(self, scope: str):
         super().__init__(name=scope.replace("/", "_"), autocast=False)
+        self.built = True  # else Keras traces `call` once more, to find shapes
         self.scope = scope
         self.checkpoint_names: list[str] = []
 
@@ -109,6 +110,7 @@ class SelfAttention(keras.layers.Layer):
 
     def __init__(self, scope: str, config: BertConfig, seed: int):
         super().__init__(name=scope.replace("/", "_"), autocast=False)
+        self.built = True
         hidden, stddev = config.hidden_size, config.initializer_range
         self.heads = config.num_attention_heads
         self.rate = config.attention_probs_dropout_prob
@@ -141,6 +143,7 @@ class TransformerLayer(keras.layers.Layer):
     def __init__(self, index: int, config: BertConfig, seed: int):
         scope = f"bert/encoder/layer_{index}"
         super().__init__(name=scope.replace("/", "_"), autocast=False)
+        self.built = True
         hidden, wide, stddev = config.hidden_size, config.intermediate_size, config.initializer_range
         self.activation = config.activation
         self.rate = config.hidden_dropout_prob

@@ -17,7 +17,7 @@ MASKED_SCORE = -10000.0
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
-    """Index arrays of one batch. For a dense layout `slots`, `rows` and `real` are None and T = B·S."""
+    """Index arrays of one batch, made once for all layers. A dense layout has None from `slots` on, and T = B·S."""
 
     batch: tf.Tensor | int  # B
     length: tf.Tensor | int  # S
@@ -25,6 +25,9 @@ class Layout:
     slots: tf.Tensor | None  # int32 [T]: flat slot b·S+s of each computed token, ascending
     rows: tf.Tensor | None  # int32 [B·S]: the computed token of each slot; 0 where the slot is padding
     real: tf.Tensor | None  # bool [B·S]: False where the slot is padding
+    # Between rows of D numbers [T·N, D] and [B, N, S, D], flat [B·N·S, D]:
+    to_heads: tf.Tensor | None  # int32 [B, N, S]: the row of T·N for each place
+    to_rows: tf.Tensor | None  # int32 [T, N]: the place of each row
 
 
 def _sizes(mask: tf.Tensor) -> tuple:
@@ -36,18 +39,22 @@ def dense_layout(mask: tf.Tensor) -> Layout:
     """Compute every slot, padding included, as the original does. mask: int32 [B, S]."""
     batch, length = _sizes(mask)
     key_bias = (1.0 - tf.cast(mask, tf.float32))[:, tf.newaxis, tf.newaxis, :] * MASKED_SCORE
-    return Layout(batch, length, key_bias, None, None, None)
+    return Layout(batch, length, key_bias, None, None, None, None, None)
 
 
-def packed_layout(mask: tf.Tensor) -> Layout:
-    """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]."""
+def packed_layout(mask: tf.Tensor, heads: int) -> Layout:
+    """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N."""
     dense = dense_layout(mask)
     first = tf.one_hot(0, dense.length, on_value=True, off_value=False, dtype=tf.bool)[tf.newaxis, :]  # [1, S]
     real = tf.reshape(tf.logical_or(mask > 0, first), [-1])
     slots = tf.cast(tf.where(real)[:, 0], tf.int32)
     rows = tf.maximum(tf.cumsum(tf.cast(real, tf.int32)) - 1, 0)
     rows = tf.where(real, rows, 0)
-    return dataclasses.replace(dense, slots=slots, rows=rows, real=real)
+    head = tf.range(heads)
+    to_heads = tf.reshape(rows, [dense.batch, 1, dense.length]) * heads + head[tf.newaxis, :, tf.newaxis]
+    sequence, position = slots // dense.length, slots % dense.length
+    to_rows = (sequence[:, tf.newaxis] * heads + head) * dense.length + position[:, tf.newaxis]
+    return dataclasses.replace(dense, slots=slots, rows=rows, real=real, to_heads=to_heads, to_rows=to_rows)
 
 
 def collect(values: tf.Tensor, layout: Layout) -> tf.Tensor:
@@ -75,7 +82,7 @@ def split_heads(x: tf.Tensor, heads: int, layout: Layout) -> tf.Tensor:
     width = x.shape[-1] // heads
     if layout.slots is None:
         return tf.transpose(tf.reshape(x, [layout.batch, layout.length, heads, width]), [0, 2, 1, 3])
-    to_heads, to_rows, _ = _head_indices(heads, layout)
+    to_heads, to_rows = layout.to_heads, layout.to_rows
 
     @tf.custom_gradient
     def forward(x):
@@ -93,7 +100,8 @@ def join_heads(x: tf.Tensor, heads: int, layout: Layout) -> tf.Tensor:
     width = x.shape[-1]
     if layout.slots is None:
         return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
-    to_heads, to_rows, real = _head_indices(heads, layout)
+    to_heads, to_rows = layout.to_heads, layout.to_rows
+    real = tf.reshape(layout.real, [layout.batch, 1, layout.length, 1])
 
     @tf.custom_gradient
     def forward(x):
@@ -104,17 +112,3 @@ def join_heads(x: tf.Tensor, heads: int, layout: Layout) -> tf.Tensor:
         return tf.reshape(tf.gather(tf.reshape(x, [-1, width]), to_rows), [-1, heads * width]), gradient
 
     return tf.ensure_shape(forward(x), [None, heads * width])
-
-
-def _head_indices(heads: int, layout: Layout) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Gather indices between [T·N, D] and [B, N, S, D], and which of the latter are real [B, 1, S, 1].
-
-    Equal index computations of all layers are merged by the graph optimiser.
-    """
-    head = tf.range(heads)
-    rows = tf.reshape(layout.rows, [layout.batch, 1, layout.length])
-    to_heads = rows * heads + head[tf.newaxis, :, tf.newaxis]  # [B, N, S] into T·N
-    sequence, position = layout.slots // layout.length, layout.slots % layout.length
-    to_rows = (sequence[:, tf.newaxis] * heads + head) * layout.length + position[:, tf.newaxis]  # [T, N] into B·N·S
-    real = tf.reshape(layout.real, [layout.batch, 1, layout.length, 1])
-    return to_heads, to_rows, real

@@ -15,9 +15,9 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
     """
     # Several machines: each computes everything with its own copy of the weights, so that nobody waits for anybody.
     alone = strategy.num_replicas_in_sync == 1 or isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-    compiled = tf.function(forward, input_signature=[signature])
+    compiled = tf.function(forward, input_signature=[signature], autograph=False)
 
-    @tf.function(reduce_retracing=True)
+    @tf.function(reduce_retracing=True, autograph=False)
     def on_replicas(batch):
         return strategy.run(forward, args=(batch,))
 

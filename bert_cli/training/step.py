@@ -77,7 +77,9 @@ def make_train_step(
         rate = strategy.experimental_local_results(rates)[0]
         return strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None), rate
 
-    return tf.function(step, input_signature=[signature] if signature else None, reduce_retracing=signature is None)
+    # Nothing in it branches on a tensor in Python: autograph would only take its time.
+    given = [signature] if signature else None
+    return tf.function(step, input_signature=given, reduce_retracing=signature is None, autograph=False)
 
 
 def _finite_product(gradient, factor, finite):
