@@ -32,7 +32,6 @@ from bert_cli.flags import (
     write_flags,
 )
 from bert_cli.model.checkpoint_path import find_checkpoint, step_number
-from bert_cli.model.config import read_config
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.pretraining_input import RecordInput, TextInput, find_files
@@ -183,7 +182,7 @@ def find_model(settings: Settings, checkpoint, needs_vocab: bool) -> Model:
     """Vocabulary, config and casing, checked against each other."""
     found = sources.find_sources(settings.vocab_file, settings.bert_config_file, checkpoint, needs_vocab)
     vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
-    config = read_config(found.config_file, settings.gelu, vocabulary.size if vocabulary else None)
+    config = sources.read_bert_config(found, settings.gelu, vocabulary.size if vocabulary else None)
     sources.check_sizes(config, vocabulary, settings.max_seq_length, found)
     casing = settings.do_lower_case
     if vocabulary and casing is None:

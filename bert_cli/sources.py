@@ -169,9 +169,14 @@ def read_any_config(found: ModelSources, gelu: str, vocab_size: int) -> BertConf
     return config
 
 
-def read_bert_config(found: ModelSources, gelu: str) -> BertConfig:
-    """The model's config; InputError where it is no BERT. Imports TensorFlow where a module has no config beside it."""
-    config = read_config(found.config_file, gelu) if found.config_file else _module_bert(found.checkpoint, gelu)
+def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
+    """The model's config; InputError where it is no BERT. Imports TensorFlow where a module has no config beside it.
+
+    vocab_size: see read_config.
+    """
+    if found.config_file:
+        return read_config(found.config_file, gelu, vocab_size)
+    config = _module_bert(found.checkpoint, gelu)
     if config is None:
         raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
     return config

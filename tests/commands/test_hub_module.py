@@ -162,6 +162,48 @@ def test_tags_answers_and_features_of_modules(modules, foreign, tmp_path, capfd)
     assert "the variables of this module make up no BERT" in capfd.readouterr().err
 
 
+def test_published_modules_have_no_config(trained, tmp_path, classify, start, capfd):
+    """Sizes and casing come from the variables, words from the assets; also for further pre-training."""
+    import tensorflow as tf
+
+    from bert_cli import run_pretraining
+
+    reader = tf.train.load_checkpoint(str(trained))
+    names = [name for name in reader.get_variable_to_shape_map() if name.startswith("bert/") and "adam" not in name]
+    module = tf.train.Checkpoint()
+    module.variables = []
+    for name in names:
+        value = reader.get_tensor(name)
+        if "/self/" in name:  # published modules keep the heads apart, which tells their number
+            value = value.reshape(*value.shape[:-1], 2, 8)
+        module.variables.append(tf.Variable(value, name=name))
+    module.vocab_file = tf.saved_model.Asset(str(trained / "vocab.txt"))
+    module.do_lower_case = tf.Variable(True, trainable=False)
+    tf.saved_model.save(module, str(tmp_path / "module"))
+    outcome = classify(*start, f"--hub_module={tmp_path / 'module'}", f"--output_dir={tmp_path / 'out'}")
+    assert outcome.code == 0, outcome.err
+    assert "39 variables loaded, 2 missing, 0 unused" in outcome.err
+    config = json.loads((tmp_path / "out" / "bert_config.json").read_text())
+    wanted = json.loads((trained / "bert_config.json").read_text())
+    same = (
+        "vocab_size",
+        "hidden_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "intermediate_size",
+        "type_vocab_size",
+    )
+    assert {name: config[name] for name in same} == {name: wanted[name] for name in same}
+    assert "--do_lower_case=true" in (tmp_path / "out" / "flags.txt").read_text()
+    (tmp_path / "text.txt").write_text(
+        "the cat sees a dog .\na bird sings .\n\nthe old farmer buys bread .\na fish eats .\n"
+    )
+    flags = [f"--init_checkpoint={tmp_path / 'module'}", f"--input_file={tmp_path / 'text.txt'}", "--do_train"]
+    flags += ["--num_train_steps=2", "--train_batch_size=2", "--max_seq_length=16", "--max_predictions_per_seq=3"]
+    assert run_pretraining.main([*flags, f"--output_dir={tmp_path / 'more'}", "--eval_share=0"]) == 0
+    assert "39 variables loaded" in capfd.readouterr().err
+
+
 def test_refusals(refused, start, modules, model, tmp_path):
     module = f"--hub_module={modules}"
     refused([*start, module, f"--init_checkpoint={modules}"], "--hub_module and --init_checkpoint")
