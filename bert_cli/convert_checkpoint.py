@@ -18,7 +18,7 @@ from bert_cli.errors import InputError
 from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
 from bert_cli.model.config import BertConfig, read_config
-from bert_cli.model.hub_handle import find_module
+from bert_cli.model.hub_handle import is_url
 from bert_cli.sessions.conversion_target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.training.host import prepare_host
 
@@ -143,8 +143,8 @@ def warn_of_google(config: BertConfig, target: Target) -> None:
 
 def find_source(path: str) -> CheckpointPath:
     """What --from names; an archive or a URL is a module for tensorflow-hub."""
-    if path.endswith((".tar.gz", ".tgz")) or path.startswith(("http://", "https://")):
-        return find_module(path, "from")
+    if path.endswith((".tar.gz", ".tgz")) or is_url(path):
+        return sources.find_module(path, "from")
     return find_checkpoint(path, "from")
 
 

@@ -29,7 +29,6 @@ from bert_cli.features_settings import Settings, define_flags, settings_from_fla
 from bert_cli.flags import run_command
 from bert_cli.model.checkpoint_path import find_checkpoint
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.hub_handle import find_module
 from bert_cli.outputs.features_arrays import strongest_links, write_attention
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.outputs.progress import Progress
@@ -160,7 +159,7 @@ def run(settings: Settings) -> int:
         _check_files(settings)
     check_max_seq_length(settings.max_seq_length, pairs=settings.long_text)
     if settings.hub_module:
-        checkpoint = find_module(settings.hub_module, "hub_module")
+        checkpoint = sources.find_module(settings.hub_module, "hub_module")
     else:
         checkpoint = find_checkpoint(settings.init_checkpoint)
     model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)

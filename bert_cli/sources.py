@@ -9,9 +9,9 @@ from typing import NamedTuple
 from bert_cli import files
 from bert_cli.errors import InputError
 from bert_cli.flags import read_flags
+from bert_cli.model import hub_handle
 from bert_cli.model.checkpoint_path import HUB, HUGGING_FACE, CheckpointPath, find_checkpoint, latest_checkpoint
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
-from bert_cli.model.hub_handle import find_module
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
 from bert_cli.training.host import prepare_host
@@ -102,6 +102,13 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> Checkpoi
             "fine-tuned one"
         )
     return find_checkpoint(latest)
+
+
+def find_module(handle: str, flag: str) -> CheckpointPath:
+    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
+    if hub_handle.is_url(handle):
+        prepare_host()
+    return hub_handle.find_module(handle, flag)
 
 
 def choose_checkpoint(settings) -> CheckpointPath | None:

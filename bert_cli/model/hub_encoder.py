@@ -4,6 +4,8 @@ This is what --hub_module asks for where the module's variables make up no BERT,
 dict of input_word_ids, input_mask and input_type_ids, and give pooled_output and sequence_output, as the published ones do.
 """
 
+import re
+
 import numpy as np
 import tensorflow as tf
 
@@ -23,6 +25,12 @@ def _load(folder: str, name: str):
         return tf.saved_model.load(folder)
     except (OSError, ValueError, RuntimeError, KeyError, tf.errors.OpError) as error:
         reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        unknown = re.search(r"Op type not registered '(\w+)'", reason)
+        if unknown:
+            reason = (
+                f"it needs the operation {unknown[1]}, which is not TensorFlow's (does it take texts? --hub_preprocess "
+            )
+            reason += "is for these)"
         raise InputError(f"{name}: this module cannot be loaded: {reason}") from None
 
 

@@ -13,13 +13,18 @@ from bert_cli.errors import InputError
 from bert_cli.model.checkpoint_path import HUB, CheckpointPath, module_folder
 
 
+def is_url(handle: str) -> bool:
+    """Whether a module must be downloaded, which imports TensorFlow."""
+    return handle.startswith(("http://", "https://"))
+
+
 def find_module(handle: str, flag: str) -> CheckpointPath:
     """Resolve a folder, a .tar.gz, or a URL, which tensorflow-hub downloads and keeps.
 
     An archive is unpacked into a temporary folder, which is gone when the process ends. InputError, naming `flag`, where
     there is no module.
     """
-    if handle.startswith(("http://", "https://")):
+    if is_url(handle):
         folder = _download(handle, flag)
     elif files.is_directory(handle):
         folder = handle
