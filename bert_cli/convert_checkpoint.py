@@ -16,7 +16,7 @@ from bert_cli import files, sources
 from bert_cli.convert_companions import Companions, check_labels, check_words, read_companions, write_companions
 from bert_cli.errors import InputError
 from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
-from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
+from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.model.hub_handle import is_url
 from bert_cli.sessions.conversion_target import FORMATS, Target, check_free, find_target, publish, staging
@@ -162,10 +162,7 @@ def run(settings: Settings) -> dict:
         )
     files.check_can_write(target.folder, "to")
     check_free(target, settings.overwrite)
-    config_file = settings.bert_config_file
-    if checkpoint.kind == HUGGING_FACE:
-        config_file = config_file or os.path.join(checkpoint.location, "config.json")
-    model = sources.find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+    model = sources.find_model_files(settings, checkpoint)
     config = sources.read_bert_config(model, settings.gelu)
     companions = read_companions(settings.do_lower_case, model, config)
     check_words(companions.vocabulary, config, settings.resize_vocab, target)

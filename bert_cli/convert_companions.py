@@ -9,7 +9,7 @@ from bert_cli import files, sources
 from bert_cli.errors import InputError
 from bert_cli.model.checkpoint_path import HUGGING_FACE
 from bert_cli.model.config import BertConfig, write_config
-from bert_cli.sessions.conversion_target import Target, write_json
+from bert_cli.sessions.conversion_target import Target
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
 
@@ -109,10 +109,10 @@ def write_companions(
         from bert_cli.model.hugging_face_writing import hugging_face_config
 
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-        write_json(path("config.json"), hugging_face_config(config, kind, labels, pad, dtype))
+        files.write_json(path("config.json"), hugging_face_config(config, kind, labels, pad, dtype))
         if vocabulary:
-            write_json(path("tokenizer.json"), tokenizer_json(vocabulary, companions.do_lower_case))
-            write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
+            files.write_json(path("tokenizer.json"), tokenizer_json(vocabulary, companions.do_lower_case))
+            files.write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
     else:
         if config.activation.startswith("gelu"):  # the only name that Google's scripts know
             config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
@@ -125,8 +125,7 @@ def write_companions(
         if target.format == "hf" or not companions.do_lower_case:
             length = config.max_position_embeddings
             values = tokenizer_config(companions.do_lower_case, length, vocabulary)
-            write_json(path("tokenizer_config.json"), values)
+            files.write_json(path("tokenizer_config.json"), values)
     if companions.labels is not None and labels is not None:
-        with files.atomic_write(path("labels.txt")) as file:
-            file.write("".join(f"{label}\n" for label in labels))
+        files.write_lines(path("labels.txt"), labels)
     return files.list_directory(staged)

@@ -8,16 +8,18 @@ a model that takes text must have imported tensorflow_text before; TensorFlow Se
 --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a model of answers, or an encoder.
 """
 
+import contextlib
 import dataclasses
 import logging
 import os
+from collections.abc import Iterator
 
 from bert_cli import export_onnx, files, sources
 from bert_cli.convert_companions import Companions, read_companions
 from bert_cli.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
-from bert_cli.model.checkpoint_path import HUGGING_FACE, CheckpointPath, find_checkpoint
+from bert_cli.model.checkpoint_path import find_checkpoint
 from bert_cli.sessions.conversion_target import staging
 from bert_cli.training.host import prepare_host
 
@@ -144,6 +146,16 @@ def find_labels(settings: Settings, companions: Companions, model: sources.Model
     return labels
 
 
+@contextlib.contextmanager
+def exporting(folder: str) -> Iterator[str]:
+    """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
+    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        new = os.path.join(staged, "export")
+        yield new
+        files.make_directory(os.path.dirname(folder))
+        publish(new, folder)
+
+
 def publish(staged: str, folder: str) -> None:
     """Put the folder `staged` in the place of `folder`, in one step where it is local."""
     if not files.is_remote(folder):
@@ -178,7 +190,7 @@ def run(settings: Settings) -> list[str]:
     if settings.format == "onnx":
         export_onnx.check_packages()
     checkpoint = find_checkpoint(settings.init_checkpoint)
-    model = _find_files(settings, checkpoint)
+    model = sources.find_model_files(settings, checkpoint)
     saved = model.saved_flags
     config = sources.read_bert_config(model, saved.get("gelu", "auto") if settings.gelu == "auto" else settings.gelu)
     companions = read_companions(settings.do_lower_case, model, config)
@@ -214,22 +226,18 @@ def run(settings: Settings) -> list[str]:
         config.hidden_size, vocabulary.size, config.activation,
         "lower-cased" if companions.do_lower_case else "taken as it is",
     )  # fmt: skip
-    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
-        vocab_path = os.path.join(staged, "vocab.txt")
+    with export_modules.writing(folder), exporting(folder) as new:
+        vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with files.atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))
         tokenizer = GraphTokenizer(vocabulary, companions.do_lower_case, vocab_path)
-        new = os.path.join(staged, "export")
-        with export_modules.writing(folder):
-            if labels:
-                export_modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
-            else:
-                lower = companions.do_lower_case
-                save_encoder(os.path.join(new, "encoder"), loaded, config, companions.vocab_bytes, lower)
-                export_modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
-                write_extras(os.path.join(new, "preprocess"), lower)
-            files.make_directory(os.path.dirname(folder))
-            publish(new, folder)
+        if labels:
+            export_modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
+        else:
+            lower = companions.do_lower_case
+            save_encoder(os.path.join(new, "encoder"), loaded, config, companions.vocab_bytes, lower)
+            export_modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
+            write_extras(os.path.join(new, "preprocess"), lower)
     if labels:
         texts = "text and text_b" if pairs else "text"
         LOG.info("labels: %s; %s, cut to %d tokens", ", ".join(labels), texts, length)
@@ -241,21 +249,11 @@ def run(settings: Settings) -> list[str]:
 
 
 def _export_onnx(folder: str, exported: export_onnx.Exported, settings: Settings) -> str:
-    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
-        new = os.path.join(staged, "export")
+    with exporting(folder) as new:
         files.make_directory(new)
         names = export_onnx.write(new, exported, settings.quantize == "int8", settings.data_dir)
-        files.make_directory(os.path.dirname(folder))
-        publish(new, folder)
     LOG.info("wrote %s: %s", folder, ", ".join(names))
     return folder
-
-
-def _find_files(settings: Settings, checkpoint: CheckpointPath) -> sources.ModelSources:
-    config_file = settings.bert_config_file
-    if checkpoint.kind == HUGGING_FACE:
-        config_file = config_file or os.path.join(checkpoint.location, "config.json")
-    return sources.find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
 
 
 def main(arguments: list[str] | None = None) -> int:

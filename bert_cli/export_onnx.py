@@ -112,8 +112,6 @@ def _write_companions(folder: str, exported: Exported, labels: tuple[str, ...] |
     write_config(os.path.join(folder, "bert_config.json"), exported.config)
     with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
         file.write(companions.vocab_bytes)
-    with files.atomic_write(os.path.join(folder, "tokenizer_config.json")) as file:
-        file.write(json.dumps({"do_lower_case": companions.do_lower_case}) + "\n")
+    files.write_json(os.path.join(folder, "tokenizer_config.json"), {"do_lower_case": companions.do_lower_case})
     if labels:
-        with files.atomic_write(os.path.join(folder, "labels.txt")) as file:
-            file.write("".join(f"{label}\n" for label in labels))
+        files.write_lines(os.path.join(folder, "labels.txt"), labels)

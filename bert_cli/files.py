@@ -7,6 +7,7 @@ import contextlib
 import functools
 import glob
 import io
+import json
 import os
 import shutil
 import sys
@@ -179,6 +180,17 @@ def read_text(path: str) -> str:
     return text.removeprefix("\ufeff")
 
 
+def read_json_object(path: str, advice: str = "") -> dict:
+    """The JSON object that a file holds; InputError for anything else, which ends in `advice` where it is other JSON."""
+    try:
+        values = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: holds no JSON object{advice}")
+    return values
+
+
 STANDARD = "-"  # in a flag, standard input or output
 
 
@@ -291,3 +303,15 @@ def copy_file(source: str, target: str) -> None:
         return
     with atomic_write(target, "wb") as writer:
         writer.write(read_bytes(source))
+
+
+def write_json(path: str, values: dict) -> None:
+    """Write a JSON object for people to read, atomically."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_lines(path: str, lines: Sequence[str]) -> None:
+    """Write lines of text, atomically."""
+    with atomic_write(path) as file:
+        file.write("".join(f"{line}\n" for line in lines))

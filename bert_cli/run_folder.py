@@ -120,10 +120,9 @@ def begin(
         if not files.is_directory(path):
             files.remove(path)
     remove_leftovers(folder)
-    write_json(os.path.join(folder, MANIFEST), manifest)
+    files.write_json(os.path.join(folder, MANIFEST), manifest)
     if labels is not None:
-        with files.atomic_write(os.path.join(folder, "labels.txt")) as file:
-            file.write("".join(f"{label}\n" for label in labels))
+        files.write_lines(os.path.join(folder, "labels.txt"), labels)
     if vocabulary is not None:
         with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
             file.write(vocabulary)
@@ -148,12 +147,7 @@ def write_report(folder: str, report: dict) -> None:
         before = json.loads(files.read_text(path)) if files.exists(path) else {}
     except json.JSONDecodeError:  # nothing depends on the old report
         before = {}
-    write_json(path, before | report)
-
-
-def write_json(path: str, values: dict) -> None:
-    with files.atomic_write(path) as file:
-        file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+    files.write_json(path, before | report)
 
 
 def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:

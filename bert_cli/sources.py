@@ -86,6 +86,17 @@ def find_sources(
     return ModelSources(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
 
 
+def find_model_files(settings, checkpoint: CheckpointPath) -> ModelSources:
+    """The files of a model that is to be converted or exported; a vocabulary may be missing.
+
+    `settings` has vocab_file and bert_config_file. Of a Hugging Face folder its own config.json counts.
+    """
+    config_file = settings.bert_config_file
+    if checkpoint.kind == HUGGING_FACE:
+        config_file = config_file or os.path.join(checkpoint.location, "config.json")
+    return find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+
+
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
     """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
 

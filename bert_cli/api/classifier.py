@@ -74,18 +74,11 @@ class Classifier:
 
         batch_size: as many texts are computed at once as have the tokens of so many of full length.
         """
-        if isinstance(texts, str):
-            raise InputError("predict takes a list of texts, not one text: predict([text])")
+        loading.check_list(texts, "predict")
         if not len(texts):
             return Predictions([], np.zeros((0, len(self.labels)), np.float32))
-        examples = [_example(number, text) for number, text in enumerate(texts)]
+        pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
+        examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
         features = classification_features(examples, self.labels, self._tokenizer, self.max_seq_length)
         probabilities = self._session.infer(features, batch_size, "predicting")["probabilities"]
         return Predictions([self.labels[column] for column in probabilities.argmax(axis=1)], probabilities)
-
-
-def _example(number: int, text) -> ClassificationExample:
-    parts = (text, None) if isinstance(text, str) else tuple(text) if isinstance(text, tuple | list) else ()
-    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
-        raise InputError(f"texts[{number}]: a text, or a pair of texts, is needed, found {text!r}")
-    return ClassificationExample(str(number), parts[0], parts[1], None)

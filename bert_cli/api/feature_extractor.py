@@ -76,8 +76,7 @@ class FeatureExtractor:
 
     def extract(self, texts: Sequence[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
         """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures where pooling is none."""
-        if isinstance(texts, str):
-            raise InputError("extract takes a list of texts, not one text: extract([text])")
+        loading.check_list(texts, "extract")
         lines = [_line(number, text) for number, text in enumerate(texts)]
         settings, convert = self._settings, self._tokenizer.convert_ids_to_tokens
         pooled, by_token = [np.zeros((0, self.width), np.float32)], []
@@ -95,7 +94,5 @@ class FeatureExtractor:
 
 
 def _line(number: int, text) -> TextLine:
-    parts = (text, None) if isinstance(text, str) else tuple(text) if isinstance(text, tuple | list) else ()
-    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
-        raise InputError(f"texts[{number}]: a text, or a pair of texts, is needed, found {text!r}")
-    return TextLine(number, parts[0].strip(), parts[1] if parts[1] is None else parts[1].strip())
+    first, second = loading.text_pair(number, text)
+    return TextLine(number, first.strip(), second if second is None else second.strip())

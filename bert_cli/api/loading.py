@@ -39,10 +39,23 @@ def open_model(
     return settings, model
 
 
-def check_texts(texts, what: str) -> None:
+def check_list(texts, what: str) -> None:
     """InputError where a list is needed and a single text was given."""
     if isinstance(texts, str):
         raise InputError(f"{what} takes a list of texts, not one text: {what}([text])")
+
+
+def text_pair(number: int, text) -> tuple[str, str | None]:
+    """A text, or a pair of texts, as a pair; InputError, naming texts[number], for anything else."""
+    parts = (text, None) if isinstance(text, str) else tuple(text) if isinstance(text, tuple | list) else ()
+    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
+        raise InputError(f"texts[{number}]: a text, or a pair of texts, is needed, found {text!r}")
+    return parts
+
+
+def check_texts(texts, what: str) -> None:
+    """InputError unless this is a list of single texts."""
+    check_list(texts, what)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"texts[{number}]: a text is needed, found {text!r}")

@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.errors import InputError
+from bert_cli.errors import InputError, first_line
 from bert_cli.model.checkpoint_path import HUB, HUGGING_FACE, KERAS, CheckpointPath
 from bert_cli.model.hub import HubReader
 from bert_cli.model.hugging_face import HuggingFaceReader
 from bert_cli.model.keras_weights import KerasReader
 
+_ENCODER = "bert/"
 # Names that training leaves in a checkpoint beside the weights.
 _OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
 STEP_NAME = "global_step"
@@ -42,8 +43,7 @@ class Tf1Reader:
 
 
 def _damaged(prefix: str, error: Exception) -> str:
-    reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-    return f"{prefix}: this checkpoint is damaged or cut short ({reason}); download or copy it again"
+    return f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
 
 
 def open_checkpoint(path: CheckpointPath):
@@ -75,11 +75,11 @@ class LoadReport:
         return text
 
 
-def load_weights(variables: dict, reader, required: str = "bert/") -> LoadReport:
+def load_weights(variables: dict, reader) -> LoadReport:
     """Assign the variables (Google's name -> variable) that the checkpoint has.
 
-    Raises InputError, before anything is assigned, for a shape that differs, and where no name that starts with
-    `required` is in the checkpoint.
+    Raises InputError, before anything is assigned, for a shape that differs, and where the checkpoint has none of the
+    variables of a BERT encoder that is to be loaded.
     """
     loaded = [name for name in variables if name in reader.shapes]
     missing = [name for name in variables if name not in reader.shapes]
@@ -91,10 +91,11 @@ def load_weights(variables: dict, reader, required: str = "bert/") -> LoadReport
             f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model needs "
             f"{list(variables[name].shape)}{more}; {_shape_advice(name)}"
         )
-    if not any(name.startswith(required) for name in loaded):
+    wanted = [name for name in variables if name.startswith(_ENCODER)]
+    if wanted and not any(name in reader.shapes for name in wanted):
         known = sorted(reader.shapes)[:3] + reader.unused[:3]
         raise InputError(
-            f"{reader.description}: holds no variable of this encoder ({required}…); it has {', '.join(known[:3])}…; is it "
+            f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has {', '.join(known[:3])}…; is it "
             "a BERT checkpoint?"
         )
     values = {name: reader.read(name) for name in loaded}

@@ -7,6 +7,7 @@ import os
 from bert_cli import files
 from bert_cli.errors import InputError
 
+INPUTS = ("input_word_ids", "input_mask", "input_type_ids")  # of an encoder, int32 [B, S] each
 GELU_FORMS = ("erf", "tanh")
 # Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
 _ACTIVATIONS = {
@@ -83,6 +84,7 @@ _SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
+_NEEDED = "; a bert_config.json is needed"
 _MODULE = "hub_module"  # the key that tells a ModuleConfig's file
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
@@ -90,12 +92,11 @@ _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_ra
 def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:
     """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the original does.
 
-
     `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for Google's file, erf
     for Hugging Face's; a file of our own records its form in the key `gelu`. `vocab_size` stands in where the file has
     none, as for a model that is to be trained from nothing. Raises InputError naming file and key.
     """
-    values = _read_values(path)
+    values = files.read_json_object(path, _NEEDED)
     if _MODULE in values:
         raise InputError(
             f"{path}: this model's encoder is the module {values[_MODULE]}, which is no BERT; one is needed here"
@@ -117,19 +118,9 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
         raise InputError(f"{path}: {error}") from None
 
 
-def _read_values(path: str) -> dict:
-    try:
-        values = json.loads(files.read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: holds no JSON object; a bert_config.json is needed")
-    return values
-
-
 def read_module_config(path: str) -> ModuleConfig | None:
     """Read the bert_config.json of a run whose encoder is a module for tensorflow-hub; None for another model's."""
-    values = _read_values(path)
+    values = files.read_json_object(path, _NEEDED)
     if _MODULE not in values:
         return None
     try:

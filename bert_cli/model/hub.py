@@ -12,7 +12,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from bert_cli import files
-from bert_cli.errors import InputError
+from bert_cli.errors import InputError, first_line
 from bert_cli.model.config import BertConfig
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -160,5 +160,4 @@ class HubReader:
 
 
 def _damaged(description: str, error: Exception) -> str:
-    reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-    return f"{description}: this module is damaged: {reason}"
+    return f"{description}: this module is damaged: {first_line(error)}"

@@ -9,13 +9,12 @@ import re
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.errors import InputError
+from bert_cli.errors import InputError, first_line
 from bert_cli.model.checkpoint_path import CheckpointPath
-from bert_cli.model.config import ModuleConfig
+from bert_cli.model.config import INPUTS, ModuleConfig
 from bert_cli.model.hub_handle import find_module
 from bert_cli.model.layers import Scoped
 
-INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 _PROBE_LENGTH = 8
 _MAX_POSITIONS = 512  # of all published modules
 
@@ -24,13 +23,11 @@ def _load(folder: str, name: str):
     try:
         return tf.saved_model.load(folder)
     except (OSError, ValueError, RuntimeError, KeyError, tf.errors.OpError) as error:
-        reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        reason = first_line(error)
         unknown = re.search(r"Op type not registered '(\w+)'", reason)
         if unknown:
-            reason = (
-                f"it needs the operation {unknown[1]}, which is not TensorFlow's (does it take texts? --hub_preprocess "
-            )
-            reason += "is for these)"
+            texts = "(does it take texts? --hub_preprocess is for these)"
+            reason = f"it needs the operation {unknown[1]}, which is not TensorFlow's {texts}"
         raise InputError(f"{name}: this module cannot be loaded: {reason}") from None
 
 

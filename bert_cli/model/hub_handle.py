@@ -9,7 +9,7 @@ import warnings
 import zlib
 
 from bert_cli import files
-from bert_cli.errors import InputError
+from bert_cli.errors import InputError, first_line
 from bert_cli.model.checkpoint_path import HUB, CheckpointPath, module_folder
 
 
@@ -47,8 +47,7 @@ def _download(handle: str, flag: str) -> str:
     try:
         return hub.resolve(handle)
     except (OSError, ValueError, RuntimeError, tf.errors.OpError) as error:
-        reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        raise InputError(f"{handle}: cannot be downloaded: {reason}; check --{flag}") from None
+        raise InputError(f"{handle}: cannot be downloaded: {first_line(error)}; check --{flag}") from None
 
 
 def _unpack(path: str, flag: str) -> str:

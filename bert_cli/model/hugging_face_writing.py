@@ -1,7 +1,5 @@
 """Folders in Hugging Face's layout: model.safetensors and config.json. The tokenizer's files: text/tokenizer_json.py."""
 
-import json
-
 import ml_dtypes
 import numpy as np
 from safetensors import SafetensorError
@@ -93,12 +91,7 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
     The architecture is a key of ARCHITECTURES, None where the file names none of these. InputError for a file that is
     no JSON object, or numbers its labels with gaps.
     """
-    try:
-        values = json.loads(files.read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: holds no JSON object")
+    values = files.read_json_object(path)
     kinds = {name: kind for kind, name in ARCHITECTURES.items()}
     named = values.get("architectures") or [None]
     kind = kinds.get(named[0]) if isinstance(named, list) else None

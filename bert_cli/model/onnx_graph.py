@@ -1,4 +1,4 @@
-"""A BERT as an ONNX graph, from its tensors; needs the package onnx, and no TensorFlow.
+"""A BERT as an ONNX graph, from its tensors; needs the package onnx.
 
 The graph is written operator by operator, in the forms that onnxruntime fuses and quantizes: two-dimensional constants as
 second factors of MatMul, LayerNormalization and Gelu as single operators (opset 20).
@@ -11,11 +11,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import INPUTS, BertConfig
 from bert_cli.model.layout import MASKED_SCORE
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
-INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 ENCODER, CLASSIFIER, TAGGER, SPANS = "encoder", "classifier", "tagger", "spans"
 
 

@@ -123,6 +123,19 @@ def _model_of(tensors: dict[str, np.ndarray], config: BertConfig, heads: tuple[s
     return model
 
 
+def random_inputs(words: int, positions: int, types: int, seed: int) -> dict[str, np.ndarray]:
+    """A small batch of an encoder's inputs, rows of several lengths; limits as in BertConfig."""
+    rng = np.random.default_rng(seed)
+    width = min(positions, _TOKENS)
+    lengths = np.maximum(1, width - np.arange(_ROWS) * width // (2 * _ROWS))
+    mask = (np.arange(width) < lengths[:, None]).astype(np.int32)
+    return {
+        "input_word_ids": rng.integers(0, words, mask.shape, dtype=np.int32) * mask,
+        "input_mask": mask,
+        "input_type_ids": rng.integers(0, types, mask.shape, dtype=np.int32) * mask,
+    }
+
+
 def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[str, float]:
     """Largest absolute difference of each output of the two models on the same random token ids, float32.
 
@@ -133,15 +146,7 @@ def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[st
         min(getattr(config, name) for config in configs)
         for name in ("vocab_size", "max_position_embeddings", "type_vocab_size")
     )
-    rng = np.random.default_rng(seed)
-    width = min(positions, _TOKENS)
-    lengths = np.maximum(1, width - np.arange(_ROWS) * width // (2 * _ROWS))
-    mask = (np.arange(width) < lengths[:, None]).astype(np.int32)
-    inputs = {
-        "input_word_ids": rng.integers(0, words, mask.shape, dtype=np.int32) * mask,
-        "input_mask": mask,
-        "input_type_ids": rng.integers(0, types, mask.shape, dtype=np.int32) * mask,
-    }
+    inputs = random_inputs(words, positions, types, seed)
     one, other = source.model(inputs), converted.model(inputs)
     compared = [name for name in one if name in other]
     if any(not any(name.startswith(POOLER) for name in loaded.tensors) for loaded in (source, converted)):

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 import os
 import shutil
 import tempfile
@@ -151,8 +150,3 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
         except OSError as error:
             raise InputError(f"{destination}: cannot be written: {error.strerror}") from None
     return new
-
-
-def write_json(path: str, values: dict) -> None:
-    with files.atomic_write(path) as file:
-        file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")

@@ -11,10 +11,10 @@ from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.checkpoint import load_weights, open_checkpoint
 from bert_cli.model.checkpoint_path import HUB, CheckpointPath
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
 from bert_cli.model.encoders import make_encoder
 from bert_cli.model.hub_encoder import ModuleEncoder
-from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import Session, input_signature, memory_advice
 from bert_cli.training.inference import make_runner
 
 _SIGNATURE = input_signature() | {"counted": tf.TensorSpec([None, None], tf.int32, name="counted")}
@@ -37,8 +37,7 @@ class FeaturesSession(Session):
         """
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
-        scope = "hub/" if isinstance(self.model, ModuleEncoder) else "bert/"
-        report = load_weights(self.variables, open_checkpoint(checkpoint), required=scope)
+        report = load_weights(self.variables, open_checkpoint(checkpoint))
         missing = [name for name in report.missing if self._pooling == "pooler" or "/pooler/" not in name]
         if missing:
             raise InputError(

@@ -8,9 +8,9 @@ from bert_cli.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.checkpoint import load_weights, open_checkpoint
 from bert_cli.model.checkpoint_path import CheckpointPath
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import INPUTS, BertConfig
 from bert_cli.model.heads import BertPretrainer
-from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import Session, input_signature, memory_advice
 from bert_cli.training.inference import infer, make_runner
 
 _SIGNATURE = input_signature() | {

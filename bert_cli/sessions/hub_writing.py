@@ -1,6 +1,5 @@
 """An encoder as a module for tensorflow-hub, for bert-export and bert-convert. Imports TensorFlow."""
 
-import json
 import os
 import tempfile
 
@@ -65,5 +64,4 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
 def write_extras(path: str, do_lower_case: bool) -> None:
     """Write the casing beside a module, for who does not load it."""
     files.make_directory(os.path.join(path, _EXTRAS))
-    with files.atomic_write(os.path.join(path, _EXTRAS, "tokenizer_config.json")) as file:
-        file.write(json.dumps({"do_lower_case": do_lower_case}) + "\n")
+    files.write_json(os.path.join(path, _EXTRAS, "tokenizer_config.json"), {"do_lower_case": do_lower_case})

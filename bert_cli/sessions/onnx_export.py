@@ -18,10 +18,9 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.heads import BertClassifier, BertSpanModel
 from bert_cli.model.layers import named_weights
-from bert_cli.model.onnx_graph import INPUTS
 from bert_cli.model.tagging_head import BertTagger
+from bert_cli.sessions.conversion import random_inputs
 
-_ROWS, _TOKENS = 4, 32  # of the token ids that both are tried on
 _MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096
 
@@ -130,15 +129,7 @@ def make_runner(path: str) -> Callable[[dict[str, np.ndarray]], dict[str, np.nda
 
 
 def largest_difference(path: str, loaded: Loaded, config: BertConfig, seed: int) -> float:
-    rng = np.random.default_rng(seed)
-    width = min(config.max_position_embeddings, _TOKENS)
-    lengths = np.maximum(1, width - np.arange(_ROWS) * width // (2 * _ROWS))
-    mask = (np.arange(width) < lengths[:, None]).astype(np.int32)
-    limits = (config.vocab_size, 2, config.type_vocab_size)
-    inputs = {
-        name: mask if name == "input_mask" else rng.integers(0, limit, mask.shape, dtype=np.int32) * mask
-        for name, limit in zip(INPUTS, limits, strict=True)
-    }
+    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, config.type_vocab_size, seed)
     ours, theirs = loaded.outputs(inputs), make_runner(path)(inputs)
     return max(float(np.abs(values - ours[name]).max()) for name, values in theirs.items())
 

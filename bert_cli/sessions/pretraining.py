@@ -10,10 +10,10 @@ from bert_cli.batches.stream import length_groups
 from bert_cli.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.model.checkpoint import POSITION_NAME, Tf1Reader
-from bert_cli.model.config import BertConfig
+from bert_cli.model.config import INPUTS, BertConfig
 from bert_cli.model.heads import BertPretrainer
 from bert_cli.outputs.progress import Progress
-from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import Session, input_signature, memory_advice
 from bert_cli.training.inference import infer, make_runner
 from bert_cli.training.lamb import Lamb
 from bert_cli.training.losses import cross_entropy, tied_cross_entropy

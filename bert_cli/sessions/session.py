@@ -15,6 +15,7 @@ import tensorflow as tf
 from bert_cli.errors import InputError
 from bert_cli.model.checkpoint import STEP_NAME, LoadReport, load_weights, open_checkpoint
 from bert_cli.model.checkpoint_path import CheckpointPath
+from bert_cli.model.config import INPUTS
 from bert_cli.model.hub_encoder import ModuleEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
@@ -27,7 +28,6 @@ from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 
 LOG = logging.getLogger("bert_cli")
-INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 
 
 def input_signature() -> dict[str, tf.TensorSpec]:
@@ -77,8 +77,7 @@ class Session:
         InputError where it lacks a variable that is not `optional`.
         """
         reader = open_checkpoint(checkpoint)
-        scope = "" if isinstance(self.model.encoder, ModuleEncoder) else "bert/"
-        report = load_weights(self.variables, reader, required=scope)
+        report = load_weights(self.variables, reader)
         missing = [name for name in report.missing if not name.startswith(self.optional)]
         if missing:
             raise InputError(

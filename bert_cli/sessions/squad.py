@@ -10,10 +10,10 @@ import tensorflow as tf
 from bert_cli.batches.stream import length_groups, training_rows
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
 from bert_cli.model.heads import BertSpanModel
 from bert_cli.outputs.squad import Decoder
-from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import Session, input_signature, memory_advice
 from bert_cli.training.inference import make_runner
 from bert_cli.training.losses import span_loss
 

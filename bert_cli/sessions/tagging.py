@@ -11,10 +11,10 @@ import tensorflow as tf
 from bert_cli.batches.stream import length_groups, training_rows
 from bert_cli.errors import InputError
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
 from bert_cli.model.tagging_head import BertTagger
 from bert_cli.outputs.progress import Progress
-from bert_cli.sessions.session import INPUTS, Session, input_signature, memory_advice
+from bert_cli.sessions.session import Session, input_signature, memory_advice
 from bert_cli.training.inference import make_runner
 from bert_cli.training.losses import cross_entropy
 
