@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bert_cli.export_model import main, publish
+from bert_cli.export_model import main
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
@@ -269,24 +269,6 @@ def test_overwrite(exported, trained, tmp_path, refused):
     (tmp_path / "model" / "notes.txt").write_text("mine", encoding="utf-8")
     refused([*flags, "--overwrite"], "notes.txt", "--export_dir")
     assert not list(tmp_path.glob(".writing-*"))
-
-
-def test_publish_to_a_remote_place(tmp_path):
-    """In TensorFlow's own memory: what stood there is gone, and folders within are kept."""
-    import tensorflow as tf
-
-    staged = tmp_path / "export"
-    (staged / "encoder" / "assets").mkdir(parents=True)
-    (staged / "encoder" / "saved_model.pb").write_bytes(b"new")
-    (staged / "encoder" / "assets" / "vocab.txt").write_bytes(b"words")
-    tf.io.gfile.makedirs("ram://export-test/model")
-    with tf.io.gfile.GFile("ram://export-test/model/saved_model.pb", "wb") as file:
-        file.write(b"old")
-    publish(str(staged), "ram://export-test/model")
-    assert tf.io.gfile.listdir("ram://export-test/model") == ["encoder"]
-    for name, content in (("saved_model.pb", b"new"), ("assets/vocab.txt", b"words")):
-        with tf.io.gfile.GFile(f"ram://export-test/model/encoder/{name}", "rb") as file:
-            assert file.read() == content
 
 
 def test_refusals(trained, model, tmp_path, refused):
