@@ -10,8 +10,8 @@ import gzip
 import sys
 import time
 
-from bert_cli.errors import InputError
-from bert_cli.files import read_bytes
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import read_bytes
 from bert_cli.text.tokenization import CACHE_SIZE, FullTokenizer
 from bert_cli.text.vocabulary import UNK, read_vocabulary
 

@@ -23,15 +23,16 @@ import dataclasses
 import logging
 import time
 
-from bert_cli import files, sources
-from bert_cli.batches.workers import Workers
-from bert_cli.errors import InputError
-from bert_cli.examples.corpus import find_inputs, read_blocks, total_size
-from bert_cli.examples.word_counts import count_block, merge_counts
-from bert_cli.features import vocabulary as features
-from bert_cli.flags import CommandFlags, run_command
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.corpus import vocabulary as features
+from bert_cli.corpus.text import find_inputs, read_blocks, total_size
+from bert_cli.corpus.word_counts import count_block, merge_counts
+from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vocabulary import format_table
+from bert_cli.runs import sources
+from bert_cli.settings.flags import CommandFlags, run_command
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 

@@ -12,15 +12,16 @@ import dataclasses
 import logging
 import os
 
-from bert_cli import files, sources
-from bert_cli.convert_companions import Companions, check_labels, check_words, read_companions, write_companions
-from bert_cli.errors import InputError
-from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
-from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.exports.companions import Companions, check_labels, check_words, read_companions, write_companions
+from bert_cli.exports.target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.model.config import BertConfig, read_config
-from bert_cli.model.hub_handle import is_url
-from bert_cli.sessions.conversion_target import FORMATS, Target, check_free, find_target, publish, staging
+from bert_cli.runs import sources
+from bert_cli.settings.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.hub_handle import is_url
+from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 # What --head can ask for, and the heads (names of model/all_heads.py) that belong to it.
@@ -168,9 +169,9 @@ def run(settings: Settings) -> dict:
     check_words(companions.vocabulary, config, settings.resize_vocab, target)
 
     prepare_host()
-    from bert_cli.model.hugging_face_writing import ARCHITECTURES, WITHOUT_POOLER, generic_labels
+    from bert_cli.exports import conversion
     from bert_cli.model.resizing import resize_embeddings
-    from bert_cli.sessions import conversion
+    from bert_cli.weights.hugging_face_writing import ARCHITECTURES, WITHOUT_POOLER, generic_labels
 
     reader = conversion.open_source(checkpoint)
     found = conversion.heads_in(reader)
@@ -232,7 +233,7 @@ def run(settings: Settings) -> dict:
 
 def check(settings: Settings, loaded, staged: str, target: Target, heads: tuple[str, ...], kind) -> dict[str, float]:
     """Read what was written, compare the outputs, and log the largest difference of each; InputError where they differ."""
-    from bert_cli.sessions import conversion
+    from bert_cli.exports import conversion
 
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
     config = read_config(path.companion("bert_config.json", "config.json"))

@@ -20,21 +20,22 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from bert_cli import files, sources
-from bert_cli.batches.example_proto import decode_example
-from bert_cli.batches.pretraining_data import Job, choose_num_shards, write_sharded, write_single_stream
-from bert_cli.batches.records import read_records
-from bert_cli.batches.workers import Workers
-from bert_cli.corpus_input import CACHE_SIZE, LOGGED, read_corpus
-from bert_cli.errors import InputError
-from bert_cli.examples.corpus import find_inputs, token_typecode
-from bert_cli.examples.corpus_store import CorpusSize
-from bert_cli.features.masking import make_masking
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.instances import Sampling
+from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
+from bert_cli.corpus.store import CorpusSize
+from bert_cli.corpus.text import find_inputs, token_typecode
+from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.features.pretraining import Sampling
-from bert_cli.flags import CommandFlags, run_command
 from bert_cli.outputs.pretraining_data import format_instance, format_table, shares, warnings
 from bert_cli.outputs.progress import Progress
+from bert_cli.records.example_proto import decode_example
+from bert_cli.records.tfrecord import read_records
+from bert_cli.runs import sources
+from bert_cli.runs.corpus_reading import CACHE_SIZE, LOGGED, read_corpus
+from bert_cli.settings.flags import CommandFlags, run_command
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 

@@ -14,14 +14,16 @@ import logging
 import os
 from collections.abc import Iterator
 
-from bert_cli import export_onnx, files, sources
-from bert_cli.convert_companions import Companions, read_companions
-from bert_cli.errors import InputError
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.exports import onnx_run as export_onnx
+from bert_cli.exports.companions import Companions, read_companions
+from bert_cli.exports.target import staging
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags import CommandFlags, define_gelu_flag, run_command
-from bert_cli.model.checkpoint_path import find_checkpoint
-from bert_cli.sessions.conversion_target import staging
+from bert_cli.runs import sources
+from bert_cli.settings.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 FORMATS = ("saved_model", "hub", "onnx")
@@ -213,9 +215,9 @@ def run(settings: Settings) -> list[str]:
     labels = find_labels(settings, companions, model) if settings.format == "saved_model" else ()
 
     prepare_host()
-    from bert_cli import export_modules
-    from bert_cli.export_text import GraphTokenizer, vocabulary_lines
-    from bert_cli.sessions.hub_writing import save_encoder, write_extras
+    from bert_cli.exports import modules as export_modules
+    from bert_cli.exports.hub_writing import save_encoder, write_extras
+    from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
 
     if labels:
         loaded = export_modules.load_classifier(checkpoint, config, labels)

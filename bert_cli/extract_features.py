@@ -18,22 +18,23 @@ import time
 import zipfile
 from collections.abc import Iterator
 
-from bert_cli import files, sources
-from bert_cli.errors import InputError
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import read_text_lines, split_line
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.features_files import STANDARD, Form, check_format, lines_to_skip, open_writer
-from bert_cli.features_settings import Settings, define_flags, settings_from_flags
-from bert_cli.flags import run_command
-from bert_cli.model.checkpoint_path import find_checkpoint
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_arrays import strongest_links, write_attention
+from bert_cli.outputs.features_files import STANDARD, Form, check_format, lines_to_skip, open_writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.outputs.progress import Progress
+from bert_cli.runs import sources
+from bert_cli.runs.features_settings import Settings, define_flags, settings_from_flags
+from bert_cli.settings.flags import run_command
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK_LINES = 8192
@@ -180,7 +181,7 @@ def run(settings: Settings) -> int:
     done = lines_to_skip(settings.output_file, remembered) if settings.resume else 0
 
     prepare_host()
-    from bert_cli.sessions.extraction import FeaturesSession
+    from bert_cli.runs.extraction import FeaturesSession
 
     with_attention = shown or bool(settings.attentions)
     session = FeaturesSession(config, settings, [layer.place for layer in layers], with_attention)

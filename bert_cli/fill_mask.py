@@ -16,15 +16,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bert_cli import files, sources
-from bert_cli.errors import InputError
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.flags import CommandFlags, define_device_flags, define_gelu_flag, run_command
-from bert_cli.model.checkpoint_path import find_checkpoint
 from bert_cli.outputs.fill_mask import fill_mask_record, format_record
+from bert_cli.runs import sources
+from bert_cli.settings.flags import CommandFlags, define_device_flags, define_gelu_flag, run_command
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 512  # texts that are read and computed at a time
@@ -140,7 +141,7 @@ def run(settings: Settings) -> list[dict]:
             masked_text(text, tokenizer, positions, place)
 
     prepare_host()
-    from bert_cli.sessions.fill_mask import FillMaskSession
+    from bert_cli.runs.fill_mask import FillMaskSession
 
     session = FillMaskSession(config, settings, min(settings.top_k, vocabulary.size), vocabulary.size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")

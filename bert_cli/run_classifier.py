@@ -14,12 +14,17 @@ import logging
 import os
 import time
 
-from bert_cli import files, run_folder, sources
-from bert_cli.batches.stream import check_steps
-from bert_cli.errors import InputError
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import describe_examples, find_labels, find_task, read_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
-from bert_cli.flags import (
+from bert_cli.features.stream import check_steps
+from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
+from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.settings.flags import (
     CommandFlags,
     check_hub_flags,
     define_device_flags,
@@ -29,12 +34,9 @@ from bert_cli.flags import (
     remembered_flags,
     run_command,
 )
-from bert_cli.model.checkpoint_path import CheckpointPath
-from bert_cli.outputs.classification import write_predictions, write_test_results
-from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 # What a run that only evaluates or predicts takes from the flags.txt of the training run, unless it is given.
@@ -236,7 +238,7 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.sessions.classification import ClassifierSession
+    from bert_cli.runs.classification import ClassifierSession
 
     session = ClassifierSession(model.config, len(labels), settings)
     report = {"labels": list(labels), "precision": session.precision}

@@ -15,13 +15,18 @@ import logging
 import os
 import time
 
-from bert_cli import files, run_folder, sources
-from bert_cli.errors import InputError
-from bert_cli.examples.corpus import STDIN
-from bert_cli.features.masking import make_masking
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.instances import Sampling
+from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.text import STDIN
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.features.pretraining import Sampling
-from bert_cli.flags import (
+from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
+from bert_cli.outputs.pretraining import pretraining_metrics
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
+from bert_cli.settings.flags import (
     CommandFlags,
     define_device_flags,
     define_gelu_flag,
@@ -31,13 +36,10 @@ from bert_cli.flags import (
     run_command,
     write_flags,
 )
-from bert_cli.model.checkpoint_path import find_checkpoint, step_number
-from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.outputs.pretraining import pretraining_metrics
-from bert_cli.pretraining_input import RecordInput, TextInput, find_files
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.path import find_checkpoint, step_number
 
 LOG = logging.getLogger("bert_cli")
 # What a run that only evaluates takes from the flags.txt of the training run, unless it is given.
@@ -239,7 +241,7 @@ def run(settings: Settings) -> dict:
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         prepare_host()
-        from bert_cli.sessions.pretraining import PretrainingSession
+        from bert_cli.runs.pretraining import PretrainingSession
 
         session = PretrainingSession(model.config, settings)
         report = {"precision": session.precision}

@@ -18,8 +18,7 @@ import logging
 import os
 import time
 
-from bert_cli import answer_questions, files, run_folder, sources
-from bert_cli.batches.stream import check_steps
+from bert_cli.base import files
 from bert_cli.examples.squad import (
     SquadExample,
     describe_examples,
@@ -28,12 +27,16 @@ from bert_cli.examples.squad import (
     read_training_examples,
 )
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
-from bert_cli.flags import run_command
+from bert_cli.features.stream import check_steps
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.squad import Decoder, Prediction, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
-from bert_cli.squad_settings import Settings, answer_rules, define_flags, settings_from_flags, trained_checkpoint
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import questions as answer_questions
+from bert_cli.runs import sources
+from bert_cli.runs.squad_settings import Settings, answer_rules, define_flags, settings_from_flags, trained_checkpoint
+from bert_cli.settings.flags import run_command
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
@@ -148,7 +151,7 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.sessions.squad import SquadSession
+    from bert_cli.runs.squad import SquadSession
 
     session = SquadSession(model.config, settings)
     report = {"precision": session.precision} | run_folder.train_or_load(session, folder, model, plan)

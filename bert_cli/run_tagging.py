@@ -17,11 +17,16 @@ import logging
 import os
 import time
 
-from bert_cli import files, run_folder, sources
-from bert_cli.batches.stream import check_steps
-from bert_cli.errors import InputError
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import PREFIXES
-from bert_cli.flags import (
+from bert_cli.features.stream import check_steps
+from bert_cli.outputs.tagging import DECODINGS
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.runs.tagging_data import TaggingData, find_layers, parse_layers, read_data, read_plain_text
+from bert_cli.runs.tagging_results import evaluate, predict, write_plain_text
+from bert_cli.settings.flags import (
     CommandFlags,
     check_hub_flags,
     define_device_flags,
@@ -31,9 +36,6 @@ from bert_cli.flags import (
     remembered_flags,
     run_command,
 )
-from bert_cli.outputs.tagging import DECODINGS
-from bert_cli.tagging_input import TaggingData, find_layers, parse_layers, read_data, read_plain_text
-from bert_cli.tagging_results import evaluate, predict, write_plain_text
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
@@ -257,7 +259,7 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.sessions.tagging import TaggingSession
+    from bert_cli.runs.tagging import TaggingSession
 
     session = TaggingSession(model.config, len(data.labels), settings)
     report = {"labels": list(data.labels), "tag_scheme": data.scheme, "precision": session.precision}

@@ -17,8 +17,8 @@ from bert_cli import (
     run_squad,
     run_tagging,
 )
-from bert_cli import flags as flag_module
 from bert_cli.examples.classification import TASKS
+from bert_cli.settings import flags as flag_module
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli import sources
 from bert_cli.api import loading
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.run_classifier import Settings, define_flags
+from bert_cli.runs import sources
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
@@ -63,7 +63,7 @@ class Classifier:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
 
         prepare_host()
-        from bert_cli.sessions.classification import ClassifierSession
+        from bert_cli.runs.classification import ClassifierSession
 
         session = ClassifierSession(model.config, len(names), settings)
         session.load_trained(checkpoint)

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.api import loading
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.features_settings import Settings, define_flags
 from bert_cli.outputs.features_rows import POOLINGS, feature_rows
+from bert_cli.runs.features_settings import Settings, define_flags
 from bert_cli.training.host import prepare_host
 
 
@@ -68,7 +68,7 @@ class FeatureExtractor:
         chosen = parse_layers(layers, model.config.num_hidden_layers)
 
         prepare_host()
-        from bert_cli.sessions.extraction import FeaturesSession
+        from bert_cli.runs.extraction import FeaturesSession
 
         session = FeaturesSession(model.config, settings, [layer.place for layer in chosen])
         session.load(checkpoint)

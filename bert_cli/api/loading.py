@@ -4,10 +4,10 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 
-from bert_cli import sources
-from bert_cli.errors import InputError
-from bert_cli.flags import CommandFlags, remembered_flags
-from bert_cli.model.checkpoint_path import CheckpointPath, find_checkpoint
+from bert_cli.base.errors import InputError
+from bert_cli.runs import sources
+from bert_cli.settings.flags import CommandFlags, remembered_flags
+from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 
 def find(path: str | os.PathLike) -> CheckpointPath:

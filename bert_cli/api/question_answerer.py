@@ -8,13 +8,13 @@ is a part of the context, "" for no answer.
 
 from collections.abc import Sequence
 
-from bert_cli.answer_questions import answer, answer_record
 from bert_cli.api import loading
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import check_rules
-from bert_cli.squad_settings import REMEMBERED, Settings, answer_rules, define_flags
+from bert_cli.runs.questions import answer, answer_record
+from bert_cli.runs.squad_settings import REMEMBERED, Settings, answer_rules, define_flags
 from bert_cli.training.host import prepare_host
 
 
@@ -49,7 +49,7 @@ class QuestionAnswerer:
         check_rules(rules)
 
         prepare_host()
-        from bert_cli.sessions.squad import SquadSession
+        from bert_cli.runs.squad import SquadSession
 
         session = SquadSession(model.config, settings)
         session.load_trained(checkpoint)

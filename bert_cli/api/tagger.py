@@ -16,7 +16,7 @@ from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.run_tagging import REMEMBERED, Settings, define_flags
-from bert_cli.tagging_input import find_layers, parse_layers, trained_labels
+from bert_cli.runs.tagging_data import find_layers, parse_layers, trained_labels
 from bert_cli.training.host import prepare_host
 
 
@@ -65,7 +65,7 @@ class Tagger:
         )
 
         prepare_host()
-        from bert_cli.sessions.tagging import TaggingSession
+        from bert_cli.runs.tagging import TaggingSession
 
         session = TaggingSession(model.config, len(labels), settings)
         session.load_trained(checkpoint)

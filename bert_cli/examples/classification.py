@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import check_readable
 from bert_cli.examples import tables
 from bert_cli.examples.tables import Row, more, quoted
-from bert_cli.files import check_readable
 
 LOG = logging.getLogger("bert_cli")
 

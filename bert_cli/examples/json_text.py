@@ -2,8 +2,8 @@
 
 import json
 
-from bert_cli.errors import InputError
-from bert_cli.files import read_text
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import read_text
 
 _KINDS = {
     dict: "an object",

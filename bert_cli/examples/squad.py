@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import read_text
 from bert_cli.examples.json_text import expect, member, parse_json, read_json
 from bert_cli.examples.tables import quoted
-from bert_cli.files import read_text
 
 LOG = logging.getLogger("bert_cli")
 

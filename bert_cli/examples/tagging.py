@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import read_text
 from bert_cli.examples.json_text import parse_json
 from bert_cli.examples.tables import Row, more, quoted
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
-from bert_cli.files import read_text
 
 DOCUMENT_START = "-DOCSTART-"
 

@@ -3,9 +3,9 @@
 import functools
 import re
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import read_text
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.files import read_text
 from bert_cli.text.tokenization import BasicTokenizer
 
 # Runs between what BasicTokenizer takes for white space; it deletes these controls, which \s counts as such.

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 
 EMBEDDING = "embedding"
 ALL = "all"

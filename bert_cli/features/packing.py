@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 
 
 class PackedSequence(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import Paragraph, SquadExample
 from bert_cli.features.doc_spans import doc_spans
 from bert_cli.features.ragged import RaggedFeatures

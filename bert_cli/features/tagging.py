@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.features.doc_spans import doc_spans

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import atomic_write
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.files import atomic_write
 
 DECODINGS = ("argmax", "viterbi")
 

@@ -2,8 +2,8 @@
 
 import json
 
-from bert_cli import files
-from bert_cli.errors import InputError
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK, Vocabulary
 
 # Google's WordPiece turns a longer word into [UNK]; the default of `tokenizers` is 100.

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from bert_cli.errors import InputError
-from bert_cli.files import read_bytes
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import read_bytes
 
 PAD = "[PAD]"
 UNK = "[UNK]"

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 
 
 def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str) -> None:

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 
 # Results of steps are read this often, in seconds, so that a GPU is not stopped after each step.
 _READ_INTERVAL = 0.5

@@ -7,12 +7,12 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
-from bert_cli import files
-from bert_cli.errors import InputError
-from bert_cli.model.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
-from bert_cli.model.checkpoint_path import numbered_checkpoints
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
 from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.weights.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
+from bert_cli.weights.path import numbered_checkpoints
 
 
 def training_tensors(

@@ -5,7 +5,7 @@ import os
 
 import tensorflow as tf
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bert_cli import FeatureExtractor, QuestionAnswerer, Tagger, extract_features, run_squad, run_tagging
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from tests.commands import squad_run
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]

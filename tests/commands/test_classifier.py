@@ -8,7 +8,7 @@ import pytest
 
 import bert_cli
 from bert_cli import Classifier
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_refusals(trained, tmp_path):
 
 
 def test_the_door_is_light():
-    code = "import sys, bert_cli, bert_cli.errors; print(sorted(sys.modules.keys() & {'tensorflow', 'numpy', 'keras'}))"
+    code = "import sys, bert_cli, bert_cli.base.errors; print(sorted(sys.modules.keys() & {'tensorflow', 'numpy', 'keras'}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     with pytest.raises(AttributeError, match="has no attribute 'Other'"):

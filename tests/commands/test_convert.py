@@ -20,10 +20,10 @@ TOKENS = VOCABULARY.split()
 @pytest.fixture
 def source(tmp_path):
     """source(heads, labels, **config) -> a TF1 folder with these heads, whose weights are drawn, and its tensors."""
-    from bert_cli.model.all_heads import BertWithHeads
-    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.heads.all_heads import BertWithHeads
     from bert_cli.model.config import BertConfig, write_config
     from bert_cli.model.layers import named_weights
+    from bert_cli.weights.checkpoint import write_tf1
 
     def make(heads=ALL, labels=(), name="google", pooler=True, **changes) -> tuple[pathlib.Path, dict]:
         sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
@@ -124,9 +124,9 @@ def test_from_tf1_to_hugging_face_and_back(source, tmp_path, kind, heads, labels
 def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
-    from bert_cli.model.checkpoint_path import find_checkpoint
+    from bert_cli.exports.conversion import load, open_source
     from bert_cli.model.config import read_config
-    from bert_cli.sessions.conversion import load, open_source
+    from bert_cli.weights.path import find_checkpoint
 
     folder, _ = source(heads, labels)
     convert(folder, tmp_path / "hf")
@@ -294,7 +294,7 @@ def test_a_source_that_is_cut_short(source, tmp_path, capfd, share):
 def test_sources_that_are_no_whole_bert(source, tmp_path, capfd):
     import tensorflow as tf
 
-    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.weights.checkpoint import write_tf1
 
     folder, tensors = source(("spans",), name="whole")
     prefix, flags = folder / "bert_model.ckpt", (f"--from={folder}", f"--to={tmp_path / 'hf'}")

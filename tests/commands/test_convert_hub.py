@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from bert_cli.convert_checkpoint import main
-from bert_cli.model.checkpoint_path import find_checkpoint
+from bert_cli.weights.path import find_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 def tensors_of(folder) -> dict[str, np.ndarray]:
-    from bert_cli.model.checkpoint import open_checkpoint
+    from bert_cli.weights.checkpoint import open_checkpoint
 
     reader = open_checkpoint(find_checkpoint(str(folder)))
     return {name: reader.read(name) for name in reader.shapes if "/adam_" not in name}

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from bert_cli.batches.example_proto import decode_example
-from bert_cli.batches.records import read_records
 from bert_cli.create_pretraining_data import main
 from bert_cli.features.spec import pretraining_features
+from bert_cli.records.example_proto import decode_example
+from bert_cli.records.tfrecord import read_records
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old farmer sees a small bird.

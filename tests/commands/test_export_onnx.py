@@ -83,10 +83,10 @@ def weights(trained, run_folder) -> list:
 def test_an_encoder(model, tmp_path, activation):
     import tensorflow as tf
 
-    from bert_cli.model.checkpoint import write_tf1
     from bert_cli.model.config import read_config
     from bert_cli.model.encoder import BertEncoder
     from bert_cli.model.layers import named_weights
+    from bert_cli.weights.checkpoint import write_tf1
 
     config = json.loads((model / "bert_config.json").read_text()) | {"hidden_act": activation, "layer_norm_eps": 1e-5}
     source = tmp_path / "source"

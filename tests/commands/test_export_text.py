@@ -20,7 +20,7 @@ def make_graph(vocabulary: Vocabulary, lower: bool, folder):
     prepare_host()
     import tensorflow as tf
 
-    from bert_cli.export_text import GraphTokenizer, vocabulary_lines
+    from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
 
     path = folder / f"{lower}.txt"
     path.write_bytes(vocabulary_lines(vocabulary).encode())
@@ -134,8 +134,8 @@ def test_golden_through_the_exported_preprocessor(shared, tmp_path):
     prepare_host()
     import tensorflow as tf
 
-    from bert_cli.export_modules import save_preprocessor
-    from bert_cli.export_text import GraphTokenizer, vocabulary_lines
+    from bert_cli.exports.modules import save_preprocessor
+    from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
     from bert_cli.features.packing import pack
 
     folder = shared / "golden" / "tokenization"

@@ -11,9 +11,9 @@ import numpy as np
 import numpy_bert
 import pytest
 
-from bert_cli.batches.example_proto import decode_example
-from bert_cli.batches.records import read_records
 from bert_cli.extract_features import main
+from bert_cli.records.example_proto import decode_example
+from bert_cli.records.tfrecord import read_records
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "my dog ||| likes bread , not fish", "qua " * 12, "a old house !"]
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not an index, which a name follows
@@ -30,7 +30,7 @@ def checkpoint(model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
     from bert_cli.training.host import prepare_host
 
     prepare_host()
-    from bert_cli.model.checkpoint import write_tf1
+    from bert_cli.weights.checkpoint import write_tf1
 
     write_tf1(str(folder / "bert_model.ckpt"), {name: value.astype(np.float32) for name, value in weights.items()})
     return folder, config, weights

@@ -13,7 +13,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.outputs.squad import AnswerRules, Decoder
-from bert_cli.squad_settings import Settings
+from bert_cli.runs.squad_settings import Settings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.squad_run import base_flags, call, read, story, train, write_data
@@ -116,8 +116,8 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 @pytest.fixture(scope="module")
 def session(trained):
     """The trained model, packed; `settings` are replaced by no test."""
-    from bert_cli.model.checkpoint_path import find_checkpoint
-    from bert_cli.sessions.squad import SquadSession
+    from bert_cli.runs.squad import SquadSession
+    from bert_cli.weights.path import find_checkpoint
 
     settings = Settings(max_seq_length=26, doc_stride=6, max_query_length=8, precision="float32", predict_batch_size=3)
     session = SquadSession(read_config(str(trained / "bert_config.json"), "auto"), settings)
@@ -157,8 +157,8 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
     """All max_seq_length positions are in the softmax, as an independent model in NumPy has it; --skip_padding drops some."""
     import tensorflow as tf
 
-    from bert_cli.model.checkpoint_path import find_checkpoint
-    from bert_cli.sessions.squad import SquadSession
+    from bert_cli.runs.squad import SquadSession
+    from bert_cli.weights.path import find_checkpoint
 
     config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

@@ -11,12 +11,12 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.examples.tag_schemes import from_bio
-from bert_cli.model.checkpoint import write_tf1
+from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights
-from bert_cli.model.tagging_head import BertTagger
 from bert_cli.outputs.tagging_scores import eval_results, tagging_scores
 from bert_cli.run_tagging import main
+from bert_cli.weights.checkpoint import write_tf1
 
 LABELS = ("O", "B-ANI", "I-ANI", "B-PER", "I-PER")
 PEOPLE = ["farmer", "old farmer", "young teacher", "teacher", "young farmer", "old teacher"]

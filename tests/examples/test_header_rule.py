@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import read_examples
 
 

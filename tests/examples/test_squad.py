@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import (
     describe_examples,
     parse_questions,

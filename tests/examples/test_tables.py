@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.tables import Row, check_columns, is_numbering, is_sentence_like, quoted, read_rows
 
 

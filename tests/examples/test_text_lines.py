@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine, line_words, read_text_lines, split_line
 from bert_cli.text.tokenization import FullTokenizer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.features.layer_choice import parse_layers
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length, pack, truncated_lengths
 
 CLS, SEP = 101, 102

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, read_examples, read_training_examples, split_context
 from bert_cli.features.doc_spans import doc_spans
 from bert_cli.features.squad import format_features, shuffle_examples, squad_features, window

@@ -7,10 +7,10 @@ import numpy_bert
 import pytest
 import tensorflow as tf
 
+from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.heads import BertClassifier, BertPretrainer, BertSpanModel
 from bert_cli.model.layers import named_weights
-from bert_cli.training.losses import cross_entropy, masked_lm_loss, span_loss
 from bert_cli.training.optimizer import global_norm
 
 # Changes to the tiny config, and the lengths of the rows of a batch of width 9, its number of positions.

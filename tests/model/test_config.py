@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, read_config, write_config
 
 GOOGLE = {

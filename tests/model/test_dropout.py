@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_cli.heads.heads import BertClassifier
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.heads import BertClassifier
 from bert_cli.model.layers import named_weights
 
 SEED = np.array([17, 4096], np.int32)

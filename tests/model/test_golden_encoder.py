@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.model.checkpoint import Tf1Reader, load_weights
+from bert_cli.heads.heads import BertPretrainer
+from bert_cli.heads.losses import cross_entropy, masked_lm_loss
 from bert_cli.model.config import read_config
-from bert_cli.model.heads import BertPretrainer
 from bert_cli.model.layers import named_weights
-from bert_cli.training.losses import cross_entropy, masked_lm_loss
+from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 
 TOLERANCE = 1e-5
 VARIANTS = ("", "_full64", "_act_relu", "_act_tanh", "_act_linear")

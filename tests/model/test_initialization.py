@@ -7,8 +7,8 @@ import numpy as np
 import numpy_bert
 import pytest
 
+from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.model.heads import BertClassifier, BertPretrainer, BertSpanModel
 from bert_cli.model.layers import named_weights
 
 STDDEV = 0.1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import read_gold_answers
 from bert_cli.outputs.squad_scores import (
     exact_match,

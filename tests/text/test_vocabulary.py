@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.text import vocabulary
 from bert_cli.text.vocabulary import load_vocab, looks_cased, read_vocabulary
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.model.checkpoint import Tf1Reader, load_weights
+from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
 from bert_cli.model.config import read_config
-from bert_cli.model.heads import BertClassifier, BertPretrainer, BertSpanModel
 from bert_cli.model.layers import named_weights
 from bert_cli.training.compact import WORDS, CompactWords
-from bert_cli.training.losses import cross_entropy, masked_lm_loss, span_loss
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import training_tensors
 from bert_cli.training.step import make_train_step
+from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 
 # Floors of the tolerance, by what a tensor is (README of the golden sets).
 FLOORS = {"adam_m": 1e-6, "adam_v": 1e-8}

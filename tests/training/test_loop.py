@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.training.loop import run_steps
 
 

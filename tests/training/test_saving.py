@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.errors import InputError
-from bert_cli.model.checkpoint import write_tf1
-from bert_cli.model.checkpoint_path import latest_checkpoint
+from bert_cli.base.errors import InputError
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.path import latest_checkpoint
 
 resource = pytest.importorskip("resource")  # not on Windows
 

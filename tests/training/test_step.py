@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.training.loop import run_steps
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.step import LossScale, make_train_step

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 import tensorflow as tf
 
-from bert_cli.errors import InputError
+from bert_cli.base.errors import InputError
 from bert_cli.training.feeding import check_batch_size, place
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 

@@ -14,13 +14,13 @@ prepare_host()
 
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 
-from bert_cli.errors import InputError  # noqa: E402
+from bert_cli.base.errors import InputError  # noqa: E402
+from bert_cli.heads.heads import BertClassifier  # noqa: E402
+from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
-from bert_cli.model.heads import BertClassifier  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
 from bert_cli.training.feeding import check_batch_size, place  # noqa: E402
 from bert_cli.training.inference import infer, make_runner  # noqa: E402
-from bert_cli.training.losses import cross_entropy  # noqa: E402
 from bert_cli.training.optimizer import AdamWeightDecay  # noqa: E402
 from bert_cli.training.saving import training_tensors  # noqa: E402
 from bert_cli.training.step import LossScale, make_train_step  # noqa: E402

@@ -1,0 +1,140 @@
+"""Masked-LM and next-sentence instances of the documents of a corpus, draw for draw those of the original.
+
+A document is walked through in chunks of sentences. A chunk is split into A and B, or A is followed by sentences from
+elsewhere and the rest of the chunk is used again; the pair is cut to length, packed and masked.
+"""
+
+import dataclasses
+import random
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from bert_cli.corpus.masking import Masking, mask_tokens
+from bert_cli.corpus.random_draws import randbelow
+from bert_cli.corpus.store import Corpus
+
+# How often another document is drawn where the present one comes out.
+_ATTEMPTS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """How instances are made: longest sequence in tokens, probability that a document gets a shorter one, masking."""
+
+    max_seq_length: int
+    short_seq_prob: float
+    masking: Masking
+
+
+class Instance(NamedTuple):
+    """One sequence `[CLS] a [SEP] b [SEP]`.
+
+    token_ids       masked, without padding
+    segment_start   where segment 1 begins: behind the first [SEP]
+    positions       of the tokens to predict, ascending
+    labels          the tokens that stood there
+    is_random_next  whether b is from elsewhere
+    num_dropped     tokens of a and b that were cut off
+    """
+
+    token_ids: list[int]
+    segment_start: int
+    positions: list[int]
+    labels: list[int]
+    is_random_next: bool
+    num_dropped: int
+
+
+def document_instances(
+    corpus: Corpus, order: Sequence[int], index: int, sampling: Sampling, rng: random.Random
+) -> Iterator[Instance]:
+    """Instances of one pass over document `order[index]`; `order` lists all documents that a random text may come from.
+
+    The order of the draws is part of the result. As in the original: the target length is drawn once for all of the
+    document; a chunk of one sentence always gets a random next text, without a draw; where there is no other document,
+    the random text comes from the same one.
+    """
+    getrandbits, uniform = rng.getrandbits, rng.random
+    offsets, masking = corpus.sentence_offsets, sampling.masking
+    budget = target = sampling.max_seq_length - 3
+    if uniform() < sampling.short_seq_prob:
+        target = 2 + randbelow(getrandbits, budget - 1)
+    sentence, end = corpus.document(order[index])
+    while sentence < end:
+        # A sentence has a token at least, so that `target` sentences are always enough for a chunk.
+        bounds = offsets[sentence : min(sentence + target, end) + 1]
+        size = min(bisect_left(bounds, bounds[0] + target), len(bounds) - 1)
+        size_a = 1 + randbelow(getrandbits, size - 1) if size > 1 else 1
+        start_a, stop_a = bounds[0], bounds[size_a]
+        is_random_next = size == 1 or uniform() < 0.5
+        if is_random_next:
+            start_b, stop_b = _random_text(corpus, order, index, target - (stop_a - start_a), rng)
+            sentence += size_a
+        else:
+            start_b, stop_b = stop_a, bounds[size]
+            sentence += size
+        num_dropped = (stop_a - start_a) + (stop_b - start_b) - budget
+        if num_dropped > 0:
+            start_a, stop_a, start_b, stop_b = _truncated(start_a, stop_a, start_b, stop_b, num_dropped, rng)
+        token_ids = [
+            masking.cls_id, *corpus.token_ids[start_a:stop_a], masking.sep_id,
+            *corpus.token_ids[start_b:stop_b], masking.sep_id,
+        ]  # fmt: skip
+        separator = stop_a - start_a + 1
+        positions, labels = mask_tokens(token_ids, separator, masking, rng)
+        yield Instance(token_ids, separator + 1, positions, labels, is_random_next, max(num_dropped, 0))
+
+
+def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: random.Random) -> Iterator[Instance]:
+    """One pass over document `number` as single sequences `[CLS] a [SEP]`, for masked-LM training alone.
+
+    Each holds as many whole sentences in a row as fit, as in FULL-SENTENCES of RoBERTa (Liu et al., 2019) but within the
+    document; a sentence that is longer than a sequence goes on in the next one. No token is lost.
+    """
+    budget = target = sampling.max_seq_length - 2
+    if rng.random() < sampling.short_seq_prob:
+        target = 1 + randbelow(rng.getrandbits, budget)
+    sentence, end = corpus.document(number)
+    start = corpus.sentence_offsets[sentence : sentence + 1][0]
+    while sentence < end:
+        # Every sentence has a token, so that the bounds of `target` more are enough.
+        bounds = corpus.sentence_offsets[sentence : min(sentence + target + 1, end) + 1]
+        size = bisect_left(bounds, start + target + 1) - 1  # sentences that end within the sequence
+        stop = bounds[size] if bounds[size] > start else start + target
+        token_ids = [sampling.masking.cls_id, *corpus.token_ids[start:stop], sampling.masking.sep_id]
+        positions, labels = mask_tokens(token_ids, len(token_ids) - 1, sampling.masking, rng)
+        yield Instance(token_ids, len(token_ids), positions, labels, False, 0)
+        sentence, start = sentence + size, stop
+
+
+def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, rng: random.Random) -> tuple[int, int]:
+    """Token range of sentences in a row, of `target` tokens or more where the document has them, from another document."""
+    getrandbits = rng.getrandbits
+    for _ in range(_ATTEMPTS):
+        other = randbelow(getrandbits, len(order))
+        if other != index:
+            break
+    first, end = corpus.document(order[other])
+    first += randbelow(getrandbits, end - first)
+    target = max(target, 1)  # one sentence is always taken
+    bounds = corpus.sentence_offsets[first : min(first + target, end) + 1]
+    return bounds[0], bounds[min(bisect_left(bounds, bounds[0] + target), len(bounds) - 1)]
+
+
+def _truncated(
+    start_a: int, stop_a: int, start_b: int, stop_b: int, num_dropped: int, rng: random.Random
+) -> tuple[int, int, int, int]:
+    """Both ranges after the longer one (b where both are equal) has lost a token at one of its ends, again and again."""
+    uniform = rng.random
+    for _ in range(num_dropped):
+        if stop_a - start_a > stop_b - start_b:
+            if uniform() < 0.5:
+                start_a += 1
+            else:
+                stop_a -= 1
+        elif uniform() < 0.5:
+            start_b += 1
+        else:
+            stop_b -= 1
+    return start_a, stop_a, start_b, stop_b

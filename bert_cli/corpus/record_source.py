@@ -1,0 +1,97 @@
+"""Pre-training instances from TFRecord files: sizes checked at the first record, any of them read at any time."""
+
+import contextlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.spec import pretraining_features
+from bert_cli.records.example_proto import decode_example
+from bert_cli.records.record_index import RecordIndex
+
+# The flag that a feature's length is compared with.
+_SIZE_FLAGS = {"input_ids": "max_seq_length", "masked_lm_positions": "max_predictions_per_seq"}
+
+
+class RecordSource:
+    """The instances of TFRecord files that bert-create-pretraining-data or Google's script wrote; a context."""
+
+    def __init__(self, paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int):
+        """InputError where there is no record, or the first does not fit the sizes."""
+        self._features = pretraining_features(max_seq_length, max_predictions_per_seq)
+        self._vocab_size = vocab_size
+        with contextlib.ExitStack() as opened:
+            self._index = opened.enter_context(RecordIndex(paths))
+            if not len(self._index):
+                raise InputError(f"{', '.join(paths[:3])}: no record in there; check --input_file")
+            self._check_first()
+            opened.pop_all()  # all is well: __exit__ closes the files
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._index.__exit__(*exception)
+
+    @property
+    def digest(self) -> str:
+        return self._index.digest
+
+    def _check_first(self) -> None:
+        found = self._decode(0, self._index.read([0])[0])
+        for feature in self._features:
+            if feature.name not in found:
+                raise InputError(
+                    f"{self._index.place(0)} has no {feature.name}: it is not pre-training data; make it with "
+                    "bert-create-pretraining-data"
+                )
+            flag, length = _SIZE_FLAGS.get(feature.name), len(found[feature.name])
+            if flag and length != feature.length:
+                raise InputError(
+                    f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is {feature.length}; give "
+                    f"--{flag}={length}"
+                )
+
+    def _decode(self, number: int, data: bytes) -> dict[str, np.ndarray]:
+        try:
+            return decode_example(data)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise InputError(f"{self._index.place(number)} is no tf.train.Example ({error}); make it again") from None
+
+    def read(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """Instances as the arrays of spec.pretraining_features, int64 or float32 [n, length of the feature].
+
+        InputError, naming file and record, for another length, a token id that is not in the model's vocabulary, or a
+        position outside of the sequence.
+        """
+        numbers = np.asarray(numbers, np.int64)
+        columns = {feature.name: np.zeros((len(numbers), feature.length), feature.dtype) for feature in self._features}
+        for row, (number, data) in enumerate(zip(numbers.tolist(), self._index.read(numbers), strict=True)):
+            found = self._decode(number, data)
+            for feature in self._features:
+                values = found.get(feature.name, ())
+                if len(values) != feature.length:
+                    raise InputError(
+                        f"{self._index.place(number)}: {len(values)} values of {feature.name}, the first record of all has "
+                        f"{feature.length}; put files of other sizes elsewhere"
+                    )
+                columns[feature.name][row] = values
+        self._check_range(numbers, columns, "input_ids", self._vocab_size, "vocab_size of the model")
+        self._check_range(numbers, columns, "masked_lm_ids", self._vocab_size, "vocab_size of the model")
+        self._check_range(numbers, columns, "masked_lm_positions", columns["input_ids"].shape[1], "sequence length")
+        return columns
+
+    def _check_range(self, numbers, columns, name: str, limit: int, what: str) -> None:
+        values = columns[name]
+        wrong = ((values < 0) | (values >= limit)).any(axis=1)
+        if wrong.any():
+            row = int(wrong.argmax())
+            worst = values[row][(values[row] < 0) | (values[row] >= limit)][0]
+            raise InputError(
+                f"{self._index.place(int(numbers[row]))}: {name} holds {worst}, but the {what} is {limit}; was it made with "
+                "another vocabulary?"
+            )

@@ -1,0 +1,137 @@
+"""A tokenized corpus in three compact files, of which only what is needed is read: documents are never all in memory.
+
+    token_ids         all tokens, two bytes each (four for a vocabulary of more than 65536)
+    sentence_offsets  int64: sentence s is token_ids[offsets[s] : offsets[s + 1]]
+    document_offsets  int64: document d is the sentences from offsets[d] to offsets[d + 1]
+
+Every sentence has a token, every document a sentence.
+"""
+
+import contextlib
+import dataclasses
+import os
+from array import array
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+
+from bert_cli.corpus.text import TokenizedBlock
+
+_HELD = 1 << 22  # bytes of a file that is small
+_FILES = ("token_ids", "sentence_offsets", "document_offsets")
+
+
+def corpus_files(folder: str) -> list[str]:
+    """The files of a corpus stored in `folder`."""
+    return [os.path.join(folder, name) for name in _FILES]
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusSize:
+    """What a corpus holds, and where it is stored.
+
+    num_unknown counts the tokens that are [UNK], num_single the documents of one sentence.
+    """
+
+    folder: str
+    typecode: str
+    num_documents: int
+    num_sentences: int
+    num_tokens: int
+    num_unknown: int
+    num_single: int
+
+
+def store_corpus(
+    blocks: Iterable[TokenizedBlock],
+    folder: str,
+    typecode: str,
+    on_block: Callable[[int], None] = lambda position: None,
+) -> CorpusSize:
+    """Write the blocks as a corpus into `folder`, which exists; documents without a sentence are left out.
+
+    `on_block` is called with the position of each block, for a display of progress.
+    """
+    num_tokens = num_sentences = num_documents = num_unknown = num_single = document_start = 0
+    with contextlib.ExitStack() as stack:
+        token_file, sentence_file, document_file = (
+            stack.enter_context(open(path, "wb")) for path in corpus_files(folder)
+        )
+        sentence_file.write(array("q", [0]))
+        document_file.write(array("q", [0]))
+
+        def end_document(sentence: int) -> None:
+            nonlocal document_start, num_documents, num_single
+            if sentence > document_start:
+                num_documents += 1
+                num_single += sentence == document_start + 1
+                document_start = sentence
+                document_file.write(array("q", [sentence]))
+
+        for block in blocks:
+            token_file.write(block.token_ids)
+            ends = array("q", accumulate(block.sentence_lengths, initial=num_tokens))[1:]
+            sentence_file.write(ends)
+            for end in block.document_ends:
+                end_document(num_sentences + end)
+            num_tokens += len(block.token_ids)
+            num_sentences += len(ends)
+            num_unknown += block.num_unknown
+            on_block(block.position)
+        end_document(num_sentences)
+    return CorpusSize(folder, typecode, num_documents, num_sentences, num_tokens, num_unknown, num_single)
+
+
+class StoredArray:
+    """A file of numbers that slices like an array: each slice is read from the file and takes memory of its own only.
+
+    A small file is held in memory. Not a memory map: its pages would count as memory of the process, more of them the
+    larger the corpus.
+    """
+
+    def __init__(self, path: str, typecode: str):
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        self._typecode = typecode
+        self._itemsize = array(typecode).itemsize
+        size = os.path.getsize(path)
+        self._length = size // self._itemsize
+        self._held = memoryview(self._file.read()).cast(typecode) if size <= _HELD else None
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, part: slice) -> memoryview:
+        if self._held is not None:
+            return self._held[part]
+        size = self._itemsize
+        data = os.pread(self._file.fileno(), (part.stop - part.start) * size, part.start * size)
+        return memoryview(data).cast(self._typecode)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Corpus:
+    """A stored corpus, opened for reading; a context that closes its files.
+
+    token_ids, sentence_offsets and document_offsets take slices `[start:stop]` with both ends given, and give
+    memoryviews.
+    """
+
+    def __init__(self, size: CorpusSize):
+        self.num_documents = size.num_documents
+        self.token_ids, self.sentence_offsets, self.document_offsets = (
+            StoredArray(path, typecode)
+            for path, typecode in zip(corpus_files(size.folder), (size.typecode, "q", "q"), strict=True)
+        )
+
+    def document(self, number: int) -> tuple[int, int]:
+        """First sentence of a document, and the first one behind it."""
+        start, stop = self.document_offsets[number : number + 2]
+        return start, stop
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        for stored in (self.token_ids, self.sentence_offsets, self.document_offsets):
+            stored.close()

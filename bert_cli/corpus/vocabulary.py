@@ -1,0 +1,213 @@
+"""A vocabulary for counted words: which characters and pieces it holds, or which words an existing one should get.
+
+The learner of pieces comes in as a function of a threshold: it returns the pieces that occur at least so often, the most
+frequent first. WordCounts below is a list of (word, occurrences), the most frequent first.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bert_cli.base.errors import InputError
+from bert_cli.text.tokenization import BasicTokenizer, WordpieceTokenizer
+from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK
+
+SPECIAL = (PAD, UNK, CLS, SEP, MASK)
+WordCounts = Sequence[tuple[str, int]]
+
+# A result with so many pieces too many, as a share, is near enough: the least frequent ones are cut off.
+_SURPLUS = 0.02
+_UNUSED = re.compile(r"\[unused\d+\]")
+
+
+class Coverage(NamedTuple):
+    """How a vocabulary writes a text: running words, their pieces, and how many of the words are [UNK]."""
+
+    words: int
+    pieces: int
+    unknown: int
+
+    @property
+    def pieces_per_word(self) -> float:
+        return self.pieces / self.words if self.words else 0.0
+
+    @property
+    def unknown_share(self) -> float:
+        """Words that are [UNK], 0…1. Of the words, not of the pieces: fewer pieces do not make it larger."""
+        return self.unknown / self.words if self.words else 0.0
+
+
+def measure_coverage(counts: WordCounts, tokens: Sequence[str]) -> Coverage:
+    """Write all words with the vocabulary `tokens`."""
+    tokenizer = _wordpiece_tokenizer(tokens)
+    pieces = unknown = 0
+    for word, count in counts:
+        cut = tokenizer.tokenize_words((word,))
+        pieces += count * len(cut)
+        unknown += count * (cut == [UNK])
+    return Coverage(sum(count for _, count in counts), pieces, unknown)
+
+
+def character_pieces(counts: WordCounts, tokenizer: BasicTokenizer) -> list[str]:
+    """The pieces of one character that write any word of these characters: `c`, then `##c`, by code point.
+
+    Characters that the tokenizer always sets apart (punctuation, ideographs) need no `##c`.
+    """
+    characters = sorted(set().union(*(word for word, _ in counts)))
+    inside = set().union(*(word[1:] for word, _ in counts))
+    joined = [c for c in characters if c in inside or len(tokenizer.tokenize("a" + c)) == 1]
+    return characters + ["##" + c for c in joined]
+
+
+def learn_vocabulary(
+    counts: WordCounts,
+    reserved: Sequence[str],
+    characters: Sequence[str],
+    vocab_size: int,
+    min_count: int,
+    learn: Callable[[int], Sequence[str]],
+) -> list[str]:
+    """Tokens of a new vocabulary, `vocab_size` of them or as many as there are: reserved, characters, learnt pieces.
+
+    Every word of the text can be written with it. Where the characters have no room, but all words as they are have, these
+    are the vocabulary. min_count: fewest occurrences of a learnt piece; learn: see the module.
+
+    Raises:
+      InputError: vocab_size is too small for either; says how many are needed at least.
+    """
+    required = list(dict.fromkeys([*reserved, *characters]))
+    if len(required) > vocab_size:
+        return _whole_words(counts, reserved, len(required), vocab_size)
+    known = frozenset(required)
+    room = vocab_size - len(required)
+    if not room:
+        return required
+    frequencies = [count for _, count in counts]
+    # Most of the pieces are whole words, so that their counts tell about where to look.
+    guess = frequencies[min(len(counts), room) * 4 // 5]
+
+    def new_pieces(threshold: int) -> list[str]:
+        # The learner adds `##c` for each character; those that are not known yet are never needed.
+        return [piece for piece in learn(threshold) if piece not in known and len(piece.removeprefix("##")) > 1]
+
+    return required + search_threshold(new_pieces, room, min_count, frequencies[0], guess)[:room]
+
+
+def _whole_words(counts: WordCounts, reserved: Sequence[str], num_required: int, vocab_size: int) -> list[str]:
+    tokens = list(dict.fromkeys([*reserved, *(word for word, _ in counts)]))
+    if len(tokens) > vocab_size:
+        raise InputError(
+            f"--vocab_size={vocab_size} is too small for this text: its characters need {num_required}, its whole words "
+            f"{len(tokens)}; give at least {min(num_required, len(tokens))}"
+        )
+    return tokens
+
+
+def search_threshold(
+    pieces_at: Callable[[int], list[str]], wanted: int, lower: int, upper: int, guess: int
+) -> list[str]:
+    """pieces_at(t) with the highest t, lower <= t <= upper, that gives at least `wanted` pieces; some more are near enough.
+
+    Where there are never so many, it is pieces_at(lower). pieces_at takes seconds to minutes, so few t are tried: more
+    pieces come with a smaller t, about as a power of it.
+    """
+    upper = max(lower, upper)
+    enough: tuple[int, list[str]] | None = None
+    few: tuple[int, list[str]] | None = None
+    threshold = min(max(guess, lower), upper)
+    while True:
+        pieces = pieces_at(threshold)
+        if len(pieces) >= wanted:
+            enough = threshold, pieces
+            if len(pieces) <= wanted * (1 + _SURPLUS) or threshold == upper:
+                return pieces
+        elif threshold == lower:
+            return pieces
+        else:
+            few = threshold, pieces
+        if enough is None:
+            threshold = max(lower, threshold // 2)
+        elif few is None:
+            threshold = min(upper, threshold * 2)
+        elif few[0] - enough[0] <= 1:
+            return enough[1]
+        else:
+            threshold = _between(enough, few, wanted)
+
+
+def _between(enough: tuple[int, list[str]], few: tuple[int, list[str]], wanted: int) -> int:
+    """A threshold strictly between the two, where a power law through both says `wanted`, and a little more."""
+    many = math.log(len(enough[1]))
+    share = (many - math.log(wanted * (1 + _SURPLUS / 2))) / max(many - math.log(max(1, len(few[1]))), 1e-9)
+    threshold = round(enough[0] * (few[0] / enough[0]) ** min(max(share, 0.0), 1.0))
+    return min(max(threshold, enough[0] + 1), few[0] - 1)
+
+
+def rank_words(counts: WordCounts, tokens: Sequence[str], min_count: int) -> list[str]:
+    """Words that the vocabulary cuts or cannot write, most worth first: occurrences × pieces that a token of its own saves.
+
+    A word that is [UNK] counts as if it were written by its characters, none of which is known: it saves all of them.
+    Words with fewer than min_count occurrences are left out, and those that are [UNK] for their length.
+    """
+    tokenizer = _wordpiece_tokenizer(tokens)
+    worth = {}
+    for word, count in counts:
+        if count < min_count or len(word) > tokenizer.max_input_chars_per_word:
+            continue
+        pieces = tokenizer.tokenize_words((word,))
+        saved = len(word) if pieces == [UNK] else len(pieces) - 1
+        if saved:
+            worth[word] = count * saved
+    return sorted(worth, key=lambda word: -worth[word])  # a stable sort: the more frequent word, then by code point
+
+
+class Extension(NamedTuple):
+    """A longer vocabulary. `placed`: words that took an [unusedN], `appended`: words after the old end; both by rank."""
+
+    tokens: list[str]
+    placed: list[str]
+    appended: list[str]
+
+
+def count_unused(tokens: Sequence[str]) -> int:
+    """Places that stand for words to come: [unused0], [unused1] …"""
+    return sum(map(bool, map(_UNUSED.fullmatch, tokens)))
+
+
+def extend_vocabulary(tokens: Sequence[str], ranked: Sequence[str], vocab_size: int, counts: WordCounts) -> Extension:
+    """Put the words into the places of [unusedN], in the order of ids, then at the end until there are vocab_size tokens.
+
+    All other tokens keep their ids. A word is left out where it would make another one of the text [UNK]: as the first
+    piece of that, it may leave a rest that no piece begins.
+    """
+    while True:
+        extension = _place(tokens, ranked, vocab_size)
+        new = {*extension.placed, *extension.appended}
+        harmful = {
+            max((word[:end] for end in range(1, len(word)) if word[:end] in new), key=len)
+            for word in _newly_unknown(counts, tokens, extension.tokens)
+        }
+        if not harmful:
+            return extension
+        ranked = [word for word in ranked if word not in harmful]
+
+
+def _place(tokens: Sequence[str], ranked: Sequence[str], vocab_size: int) -> Extension:
+    extended = list(tokens)
+    places = [index for index, token in enumerate(tokens) if _UNUSED.fullmatch(token)]
+    for index, word in zip(places, ranked, strict=False):
+        extended[index] = word
+    placed, rest = ranked[: len(places)], ranked[len(places) :]
+    appended = rest[: max(0, vocab_size - len(tokens))]
+    return Extension([*extended, *appended], list(placed), list(appended))
+
+
+def _newly_unknown(counts: WordCounts, before: Sequence[str], after: Sequence[str]) -> list[str]:
+    old, new = _wordpiece_tokenizer(before), _wordpiece_tokenizer(after)
+    return [word for word, _ in counts if new.tokenize_words((word,)) == [UNK] and old.tokenize_words((word,)) != [UNK]]
+
+
+def _wordpiece_tokenizer(tokens: Sequence[str]) -> WordpieceTokenizer:
+    return WordpieceTokenizer(dict(zip(tokens, itertools.count())), cache_size=0)

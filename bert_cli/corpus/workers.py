@@ -1,0 +1,82 @@
+"""Work spread over processes: results come in order, and only a few pieces are under way at any time."""
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from bert_cli.base.errors import InputError
+
+# Pieces under way for each process: one in work, one that waits for it.
+_PIECES = 2
+_context: Any = None  # in a worker process: what all of its calls share
+
+
+def _start(context) -> None:
+    global _context  # noqa: PLW0603 - the executor has no other place for it
+    _context = context
+    # Ctrl-C goes to all processes of the terminal; the main one alone tells of it. Where it is ignored, as by a command
+    # that a shell script runs in the background, it stays so.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work forever."""
+    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+    os._exit(1)
+
+
+def _call(function: Callable, item):
+    return function(_context, item)
+
+
+class Workers:
+    """A context with `count` processes; with a count of 1, all is done in this one.
+
+    `context` goes to each process once, so it can be large; it must be picklable, as all that is passed and returned.
+    """
+
+    def __init__(self, count: int, context):
+        self.count = count
+        self.context = context
+        self._pool = None
+
+    def __enter__(self):
+        if self.count > 1:
+            # Not fork: a copy of a process with threads (TensorFlow, BLAS) can hang.
+            self._pool = ProcessPoolExecutor(
+                self.count, multiprocessing.get_context("spawn"), initializer=_start, initargs=(self.context,)
+            )
+        return self
+
+    def __exit__(self, *exception):
+        if self._pool:
+            self._pool.shutdown(cancel_futures=True)
+
+    def map(self, function: Callable, items: Iterable) -> Iterator:
+        """function(context, item) for each item, in order; `items` is read only as far as there is somebody to work.
+
+        Raises what the function raises, and InputError where a process was killed.
+        """
+        if self._pool is None:
+            for item in items:
+                yield function(self.context, item)
+            return
+        pending: deque = deque()
+        try:
+            for item in items:
+                pending.append(self._pool.submit(_call, function, item))
+                if len(pending) >= _PIECES * self.count:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        except BrokenProcessPool:
+            raise InputError("a worker process was killed, perhaps for want of memory; try fewer workers") from None

@@ -1,0 +1,67 @@
+"""An encoder as a module for tensorflow-hub, for bert-export and bert-convert. Imports TensorFlow."""
+
+import os
+import tempfile
+
+import tensorflow as tf
+
+from bert_cli.base import files
+from bert_cli.model.config import BertConfig, write_config
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.runs.session import input_signature
+
+_EXTRAS = "assets.extra"  # the place that SavedModel keeps for others' files
+
+
+def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes | None, do_lower_case: bool) -> None:
+    """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the folder `path`.
+
+    Call it with a dict of `input_word_ids`, `input_mask`, `input_type_ids`, int32 [B, S], and `training` (dropout). It
+    returns a dict: `pooled_output` and `default` [B, H], `sequence_output` [B, S, H], `encoder_outputs`, a list of them.
+    `variables` and `trainable_variables` are restored, under Google's names also in the dict `weights`. `vocab_file`, an
+    asset with the bytes `vocab` (left out for None), and `do_lower_case`, a boolean variable, are there as in the published
+    ones; what our commands need more, to train the encoder further, stands in assets.extra.
+    """
+    module = tf.train.Checkpoint()
+    weights = named_weights(model)
+    module.weights = {name: variable.value for name, variable in weights.items()}
+    module.variables = list(module.weights.values())
+    module.trainable_variables = list(module.weights.values())
+    module.regularization_losses = []
+    module.do_lower_case = tf.Variable(do_lower_case, trainable=False, name="do_lower_case")
+
+    @tf.function
+    def encode(inputs, training=False):
+        outputs = model(inputs, training=training)
+        return {
+            "default": outputs["pooled_output"],
+            "pooled_output": outputs["pooled_output"],
+            "sequence_output": outputs["sequence_output"],
+            "encoder_outputs": outputs["encoder_outputs"],
+        }
+
+    for training in (False, True):
+        encode.get_concrete_function(input_signature(), training=training)
+    module.__call__ = encode
+
+    @tf.function
+    def serve(**inputs):
+        outputs = encode(inputs, training=False)
+        return {name: outputs[name] for name in ("default", "pooled_output", "sequence_output")}
+
+    with tempfile.TemporaryDirectory(prefix="bert-vocab-") as folder:
+        if vocab is not None:
+            vocab_file = os.path.join(folder, "vocab.txt")
+            with open(vocab_file, "wb") as file:
+                file.write(vocab)
+            module.vocab_file = tf.saved_model.Asset(vocab_file)
+        tf.saved_model.save(module, path, serve.get_concrete_function(**input_signature()))
+    write_extras(path, do_lower_case)
+    write_config(os.path.join(path, _EXTRAS, "bert_config.json"), config)
+
+
+def write_extras(path: str, do_lower_case: bool) -> None:
+    """Write the casing beside a module, for who does not load it."""
+    files.make_directory(os.path.join(path, _EXTRAS))
+    files.write_json(os.path.join(path, _EXTRAS, "tokenizer_config.json"), {"do_lower_case": do_lower_case})

@@ -1,0 +1,166 @@
+"""What bert-export saves: a classifier for serving, and an encoder and a preprocessor for tensorflow-hub. Imports TensorFlow.
+
+The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back.
+"""
+
+import contextlib
+from collections.abc import Sequence
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from bert_cli.base.errors import InputError
+from bert_cli.exports.text_graph import GraphTokenizer, pack
+from bert_cli.heads.heads import BertClassifier
+from bert_cli.model.config import BertConfig
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.runs.session import input_signature
+from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.path import CheckpointPath
+
+TOKENS_SIGNATURE = "token_ids"
+_TEXTS = tf.TensorSpec([None], tf.string, name="text")
+_SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
+
+
+def load_classifier(checkpoint: CheckpointPath, config: BertConfig, labels: Sequence[str]) -> BertClassifier:
+    """The model with its weights; InputError where the checkpoint holds no classifier of these labels."""
+    reader = open_checkpoint(checkpoint)
+    shape = reader.shapes.get("output_weights")
+    if shape is None:
+        raise InputError(
+            f"{reader.description}: has no classifier (no output_weights); give the output_dir of bert-classify, or "
+            "--format=hub for the encoder alone"
+        )
+    if tuple(shape) != (len(labels), config.hidden_size):
+        raise InputError(
+            f"{reader.description}: output_weights has the shape {list(shape)}, {len(labels)} labels ({', '.join(labels)}) "
+            f"need {[len(labels), config.hidden_size]}; check --labels"
+        )
+    model = BertClassifier(config, len(labels))
+    _check_whole(load_weights(named_weights(model), reader))
+    return model
+
+
+def load_encoder(checkpoint: CheckpointPath, config: BertConfig) -> BertEncoder:
+    """The encoder with its weights; InputError where one is missing."""
+    model = BertEncoder(config)
+    _check_whole(load_weights(named_weights(model), open_checkpoint(checkpoint)))
+    return model
+
+
+def _check_whole(report) -> None:
+    if report.missing:
+        raise InputError(f"{report.source}: lacks {', '.join(report.missing[:3])}; it is no whole BERT")
+
+
+@contextlib.contextmanager
+def writing(folder: str):
+    """Turn what goes wrong with files into an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    except tf.errors.OpError as error:
+        raise InputError(f"{folder}: cannot be written: {error.message.splitlines()[0][:160]}") from None
+
+
+def save_classifier(
+    path: str,
+    model: BertClassifier,
+    tokenizer: GraphTokenizer,
+    vocabulary: Vocabulary,
+    labels: Sequence[str],
+    max_seq_length: int,
+    pairs: bool,
+) -> None:
+    """Write a SavedModel into the folder `path`.
+
+    Signature serving_default: `text` string [B], with `pairs` also `text_b` string [B] (empty for none). Signature
+    token_ids: the encoder's inputs, int32 [B, S]. Both give `probabilities` float32 [B, L], `labels` string [B, L], the
+    names of their columns, and `label` string [B], the most probable one. Texts are cut to max_seq_length tokens.
+    """
+    module = tf.train.Checkpoint()
+    module.variables = [variable.value for variable in named_weights(model).values()]
+    module.tokenizer = tokenizer
+    module.label_names = names = tf.constant(list(labels))
+    cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
+
+    def classify(inputs: dict) -> dict:
+        probabilities = tf.nn.softmax(model(inputs, packed=True))
+        rows = tf.shape(probabilities)[0]
+        return {
+            "probabilities": probabilities,
+            "labels": tf.tile(names[tf.newaxis], [rows, 1]),  # TensorFlow Serving wants a row of each output per text
+            "label": tf.gather(names, tf.argmax(probabilities, axis=1)),
+        }
+
+    def classify_texts(text, text_b=None):
+        ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
+        return classify(pack(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, cls_id, sep_id))
+
+    module.classify_tokens = tf.function(classify, input_signature=[input_signature()])
+    specs = [_TEXTS, _SECOND_TEXTS] if pairs else [_TEXTS]
+    module.classify_texts = tf.function(classify_texts, specs)
+    by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs))
+    signatures = {
+        "serving_default": module.classify_texts.get_concrete_function(),
+        TOKENS_SIGNATURE: by_tokens.get_concrete_function(**input_signature()),
+    }
+    tf.saved_model.save(module, path, signatures)
+
+
+def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
+    """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the folder `path`.
+
+    Call it with string [B]: it returns the encoder's inputs, int32 [B, seq_length]. Its parts:
+    `tokenize(texts)` -> ragged int32 [B, (words), (pieces)]; `tokenize.get_special_tokens_dict()`;
+    `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` of such ids, or of ragged int32 [B, (pieces)].
+    As in the published one, an empty second text still has its [SEP].
+    """
+    module = tf.train.Checkpoint()
+    module.tokenizer = tokenizer
+    cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
+    special = {
+        "vocab_size": vocabulary.size,
+        "start_of_sequence_id": cls_id,
+        "end_of_segment_id": sep_id,
+        "mask_id": vocabulary.ids[MASK],
+        "padding_id": PAD_ID,
+    }
+
+    module.tokenize = tf.train.Checkpoint()
+    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS])
+    module.tokenize.get_special_tokens_dict = tf.function(
+        lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[]
+    )
+
+    @tf.function(autograph=False)
+    def pack_inputs(inputs, seq_length=seq_length):
+        segments = [ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids for ids in inputs]
+        trimmer = tf_text.RoundRobinTrimmer(seq_length - len(segments) - 1)
+        ids, types = tf_text.combine_segments(trimmer.trim(segments), cls_id, sep_id)
+        word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=PAD_ID)
+        type_ids, _ = tf_text.pad_model_inputs(types, seq_length, pad_value=0)
+        return {
+            "input_word_ids": word_ids,
+            "input_mask": tf.cast(mask, tf.int32),
+            "input_type_ids": tf.cast(type_ids, tf.int32),
+        }
+
+    for rank in (1, 2):
+        for count in (1, 2):
+            spec = tf.RaggedTensorSpec([None] * (rank + 1), tf.int32, ragged_rank=rank)
+            pack_inputs.get_concrete_function([spec] * count, seq_length=tf.TensorSpec([], tf.int32))
+    module.bert_pack_inputs = tf.train.Checkpoint()
+    module.bert_pack_inputs.__call__ = pack_inputs
+
+    def preprocess(inputs):
+        packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
+        return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
+
+    module.__call__ = tf.function(preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")])
+    module.variables, module.trainable_variables, module.regularization_losses = [], [], []
+    tf.saved_model.save(module, path, module.__call__.get_concrete_function())

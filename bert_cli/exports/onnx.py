@@ -1,0 +1,145 @@
+"""A model as an ONNX file: loaded, written, quantized, run with onnxruntime. Imports TensorFlow; needs the extra onnx."""
+
+import dataclasses
+import logging
+from collections.abc import Callable, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.exports import onnx_graph
+from bert_cli.exports.conversion import random_inputs
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.stream import length_groups
+from bert_cli.heads.all_heads import CLASSIFIER, POOLER, SPANS, head_of
+from bert_cli.heads.heads import BertClassifier, BertSpanModel
+from bert_cli.heads.tagging import BertTagger
+from bert_cli.model.config import BertConfig
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.weights.checkpoint import load_weights
+
+_MAX_DIFFERENCE = 1e-4
+_BATCH_TOKENS = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """A model of one `kind` (see onnx_graph) with its tensors; `layers` are those that a tagger reads."""
+
+    kind: str
+    layers: tuple[int, ...]
+    model: keras.Model
+    tensors: dict[str, np.ndarray]
+
+    def outputs(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What the ONNX model should give."""
+        results = self.model({name: tf.constant(values) for name, values in inputs.items()})
+        if self.kind in (onnx_graph.CLASSIFIER, onnx_graph.TAGGER):
+            return {"probabilities": tf.nn.softmax(results).numpy()}
+        if self.kind == onnx_graph.SPANS:
+            return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
+        return {name: results[name].numpy() for name in ("sequence_output", "pooled_output")}
+
+
+def find_kind(reader, of_tokens: bool) -> str:
+    """What a checkpoint is a model of, by its heads; of_tokens: its classifier is one of tokens.
+
+    InputError for a classifier beside a span head.
+    """
+    heads = {head_of(name) for name in reader.shapes}
+    if {CLASSIFIER, SPANS} <= heads:
+        raise InputError(
+            f"{reader.description}: has a classifier and a span head; bert-convert --head leaves one of them"
+        )
+    if CLASSIFIER in heads:
+        return onnx_graph.TAGGER if of_tokens else onnx_graph.CLASSIFIER
+    return onnx_graph.SPANS if SPANS in heads else onnx_graph.ENCODER
+
+
+def load(reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
+    """Load encoder and head. A pooler may be missing where nothing reads it; InputError where anything else is."""
+    count, width = reader.shapes.get("output_weights", (0, 0))
+    if count and width != config.hidden_size * (len(layers) if kind == onnx_graph.TAGGER else 1):
+        raise InputError(
+            f"{reader.description}: output_weights has the shape {[count, width]}, which does not fit the encoder"
+        )
+    model = {
+        onnx_graph.ENCODER: lambda: BertEncoder(config),
+        onnx_graph.CLASSIFIER: lambda: BertClassifier(config, count),
+        onnx_graph.TAGGER: lambda: BertTagger(config, count, layers),
+        onnx_graph.SPANS: lambda: BertSpanModel(config),
+    }[kind]()
+    variables = named_weights(model)
+    report = load_weights(variables, reader)
+    optional = () if kind == onnx_graph.CLASSIFIER else (POOLER,)
+    missing = [name for name in report.missing if not name.startswith(optional)]
+    if missing:
+        raise InputError(f"{report.source}: lacks {', '.join(missing[:3])}; it is no whole BERT")
+    return Loaded(kind, layers, model, {name: variables[name].numpy() for name in report.loaded})
+
+
+def write(path: str, loaded: Loaded, config: BertConfig, metadata: dict[str, str], seed: int = 0) -> float:
+    """Write the ONNX file and try it; returns the largest difference to the model's outputs on random token ids.
+
+    InputError, with the file left for the caller to remove, where they differ.
+    """
+    import onnx
+
+    onnx.save(onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers), path)
+    difference = largest_difference(path, loaded, config, seed)
+    if not difference <= _MAX_DIFFERENCE:
+        raise InputError(
+            f"the exported model gives other outputs than the original (by {difference:.3g}); nothing was written"
+        )
+    return difference
+
+
+def quantize(path: str, target: str) -> None:
+    """Write the model with weights in int8, per column, and activations quantized as they come (onnxruntime's dynamic
+    quantization). Seven bits are used: processors without VNNI add pairs of products in 16 bits, which eight overflow.
+    """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    advice = logging.getLogger().level
+    logging.getLogger().setLevel(logging.ERROR)  # "consider to run pre-processing": our graph has nothing to fold
+    try:
+        quantize_dynamic(path, target, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
+    finally:
+        logging.getLogger().setLevel(advice)
+
+
+def make_runner(path: str) -> Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]:
+    """A function of the inputs that runs the ONNX file with onnxruntime on the CPU."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    outputs = [output.name for output in session.get_outputs()]
+    taken = {each.name for each in session.get_inputs()}
+
+    def run(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        fed = {name: values for name, values in inputs.items() if name in taken}
+        return dict(zip(outputs, session.run(outputs, fed), strict=True))
+
+    return run
+
+
+def largest_difference(path: str, loaded: Loaded, config: BertConfig, seed: int) -> float:
+    inputs = random_inputs(config.vocab_size, config.max_position_embeddings, config.type_vocab_size, seed)
+    ours, theirs = loaded.outputs(inputs), make_runner(path)(inputs)
+    return max(float(np.abs(values - ours[name]).max()) for name, values in theirs.items())
+
+
+def accuracy(path: str, sequences: RaggedFeatures, label_ids: Sequence[int]) -> float:
+    """Share of the sequences to which the ONNX classifier gives its label."""
+    run, labels = make_runner(path), np.asarray(label_ids)
+    right = 0
+    for rows in length_groups(sequences.lengths, _BATCH_TOKENS):
+        width = int(sequences.lengths[rows].max())
+        best = run(sequences.padded(rows, width))["probabilities"].argmax(axis=1)
+        right += int((best == labels[rows]).sum())
+    return right / len(labels)

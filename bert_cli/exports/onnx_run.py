@@ -1,0 +1,118 @@
+"""bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program around it needs."""
+
+import dataclasses
+import importlib.util
+import json
+import logging
+import os
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.examples.classification import read_examples
+from bert_cli.exports.companions import Companions
+from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.model.config import BertConfig, write_config
+from bert_cli.runs import sources
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.training.host import prepare_host
+
+LOG = logging.getLogger("bert_cli")
+MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
+# What an export leaves in its folder.
+FILES = {MODEL, QUANTIZED, "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}
+_PACKAGES = ("onnx", "onnxruntime")
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """What is exported: `source` with its `config` and `companions`; texts have at most max_seq_length tokens."""
+
+    source: sources.ModelSources
+    config: BertConfig
+    companions: Companions
+    labels: tuple[str, ...] | None
+    max_seq_length: int
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers that a tagger reads."""
+        return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
+
+
+def check_packages() -> None:
+    """InputError where the extra is not installed."""
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(f"--format=onnx needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
+
+
+def read_dev(exported: Exported, data_dir: str | None) -> ClassificationFeatures | None:
+    """The dev file of a classifier's task, to compare accuracies on; None where --data_dir is not given and the training
+    run's is gone.
+    """
+    saved = exported.source.saved_flags
+    if "task_name" not in saved and data_dir is None:
+        return None
+    folder = data_dir or saved.get("data_dir", "")
+    if data_dir is None and not files.is_directory(folder):
+        LOG.warning(
+            "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
+        )
+        return None
+    task = saved.get("task_name", "cola")
+    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), exported.labels)
+    tokenizer = FullTokenizer(exported.companions.vocabulary, exported.companions.do_lower_case)
+    return classification_features(examples, exported.labels, tokenizer, exported.max_seq_length)
+
+
+def write(folder: str, exported: Exported, quantize: bool, data_dir: str | None) -> list[str]:
+    """Write all files into the folder `folder`, which exists; returns their names.
+
+    InputError where the checkpoint is not whole, or the ONNX model gives other outputs than the original.
+    """
+    companions, config = exported.companions, exported.config
+    wants_dev = quantize and companions.kind != "tagger" and exported.labels
+    dev = read_dev(exported, data_dir) if wants_dev else None
+    prepare_host()
+    from bert_cli.exports import onnx as onnx_export
+    from bert_cli.weights.checkpoint import open_checkpoint
+
+    reader = open_checkpoint(exported.source.checkpoint)
+    kind = onnx_export.find_kind(reader, companions.kind == "tagger")
+    loaded = onnx_export.load(reader, config, kind, exported.layers)
+    labels = exported.labels if kind in ("classifier", "tagger") else None
+    if labels and len(labels) != len(loaded.tensors["output_bias"]):
+        count = len(loaded.tensors["output_bias"])
+        raise InputError(
+            f"{reader.description}: has {count} outputs, but there are {len(labels)} labels; check --labels"
+        )
+    metadata = {"kind": kind, "do_lower_case": str(companions.do_lower_case).lower()}
+    metadata |= {"max_seq_length": str(exported.max_seq_length)}
+    metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
+    path = os.path.join(folder, MODEL)
+    difference = onnx_export.write(path, loaded, config, metadata)
+    LOG.info("%s: %s, %.1f MB; largest difference to the original %.2g", MODEL, kind, _megabytes(path), difference)
+    if quantize:
+        small = os.path.join(folder, QUANTIZED)
+        onnx_export.quantize(path, small)
+        gap = onnx_export.largest_difference(small, loaded, config, 0)
+        LOG.info("%s: int8, %.1f MB; largest difference to the original %.2g", QUANTIZED, _megabytes(small), gap)
+        if dev is not None and kind == "classifier":
+            before, after = (onnx_export.accuracy(each, dev.sequences, dev.label_ids) for each in (path, small))
+            LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
+    _write_companions(folder, exported, labels)
+    return files.list_directory(folder)
+
+
+def _megabytes(path: str) -> float:
+    return os.path.getsize(path) / 1e6
+
+
+def _write_companions(folder: str, exported: Exported, labels: tuple[str, ...] | None) -> None:
+    companions = exported.companions
+    write_config(os.path.join(folder, "bert_config.json"), exported.config)
+    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+        file.write(companions.vocab_bytes)
+    files.write_json(os.path.join(folder, "tokenizer_config.json"), {"do_lower_case": companions.do_lower_case})
+    if labels:
+        files.write_lines(os.path.join(folder, "labels.txt"), labels)

@@ -1,0 +1,60 @@
+"""Which rows of a data set make up which batch."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+
+
+def check_steps(num_examples: int, batch_size: int, num_epochs: float) -> int:
+    """The number of training steps, int(examples / batch_size × epochs) as the original counts.
+
+    InputError where that is 0, or does not fit int32.
+    """
+    steps = int(num_examples / batch_size * num_epochs)
+    if steps > np.iinfo(np.int32).max:
+        raise InputError(f"--num_train_epochs={num_epochs} makes {steps:.3g} training steps; give a smaller number")
+    if steps == 0:
+        raise InputError(
+            f"{num_examples} examples in batches of {batch_size} for {num_epochs} epochs make no training step; give a "
+            "smaller --train_batch_size or a larger --num_train_epochs"
+        )
+    return steps
+
+
+def epoch_order(num_examples: int, seed: int, epoch: int) -> np.ndarray:
+    """The order of one epoch: a full shuffle that depends on seed and epoch alone, int64 [num_examples]."""
+    return np.random.default_rng([seed, epoch]).permutation(num_examples)
+
+
+def training_rows(num_examples: int, batch_size: int, seed: int, start_step: int = 0) -> Iterator[np.ndarray]:
+    """Row numbers, int64 [batch_size], of batch `start_step` and all that follow, without end.
+
+    Epochs follow one another without a gap, so a batch may hold the end of one and the start of the next, and each
+    example is seen once per epoch. Batch k is the same whatever step the iteration starts from.
+    """
+    position = start_step * batch_size
+    epoch, taken = divmod(position, num_examples)
+    rows = epoch_order(num_examples, seed, epoch)[taken:]
+    while True:
+        while len(rows) < batch_size:
+            epoch += 1
+            rows = np.concatenate([rows, epoch_order(num_examples, seed, epoch)])
+        yield rows[:batch_size]
+        rows = rows[batch_size:]
+
+
+def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
+    """Split all rows into groups of similar length, longest first, each of at most `max_tokens` tokens with padding.
+
+    For evaluation and prediction, where order does not matter to the result; a row longer than that is a group of one.
+    The longest go first so that a lack of memory shows at once.
+    """
+    order = np.argsort(-lengths, kind="stable")
+    groups, start = [], 0
+    while start < len(order):
+        size = max(1, max_tokens // max(1, int(lengths[order[start]])))
+        groups.append(order[start : start + size])
+        start += size
+    return groups

@@ -1,0 +1,74 @@
+"""A BERT with any of the heads, as a checkpoint happens to have them."""
+
+import keras
+import tensorflow as tf
+
+from bert_cli.heads.heads import ClassifierHead, MaskedLmHead, NextSentenceHead, SpanHead
+from bert_cli.model.config import BertConfig
+from bert_cli.model.encoder import BertEncoder
+
+MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS = "masked_lm", "next_sentence", "classifier", "spans"
+# What the checkpoint names of each head begin with.
+_BEGINNINGS = {
+    MASKED_LM: "cls/predictions/",
+    NEXT_SENTENCE: "cls/seq_relationship/",
+    CLASSIFIER: "output_",
+    SPANS: "cls/squad/",
+}
+POOLER = "bert/pooler/"
+
+
+def head_of(name: str) -> str | None:
+    """The head that a variable belongs to, None for one of the encoder or of something else."""
+    return next((head for head, beginning in _BEGINNINGS.items() if name.startswith(beginning)), None)
+
+
+class BertWithHeads(keras.Model):
+    """Encoder and heads: a dict of int32 [B, S] -> a dict of float32 outputs.
+
+    `sequence_output` [B, S, H], `pooled_output` [B, H], and of the heads that are there `masked_lm_logits` [B, S, V],
+    `next_sentence_logits` [B, 2], `span_logits` [2, B, S], `classifier_logits` [B, n], or [B, S, n] where the classifier
+    is one of tokens. Attributes are called as in the models of one task, so that Keras files fit those too.
+
+    heads: names from this module. classifier_shape: (n, W), W being H or, for a classifier that reads the last k layers
+    side by side, k·H.
+    """
+
+    def __init__(self, config: BertConfig, heads, classifier_shape: tuple[int, int] = (2, 0), of_tokens: bool = False):
+        super().__init__(name="bert_with_heads", autocast=False)
+        self.encoder = BertEncoder(config)
+        self.of_tokens = of_tokens
+        self.head_names = tuple(heads)
+        if MASKED_LM in heads:
+            self.masked_lm = MaskedLmHead(config, 0)
+        if NEXT_SENTENCE in heads:
+            self.next_sentence = NextSentenceHead(config, 0)
+        if CLASSIFIER in heads:
+            self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
+        if SPANS in heads and CLASSIFIER in heads:
+            self.span_head = SpanHead(config.hidden_size, 0)
+        elif SPANS in heads:
+            self.head = SpanHead(config.hidden_size, 0)
+        self.built = True
+
+    def call(self, inputs):
+        encoded = self.encoder(inputs)
+        sequence, pooled = encoded["sequence_output"], encoded["pooled_output"]
+        outputs = {"sequence_output": sequence, "pooled_output": pooled}
+        batch, length = sequence.shape[:2]
+        if MASKED_LM in self.head_names:
+            words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
+            logits = self.masked_lm(tf.reshape(sequence, [batch * length, -1]), word_embeddings=words)
+            outputs["masked_lm_logits"] = tf.reshape(logits, [batch, length, -1])
+        if NEXT_SENTENCE in self.head_names:
+            outputs["next_sentence_logits"] = self.next_sentence(pooled)
+        if SPANS in self.head_names:
+            head = self.span_head if CLASSIFIER in self.head_names else self.head
+            outputs["span_logits"] = tf.stack(head(sequence))
+        if CLASSIFIER in self.head_names:
+            count = self.head.output_weights.shape[1] // sequence.shape[-1]
+            states = tf.concat(encoded["encoder_outputs"][-count:], axis=-1)
+            rows = tf.reshape(states, [batch * length, -1]) if self.of_tokens else pooled
+            logits = self.head(rows, dropout_rate=0.0)
+            outputs["classifier_logits"] = tf.reshape(logits, [batch, length, -1]) if self.of_tokens else logits
+        return outputs

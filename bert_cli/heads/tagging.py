@@ -1,0 +1,56 @@
+"""What stands on top of the encoder for tags of words."""
+
+import keras
+import tensorflow as tf
+
+from bert_cli.heads.encoders import make_encoder
+from bert_cli.heads.heads import CLASSIFIER_DROPOUT, ClassifierHead
+from bert_cli.model.config import BertConfig, ModuleConfig
+
+
+class BertTagger(keras.Model):
+    """Encoder and a dense classifier of each token: a dict of int32 [B, S] -> logits float32 [B, S, L].
+
+    The classifier reads the outputs of the encoder's `layers` (0-based, -1 is the last) side by side, in the order given:
+    W = len(layers)·H numbers for each token. Its variables are output_weights [L, W] and output_bias [L] at the root,
+    the names of a classifier, which forks of the original for named entities keep.
+    """
+
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        label_count: int,
+        layers: tuple[int, ...] = (-1,),
+        compute_dtype: str = "float32",
+        seed: int = 0,
+    ):
+        super().__init__(name="tagging_model", autocast=False)
+        self.encoder = make_encoder(config, compute_dtype, seed)
+        self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
+        self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, seed)
+        self.head_dropout = CLASSIFIER_DROPOUT
+        self.built = True
+
+    @property
+    def state_width(self) -> int:
+        """W."""
+        return self.head.output_weights.shape[1]
+
+    def states(self, inputs, training=False, seed=None, packed=False) -> tf.Tensor:
+        """What the classifier reads: float32 [B, S, W]."""
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)["encoder_outputs"]
+        return tf.concat([outputs[layer] for layer in self.state_layers], axis=-1)
+
+    def score(self, rows, seed=None) -> tf.Tensor:
+        """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""
+        if seed is not None:
+            seed = seed + tf.constant([1, 0])  # a row of its own, away from the encoder's places
+        return self.head(rows, dropout_rate=self.head_dropout, seed=seed)
+
+    def call(self, inputs, training=False, seed=None, packed=False):
+        if training and seed is None:
+            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
+        states = self.states(inputs, training, seed, packed)
+        shape = tf.shape(states)
+        logits = self.score(tf.reshape(states, [-1, self.state_width]), seed if training else None)
+        return tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]])

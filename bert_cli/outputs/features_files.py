@@ -1,0 +1,231 @@
+"""The output of bert-extract-features in each of its formats, and the partial file that --resume goes on from."""
+
+import contextlib
+import dataclasses
+import importlib.util
+import itertools
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.features_arrays import NpyWriter, NpzWriter
+from bert_cli.outputs.features_json import format_line, token_heads, word_heads
+from bert_cli.outputs.features_rows import FeatureRows
+from bert_cli.records.example_proto import encode_examples
+from bert_cli.records.tfrecord import pack_records
+from bert_cli.settings.flags import read_flags, write_flags
+
+FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
+STANDARD = "-"
+_RECORD_BYTES = 1 << 22  # of records that are encoded at once
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """What is written: vectors of each "line", "token" or "word" (`kind`), of `width` numbers.
+
+    layers: those that were asked for, as they were asked for; `combined`: there is one vector for all of them.
+    """
+
+    kind: str
+    layers: tuple[int | str, ...]
+    combined: bool
+    width: int
+    dtype: str = "<f4"
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        return (self.width,) if self.combined else (len(self.layers), self.width)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the vectors, in formats with columns."""
+        return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
+
+
+class JsonLinesWriter:
+    """JSON lines; `indices` are those of the layers, None where there is one vector for all."""
+
+    def __init__(self, file, indices: Sequence[int | str] | None):
+        self._file, self._indices = file, indices
+
+    def write(self, rows: FeatureRows) -> None:
+        offsets = rows.offsets.tolist()
+        for line, (start, end) in enumerate(itertools.pairwise(offsets)):
+            heads, key = None, "features"
+            if rows.tokens is not None:
+                heads = token_heads(rows.tokens[start:end])
+            elif rows.words is not None:
+                heads, key = word_heads(rows.words[start:end]), "words"
+            text = format_line(rows.first_line + line, heads, key, rows.values[start:end], self._indices)
+            self._file.write(text + "\n")
+        self._file.flush()  # after a kill, whole lines are what --resume goes on from
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+
+class TableWriter:
+    """What a table of rows has besides its vectors, for Parquet and TFRecord; see columns()."""
+
+    def __init__(self, form: Form):
+        self._names = form.names
+
+    def columns(self, rows: FeatureRows) -> dict[str, np.ndarray]:
+        """linex_index; token_id, or start and end, where the rows are tokens or words."""
+        columns = {"linex_index": rows.line_numbers()}
+        if rows.token_ids is not None:
+            columns["token_id"] = rows.token_ids
+        if rows.words is not None:
+            columns |= {"start": np.array([start for _, start, _ in rows.words], np.int64)}
+            columns |= {"end": np.array([end for _, _, end in rows.words], np.int64)}
+        return columns
+
+
+class TfRecordWriter(TableWriter):
+    """One tf.train.Example for each line, token or word: int64 features of TableWriter, and a float list for each vector."""
+
+    def __init__(self, file, form: Form):
+        super().__init__(form)
+        self._file = file
+
+    def write(self, rows: FeatureRows) -> None:
+        columns = {name: values[:, None] for name, values in self.columns(rows).items()}
+        columns |= {name: rows.values[:, place] for place, name in enumerate(self._names)}
+        size = max(1, _RECORD_BYTES // (4 * rows.values[:1].size + 64)) if len(rows.values) else 1
+        for start in range(0, len(rows.values), size):
+            part = {name: values[start : start + size] for name, values in columns.items()}
+            self._file.write(pack_records(encode_examples(part)))
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+
+class ParquetWriter(TableWriter):
+    """A Parquet table with a row for each line, token or word: columns of TableWriter, `token` or `word`, and a list of
+    numbers for each vector.
+    """
+
+    def __init__(self, file, form: Form):
+        import pyarrow
+        import pyarrow.parquet
+
+        super().__init__(form)
+        self._arrow, self._width, self._dtype = pyarrow, form.width, form.dtype
+        texts = {"line": [], "token": [("token_id", "int32"), ("token", "string")]}
+        fields = texts.get(form.kind, [("start", "int64"), ("end", "int64"), ("word", "string")])
+        vector = pyarrow.list_(pyarrow.from_numpy_dtype(np.dtype(form.dtype)), form.width)
+        self._schema = pyarrow.schema([("linex_index", "int64"), *fields, *((name, vector) for name in form.names)])
+        self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
+
+    def write(self, rows: FeatureRows) -> None:
+        columns = self.columns(rows)
+        if rows.tokens is not None:
+            columns["token"] = rows.tokens
+        if rows.words is not None:
+            columns["word"] = [text for text, _, _ in rows.words]
+        for place, name in enumerate(self._names):
+            flat = self._arrow.array(np.ascontiguousarray(rows.values[:, place], self._dtype).reshape(-1))
+            columns[name] = self._arrow.FixedSizeListArray.from_arrays(flat, self._width)
+        self._writer.write_table(self._arrow.table(columns, self._schema))
+
+    def finish(self) -> None:
+        self._writer.close()
+
+
+def check_format(output_format: str) -> None:
+    """InputError where a package that the format needs is not installed."""
+    if output_format == "parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise InputError(
+            "--output_format=parquet needs the package pyarrow, which is not installed: pip install pyarrow"
+        )
+
+
+def finished_lines(path: str) -> int:
+    """The number of whole lines of a partial output; what stands behind the last of them is cut off."""
+    with open(path, "r+b") as file:
+        count = end = position = 0
+        while block := file.read(1 << 20):
+            if found := block.count(b"\n"):
+                count += found
+                end = position + block.rindex(b"\n") + 1
+            position += len(block)
+        file.truncate(end)
+    return count
+
+
+def partial_name(path: str) -> str:
+    return f"{path}.partial"
+
+
+def lines_to_skip(path: str, settings: dict) -> int:
+    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other `settings`."""
+    partial = partial_name(path)
+    if not os.path.exists(partial):
+        return 0
+    saved, now = (
+        read_flags(f"{partial}.flags"),
+        {name: str(value) for name, value in settings.items() if value is not None},
+    )
+    for name in sorted({*saved, *now}):
+        if saved.get(name, "").lower() != now.get(name, "").lower():
+            raise InputError(
+                f"{partial}: was begun with --{name}={saved.get(name, '')}, not {now.get(name, '')}: give the same flags, or "
+                "leave --resume out to begin anew"
+            )
+    return finished_lines(partial)
+
+
+@contextlib.contextmanager
+def _partial_file(path: str, done: int, settings: dict) -> Iterator:
+    """The partial output, opened behind its `done` lines; it takes its name when the block ends, and else stays."""
+    partial = partial_name(path)
+    try:
+        if not done:
+            files.remove(partial)
+            write_flags(f"{partial}.flags", settings)
+        with open(partial, "a" if done else "w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+        files.remove(f"{partial}.flags")
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def open_writer(path: str, output_format: str, form: Form, done: int = 0, settings: dict | None = None) -> Iterator:
+    """A writer with write(FeatureRows); the file appears when the block ends.
+
+    For JSON lines: `done` lines stand in a partial file already, and `settings` are those that a later run must share.
+    """
+    with contextlib.ExitStack() as stack:
+        if output_format == "jsonl":
+            if path == STANDARD:
+                file = sys.stdout
+            elif files.is_remote(path):
+                file = stack.enter_context(files.atomic_write(path))
+            else:
+                file = stack.enter_context(_partial_file(path, done, settings or {}))
+            writer = JsonLinesWriter(file, None if form.combined else form.layers)
+        else:
+            file = stack.enter_context(files.atomic_write(path, "wb"))
+            if output_format == "npy":
+                writer = NpyWriter(file, form.width, form.dtype)
+            elif output_format == "npz":
+                folder = None if files.is_remote(path) else os.path.dirname(path) or "."
+                writer = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
+                stack.callback(writer.close)
+            elif output_format == "parquet":
+                writer = ParquetWriter(file, form)
+            else:
+                writer = TfRecordWriter(file, form)
+        yield writer
+        writer.finish()

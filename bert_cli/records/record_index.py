@@ -1,0 +1,125 @@
+"""Random access to the records of TFRecord files, so that all of them can be shuffled and none is held in memory."""
+
+import contextlib
+import gzip
+import hashlib
+import os
+import struct
+import zlib
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.records.tfrecord import masked_crc32c
+
+_HEAD, _FOOT = 12, 4  # bytes before and behind the data of a record
+_BLOCK = 1 << 22
+
+
+def is_record_file(path: str) -> bool:
+    """Whether a file begins as a TFRecord file does. InputError where it is one that was compressed."""
+    try:
+        with files.open_binary(path) as file:
+            head = file.read(_HEAD)
+        if head[:2] != b"\x1f\x8b":
+            return _is_head(head)
+        with contextlib.suppress(EOFError, zlib.error, gzip.BadGzipFile), files.open_binary(path) as file:
+            if _is_head(gzip.GzipFile(fileobj=file).read(_HEAD)):
+                raise InputError(f"{path}: is a compressed TFRecord file; unpack it with gunzip")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return False
+
+
+def _is_head(head: bytes) -> bool:
+    return len(head) == _HEAD and masked_crc32c([head[:8]]).astype("<u4").tobytes() == head[8:]
+
+
+class RecordIndex:
+    """The records of several files, numbered from 0 in the order of the files; a context that closes them.
+
+    `digest` is a fingerprint of all records, from their lengths and checksums.
+    """
+
+    def __init__(self, paths: Sequence[str]):
+        """InputError for a file that is damaged or cut short."""
+        self.paths = list(paths)
+        self._files = []
+        offsets, lengths, self._firsts = array("q"), array("q"), []
+        digest = hashlib.sha256()
+        with contextlib.ExitStack() as opened:
+            for path in self.paths:
+                self._firsts.append(len(offsets))
+                try:
+                    self._files.append(opened.enter_context(files.open_binary(path)))
+                    _scan(path, self._files[-1], offsets, lengths, digest)
+                except OSError as error:
+                    raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+            self._stack = opened.pop_all()
+        self._offsets, self._lengths = np.array(offsets), np.array(lengths)
+        self.digest = digest.hexdigest()[:16]
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._stack.close()
+
+    def place(self, number: int) -> str:
+        """`path: record k` for an error message; k counts from 0 in its file."""
+        file = int(np.searchsorted(self._firsts, number, "right")) - 1
+        return f"{self.paths[file]}: record {number - self._firsts[file]}"
+
+    def read(self, numbers: Sequence[int] | np.ndarray) -> list[bytes]:
+        """The data of these records. InputError, naming file and record, where a checksum is wrong."""
+        found, sums = [], []
+        for number in np.asarray(numbers, np.int64).tolist():
+            file = self._files[int(np.searchsorted(self._firsts, number, "right")) - 1]
+            offset, length = int(self._offsets[number]), int(self._lengths[number])
+            data = _read_at(file, offset, length + _FOOT)
+            found.append(data[:length])
+            sums.append(data[length:])
+        wanted = masked_crc32c(found).astype("<u4") if found else []
+        for number, checksum, stored in zip(numbers, wanted, sums, strict=True):
+            if checksum.tobytes() != stored:
+                raise InputError(f"{self.place(int(number))} is damaged; make the file again")
+        return found
+
+
+def _read_at(file, offset: int, size: int) -> bytes:
+    if hasattr(file, "fileno"):
+        return os.pread(file.fileno(), size, offset)
+    file.seek(offset)
+    return file.read(size)
+
+
+def _scan(path: str, file, offsets: array, lengths: array, digest) -> None:
+    """Append where the data of each record begins, and how long it is."""
+    position, start, block, number = 0, 0, b"", 0
+    while True:
+        if position + _HEAD > start + len(block):
+            start, block = position, _read_at(file, position, _BLOCK)
+            if not block:
+                return
+        place = position - start
+        head = block[place : place + _HEAD]
+        length = struct.unpack_from("<Q", head)[0] if len(head) == _HEAD else 0
+        end = position + _HEAD + length
+        if length > 1 << 40 or (number == 0 and not _is_head(head)):
+            raise InputError(f"{path}: record {number} is damaged, or this is no TFRecord file; make it again")
+        if end + _FOOT <= start + len(block):
+            foot = block[end - start : end - start + _FOOT]
+        else:
+            foot = _read_at(file, end, _FOOT)
+        if length == 0 or len(foot) < _FOOT:
+            raise InputError(f"{path}: record {number} is cut short; make the file again")
+        offsets.append(position + _HEAD)
+        lengths.append(length)
+        digest.update(head[:8] + foot)
+        position, number = end + _FOOT, number + 1

@@ -1,0 +1,85 @@
+"""From text files to a tokenized corpus on disk, with progress: the first half of every command on plain text."""
+
+import dataclasses
+import hashlib
+import logging
+import os
+
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
+from bert_cli.corpus.text import Block, TokenizedBlock, read_blocks, token_typecode, tokenize_block, total_size
+from bert_cli.corpus.workers import Workers
+from bert_cli.outputs.progress import Progress
+from bert_cli.text.tokenization import FullTokenizer
+
+LOG = logging.getLogger("bert_cli")
+# Words that each process remembers: half of the usual number, which costs 2 % of the time.
+CACHE_SIZE = 1 << 16
+LOGGED = 20  # names of files in the log
+# Bytes of text below which starting processes takes longer than they save.
+_WORTH_PROCESSES = 20_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How text becomes token ids. files_end_documents: False for the original's rule, by which a document goes on from
+    one file into the next.
+    """
+
+    tokenizer: FullTokenizer
+    files_end_documents: bool
+
+    @property
+    def typecode(self) -> str:
+        return token_typecode(max(self.tokenizer.ids.values()) + 1)
+
+
+def _tokenize(reading, block: Block) -> TokenizedBlock:
+    return tokenize_block(block, reading.tokenizer, reading.typecode, reading.files_end_documents)
+
+
+def choose_num_workers(paths: list[str]) -> int:
+    """Processes for tokenizing: all cores for a large corpus, one for a small one."""
+    size = total_size(paths)
+    return 1 if size is not None and size < _WORTH_PROCESSES else os.cpu_count() or 1
+
+
+def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
+    """Tokenize all files into `folder`. InputError where there is no sentence.
+
+    The context of the workers is a Reading, or has its three attributes.
+    """
+    typecode = workers.context.typecode
+    LOG.info("*** Reading from input files ***")
+    for path in paths[:LOGGED]:
+        LOG.info("  %s", path)
+    if len(paths) > LOGGED:
+        LOG.info("  … and %d more", len(paths) - LOGGED)
+    blocks = workers.map(_tokenize, read_blocks(paths))
+    size = total_size(paths)
+    if size is None:
+        corpus = store_corpus(blocks, folder, typecode)
+    else:
+        corpus = _store_with_progress(blocks, folder, typecode, size)
+    if not corpus.num_documents:
+        raise InputError("nothing to write: the input has no sentence; check --input_file")
+    return corpus
+
+
+def _store_with_progress(blocks, folder: str, typecode: str, size: int) -> CorpusSize:
+    with Progress("reading", -(-size // 10**6), unit="MB") as progress:
+
+        def show(position: int) -> None:
+            if position // 10**6 > progress.position:
+                progress.update(position // 10**6)
+
+        return store_corpus(blocks, folder, typecode, show)
+
+
+def corpus_digest(corpus: CorpusSize) -> str:
+    """A fingerprint of all token ids, sentences and documents."""
+    total = hashlib.sha256()
+    for path in corpus_files(corpus.folder):
+        with open(path, "rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()[:16]

@@ -1,0 +1,76 @@
+"""A pre-trained BERT that fills blanks. Imports TensorFlow."""
+
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.stream import length_groups
+from bert_cli.heads.heads import BertPretrainer
+from bert_cli.model.config import INPUTS, BertConfig
+from bert_cli.runs.session import Session, input_signature, memory_advice
+from bert_cli.training.inference import infer, make_runner
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.path import CheckpointPath
+
+_SIGNATURE = input_signature() | {
+    "masked_lm_positions": tf.TensorSpec([None, None], tf.int32, name="masked_lm_positions")
+}
+
+
+class FillMaskSession(Session):
+    """A BertPretrainer with its strategy and precision; `settings` are those of fill_mask."""
+
+    def __init__(self, config: BertConfig, settings, top_k: int, vocab_size: int):
+        """vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate."""
+        super().__init__(settings, False, lambda precision: BertPretrainer(config, precision))
+        self._top_k, self._vocab_size = top_k, vocab_size
+        self._positions = config.max_position_embeddings
+        self._no_next_sentence: str | None = None
+        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
+
+    def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
+        """Take the weights. A next-sentence head that is missing, or that was `trained_without` its loss, only counts
+        where it is asked for; InputError where anything else is missing.
+        """
+        report = load_weights(self.variables, open_checkpoint(checkpoint))
+        unneeded = [name for name in report.missing if name.startswith(("cls/seq_relationship/", "bert/pooler/"))]
+        needed = [name for name in report.missing if name not in unneeded]
+        if needed:
+            raise InputError(
+                f"{report.source}: lacks {', '.join(needed[:3])}: it has no masked-LM head (a fine-tuned model has none); "
+                "give a pre-trained one to --init_checkpoint"
+            )
+        if unneeded:
+            self._no_next_sentence = f"{report.source} lacks {unneeded[0]}"
+        elif trained_without:
+            self._no_next_sentence = f"{report.source} was trained with --no_nsp"
+
+    def check_next_sentence(self, place: str) -> None:
+        """InputError, naming `place`, where the model cannot tell whether a text follows another."""
+        if self._no_next_sentence:
+            raise InputError(
+                f"{place}: {self._no_next_sentence}, so it cannot tell whether a text follows another; leave ||| out"
+            )
+
+    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
+        inputs = {name: batch[name] for name in (*INPUTS, "masked_lm_positions")}
+        outputs = self.model(inputs, packed=self.packed)
+        logits = outputs["masked_lm_logits"][..., : self._vocab_size]  # [B, P, V]
+        best, candidates = tf.math.top_k(tf.nn.softmax(logits), self._top_k)
+        follows = tf.nn.softmax(outputs["next_sentence_logits"])[:, 0]
+        return {"probabilities": best, "candidates": candidates, "follows": follows}
+
+    def fill(self, sequences: RaggedFeatures, positions: np.ndarray) -> dict[str, np.ndarray]:
+        """positions int32 [n, P], 0 where a text has fewer masks -> `candidates` int32 and `probabilities` float32
+        [n, P, k], best first, and `follows` float32 [n], the probability that the second text follows the first.
+        """
+        lengths = sequences.lengths
+        groups = length_groups(lengths, self.settings.batch_size * int(lengths.max()))
+
+        def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
+            width = int(lengths[rows].max()) if self.packed else self._positions
+            return sequences.padded(rows, width) | {"masked_lm_positions": positions[rows]}
+
+        with memory_advice("batch_size"):
+            return infer(self._runner, groups, make_batch, lambda count: None)

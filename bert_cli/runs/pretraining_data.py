@@ -1,0 +1,124 @@
+"""What bert-pretrain reads: TFRecord files, or plain text that is tokenized first. Both give the same kind of arrays."""
+
+import contextlib
+import logging
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.instances import Sampling
+from bert_cli.corpus.record_source import RecordSource
+from bert_cli.corpus.store import Corpus, CorpusSize
+from bert_cli.corpus.stream import CorpusSource, split_documents
+from bert_cli.corpus.text import STDIN, find_inputs
+from bert_cli.corpus.workers import Workers
+from bert_cli.features.stream import training_rows
+from bert_cli.records.record_index import is_record_file
+from bert_cli.runs.corpus_reading import LOGGED, Reading, choose_num_workers, corpus_digest, read_corpus
+
+LOG = logging.getLogger("bert_cli")
+_CHUNK = 1024  # instances that are evaluated at a time
+Position = tuple[int, int]
+
+
+def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
+    """Paths for --input_file or --eval_file, and whether they are TFRecord files. InputError for a mixture."""
+    try:
+        paths = find_inputs(patterns)
+    except InputError as error:
+        raise InputError(str(error).replace("--input_file", f"--{flag}")) from None
+    kinds = [path != STDIN and is_record_file(path) for path in paths]
+    if any(kinds) and not all(kinds):
+        other = paths[kinds.index(False)]
+        raise InputError(f"{other}: is no TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}")
+    return paths, any(kinds)
+
+
+class RecordInput:
+    """Instances that were made before; a context."""
+
+    def __init__(self, paths: list[str], settings, vocab_size: int):
+        self._source = RecordSource(paths, settings.max_seq_length, settings.max_predictions_per_seq, vocab_size)
+        self._seed = settings.random_seed
+        for path in paths[:LOGGED]:
+            LOG.info("  %s", path)
+        LOG.info("%d instances in %d files", len(self._source), len(paths))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._source.__exit__(*exception)
+
+    @property
+    def digest(self) -> str:
+        return self._source.digest
+
+    def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
+        """Batches without end, shuffled anew in each pass; the second number of a position counts instances."""
+        taken = position[1] if position else 0
+        for rows in training_rows(len(self._source), batch_size, self._seed, taken // batch_size):
+            taken += batch_size
+            yield self._source.read(rows), (0, taken)
+
+    def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
+        """How many instances are given, at most `most`, whether there are others, and these, in file order, in chunks."""
+        count = min(len(self._source), most or len(self._source))
+        starts = range(0, count, _CHUNK)
+        chunks = (self._source.read(np.arange(start, min(start + _CHUNK, count))) for start in starts)
+        return count, count < len(self._source), chunks
+
+
+class TextInput:
+    """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a context."""
+
+    def __init__(self, paths: list[str], tokenizer, sampling: Sampling, settings, share: float):
+        """share: of the documents, held out for evaluation; with 0 all are for both."""
+        with contextlib.ExitStack() as opened:
+            folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
+            reading = Reading(tokenizer, files_end_documents=True)
+            with Workers(choose_num_workers(paths), reading) as workers:
+                size = read_corpus(paths, workers, folder)
+            self.digest = corpus_digest(size)
+            corpus = opened.enter_context(Corpus(size))
+            self._stack = opened.pop_all()  # all is well: __exit__ closes what is open
+        numbers, held_out = split_documents(size.num_documents, share, settings.random_seed)
+        self._log(size, len(held_out), share)
+        pairs, seed = not settings.no_nsp, settings.random_seed
+        self._training = CorpusSource(size, corpus, numbers, sampling, pairs, seed)
+        used = held_out if len(held_out) else numbers
+        self._evaluation = CorpusSource(size, corpus, used, sampling, pairs, seed)
+
+    @staticmethod
+    def _log(size: CorpusSize, held_out: int, share: float) -> None:
+        LOG.info(
+            "%d documents, %d sentences, %d tokens, %.2f%% of them [UNK]",
+            size.num_documents, size.num_sentences, size.num_tokens, 100 * size.num_unknown / size.num_tokens,
+        )  # fmt: skip
+        if held_out:
+            LOG.info("%d of the documents are held out for evaluation; --eval_share=0 trains on all", held_out)
+        elif share:
+            LOG.warning(
+                "warning: the text is one document, so none can be held out: an evaluation would be on what was trained "
+                "on; put blank lines between documents, or give --eval_file"
+            )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._stack.close()
+
+    def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
+        """Batches without end; a position is a shard and the instances taken of it."""
+        for rows, behind in self._training.stream(batch_size, position or (0, 0)):
+            yield self._training.features(rows), behind
+
+    def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
+        """As RecordInput.evaluation: one pass over the documents."""
+        rows = self._evaluation.one_pass(None if most is None else most + 1)
+        is_cut, rows = most is not None and len(rows) > most, rows[:most]
+        chunks = (self._evaluation.features(rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
+        return len(rows), is_cut, chunks

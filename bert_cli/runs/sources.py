@@ -1,0 +1,288 @@
+"""Which vocabulary, config and weights a run uses, for all commands; found before TensorFlow is imported."""
+
+import dataclasses
+import json
+import logging
+import os
+from typing import NamedTuple
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.settings.flags import read_flags
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.training.host import prepare_host
+from bert_cli.weights import hub_handle
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_checkpoint, latest_checkpoint
+
+LOG = logging.getLogger("bert_cli")
+BUILTIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "builtin")
+
+# Folder names of Google's releases, from which the original tells the casing.
+_LOWER_CASED = (
+    "uncased_L-24_H-1024_A-16",
+    "uncased_L-12_H-768_A-12",
+    "multilingual_L-12_H-768_A-12",
+    "chinese_L-12_H-768_A-12",
+)
+_CASED = ("cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H-768_A-12")
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelSources:
+    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: nothing was given at all.
+
+    `vocab_file` is None only where find_sources was told that there may be none, `config_file` only for a module for
+    tensorflow-hub, whose variables tell its sizes. `preprocessor` is a module that knows the casing.
+    """
+
+    vocab_file: str | None
+    config_file: str | None
+    checkpoint: CheckpointPath | None
+    is_builtin: bool = False
+    preprocessor: CheckpointPath | None = None
+
+    @property
+    def config_name(self) -> str:
+        """What messages call the place that the config comes from."""
+        return self.config_file or self.checkpoint.name
+
+    @property
+    def saved_flags(self) -> dict[str, str]:
+        """Flags of the run of ours that made the checkpoint; empty for a checkpoint from elsewhere."""
+        return read_flags(os.path.join(self.checkpoint.folder, "flags.txt")) if self.checkpoint else {}
+
+
+def find_sources(
+    vocab_file: str | None,
+    bert_config_file: str | None,
+    checkpoint: CheckpointPath | None,
+    needs_vocab: bool = True,
+    hub_preprocess: str | None = None,
+) -> ModelSources:
+    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from the built-in model.
+
+    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for the built-in model.
+    hub_preprocess: the handle of a module that brings the vocabulary.
+    Raises InputError, naming the flag, for a file that is not there.
+    """
+    for path, flag in ((vocab_file, "vocab_file"), (bert_config_file, "bert_config_file")):
+        if path:
+            files.check_readable(path, flag)
+    if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
+        return ModelSources(os.path.join(BUILTIN, "vocab.txt"), os.path.join(BUILTIN, "bert_config.json"), None, True)
+    preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
+    if preprocessor:
+        vocab_file = vocab_file or preprocessor.companion("vocab.txt")
+    if checkpoint:
+        vocab_file = vocab_file or checkpoint.companion("vocab.txt")
+        bert_config_file = bert_config_file or checkpoint.companion("bert_config.json", "config.json")
+    where = f" (none stands in {checkpoint.name})" if checkpoint else ""
+    if needs_vocab and not vocab_file:
+        raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
+    if not bert_config_file and not (checkpoint and checkpoint.kind == HUB):
+        raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
+    return ModelSources(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
+
+
+def find_model_files(settings, checkpoint: CheckpointPath) -> ModelSources:
+    """The files of a model that is to be converted or exported; a vocabulary may be missing.
+
+    `settings` has vocab_file and bert_config_file. Of a Hugging Face folder its own config.json counts.
+    """
+    config_file = settings.bert_config_file
+    if checkpoint.kind == HUGGING_FACE:
+        config_file = config_file or os.path.join(checkpoint.location, "config.json")
+    return find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+
+
+def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
+    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
+
+    As in the original, the newest checkpoint of output_dir wins over an --init_checkpoint from elsewhere; one from within
+    output_dir, such as its model.ckpt-<number>, is taken as it is. InputError where there is none at all.
+    """
+    chosen = find_checkpoint(init_checkpoint) if init_checkpoint else None
+    latest = latest_checkpoint(output_dir)
+    if chosen and (latest is None or os.path.realpath(chosen.folder) == os.path.realpath(output_dir)):
+        return chosen
+    if latest is None:
+        raise InputError(
+            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give --init_checkpoint a "
+            "fine-tuned one"
+        )
+    return find_checkpoint(latest)
+
+
+def find_module(handle: str, flag: str) -> CheckpointPath:
+    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
+    if hub_handle.is_url(handle):
+        prepare_host()
+    return hub_handle.find_module(handle, flag)
+
+
+def choose_checkpoint(settings) -> CheckpointPath | None:
+    """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
+    trained one.
+
+    `settings` are those of a command that trains, with do_train, output_dir, init_checkpoint and hub_module.
+    """
+    given = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
+    if settings.do_train:
+        return find_module(settings.hub_module, "hub_module") if settings.hub_module else given
+    chosen = trained_checkpoint(settings.init_checkpoint, settings.output_dir)
+    if given and chosen != given:
+        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
+    if settings.hub_module:
+        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
+    return chosen
+
+
+class OpenedModel(NamedTuple):
+    """What is known of a model before TensorFlow is there; whether it lower-cases, its tokenizer tells."""
+
+    sources: ModelSources
+    config: BertConfig | ModuleConfig
+    vocabulary: Vocabulary
+    tokenizer: FullTokenizer
+
+
+def open_model(
+    settings,
+    checkpoint: CheckpointPath | None,
+    max_seq_length: int,
+    hub_preprocess: str | None = None,
+    needs_bert: bool = False,
+) -> OpenedModel:
+    """Read vocabulary and config and check them against each other.
+
+    `settings` are those of a command, with vocab_file, bert_config_file, gelu and do_lower_case. needs_bert: InputError for
+    a module that is no BERT.
+    """
+    found = find_sources(settings.vocab_file, settings.bert_config_file, checkpoint, hub_preprocess=hub_preprocess)
+    vocabulary = read_vocabulary(found.vocab_file)
+    if needs_bert:
+        config = read_bert_config(found, settings.gelu)
+    else:
+        config = read_any_config(found, settings.gelu, vocabulary.size)
+    check_sizes(config, vocabulary, max_seq_length, found)
+    do_lower_case = find_casing(settings.do_lower_case, found)
+    check_casing(do_lower_case, vocabulary, checkpoint)
+    return OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, do_lower_case))
+
+
+def read_any_config(found: ModelSources, gelu: str, vocab_size: int) -> BertConfig | ModuleConfig:
+    """The model's config, for commands that also run modules that are no BERT; of those vocab_size is taken over.
+
+    Imports TensorFlow where a module has no config beside it.
+    """
+    if found.config_file:
+        return read_module_config(found.config_file) or read_config(found.config_file, gelu)
+    config = _module_bert(found.checkpoint, gelu)
+    if config is None:
+        from bert_cli.weights.hub_encoder import module_config
+
+        config = module_config(found.checkpoint, vocab_size)
+    return config
+
+
+def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
+    """The model's config; InputError where it is no BERT. Imports TensorFlow where a module has no config beside it.
+
+    vocab_size: see read_config.
+    """
+    if found.config_file:
+        return read_config(found.config_file, gelu, vocab_size)
+    config = _module_bert(found.checkpoint, gelu)
+    if config is None:
+        raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
+    return config
+
+
+def _module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
+    prepare_host()
+    from bert_cli.weights.hub import HubReader
+
+    config = HubReader(checkpoint.location, checkpoint.name).config()
+    return dataclasses.replace(config, gelu=gelu) if config and gelu != "auto" else config
+
+
+def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
+    """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
+    path = os.path.join(checkpoint.folder, "labels.txt")
+    if files.exists(path):
+        return tuple(line for line in files.read_text(path).split("\n") if line)
+    if checkpoint.kind != HUGGING_FACE:
+        return None
+    # Imports no TensorFlow, but safetensors, which only this case needs.
+    from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
+
+    return read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))[0]
+
+
+def find_casing(given: bool | None, sources: ModelSources) -> bool:
+    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True."""
+    if given is not None:
+        return given
+    saved = sources.saved_flags.get("do_lower_case")
+    if saved is not None:
+        return saved == "true"
+    place = sources.preprocessor or sources.checkpoint
+    tokenizer = place.companion("tokenizer_config.json") if place else None
+    if tokenizer:
+        try:
+            values = json.loads(files.read_text(tokenizer))
+        except json.JSONDecodeError as error:
+            raise InputError(f"{tokenizer}:{error.lineno}: is not JSON: {error.msg}; give --do_lower_case") from None
+        if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
+            return values["do_lower_case"]
+    return _module_casing(sources, place) if place and place.kind == HUB else True
+
+
+def _module_casing(sources: ModelSources, module: CheckpointPath) -> bool:
+    """What a module's graph or variables say of the casing; where they say nothing, as in TF1's format, its words do."""
+    prepare_host()
+    vocabulary = read_vocabulary(sources.vocab_file)
+    if module is sources.preprocessor:
+        from bert_cli.weights.hub_encoder import preprocessor_lower_cases
+
+        words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
+        return preprocessor_lower_cases(module.location, module.name, next(words, "a"))
+    from bert_cli.weights.hub import HubReader
+
+    said = HubReader(module.location, module.name).do_lower_case()
+    return not looks_cased(vocabulary) if said is None else said
+
+
+def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: CheckpointPath | None) -> None:
+    """InputError where a Google folder's name speaks against do_lower_case; a warning where the vocabulary does."""
+    name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
+    if name in _LOWER_CASED and not do_lower_case:
+        raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
+    if name in _CASED and do_lower_case:
+        raise InputError(f"--do_lower_case is true, but {name} is a cased model; give --do_lower_case=false")
+    if do_lower_case and looks_cased(vocabulary):
+        LOG.warning(
+            "warning: %s has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
+            vocabulary.path,
+        )
+
+
+def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
+    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together."""
+    if vocabulary and vocabulary.size > config.vocab_size:
+        raise InputError(
+            f"{sources.vocab_file} has {vocabulary.size} entries, but {sources.config_name} says vocab_size "
+            f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
+        )
+    if vocabulary and vocabulary.size < config.vocab_size:
+        LOG.warning(
+            "warning: %s has %d entries, fewer than vocab_size %d; is it the model's own?",
+            sources.vocab_file, vocabulary.size, config.vocab_size,
+        )  # fmt: skip
+    if max_seq_length > config.max_position_embeddings:
+        raise InputError(
+            f"--max_seq_length={max_seq_length} is above the model's {config.max_position_embeddings} positions "
+            f"({sources.config_name}); give at most {config.max_position_embeddings}"
+        )

@@ -1,0 +1,188 @@
+"""What bert-tag reads: which files, their sentences with tags in BIO, labels, windows, and the layers it was asked for."""
+
+import collections
+import dataclasses
+import json
+import logging
+import os
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
+from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
+from bert_cli.examples.tagging_text import read_text_lines, text_example
+from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs import sources
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+_ENDINGS = (".txt", ".jsonl")
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """One file of the data, its tags (if it has any) in BIO, and its windows."""
+
+    file: TaggingFile
+    has_tags: bool
+    features: TaggingFeatures
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggingData:
+    """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are written in.
+
+    `splits`: train, dev and test as far as they were asked for, or "text", which is plain text.
+    """
+
+    labels: tuple[str, ...]
+    scheme: str
+    splits: dict[str, Split]
+
+
+def find_file(given: str | None, data_dir: str, split: str) -> str:
+    """What --<split>_file names, else the file of `data_dir` with the split's name. InputError unless there is one."""
+    if given:
+        files.check_readable(given, f"{split}_file")
+        return given
+    paths = [os.path.join(data_dir, split + ending) for ending in _ENDINGS]
+    found = [path for path in paths if files.exists(path)]
+    if not found:
+        raise InputError(f"{paths[0]}: no such file, nor {split}.jsonl; check --data_dir, or give --{split}_file")
+    if len(found) > 1:
+        raise InputError(f"{data_dir}: holds {split}.txt and {split}.jsonl; name one of them with --{split}_file")
+    files.check_readable(found[0], "data_dir")
+    return found[0]
+
+
+def _has_tags(path: str, word_column: int) -> bool:
+    """False for a file of one column, and for JSON lines none of which has "tags"."""
+    file = read_tagging_file(path, word_column, tag_column=None)
+    if file.is_json:
+        return any("tags" in json.loads(file.lines[example.line - 1]) for example in file.examples)
+    return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
+
+
+def _read_test(path: str, settings, scheme: str | None) -> tuple[TaggingFile, str | None, bool]:
+    has_tags = settings.test_tags == "yes" or (settings.test_tags == "auto" and _has_tags(path, settings.word_column))
+    if not has_tags:
+        return read_tagging_file(path, settings.word_column, tag_column=None), scheme, False
+    return *with_bio_tags(read_tagging_file(path, settings.word_column, settings.tag_column), scheme), True
+
+
+def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
+    path = os.path.join(checkpoint.folder, "labels.txt")
+    labels = sources.read_labels(checkpoint)
+    if labels is None:
+        raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")
+    problem = next((problem for label in labels if (problem := tag_problem(label, "BIO"))), "")
+    if problem or OUTSIDE not in labels or len(set(labels)) < len(labels):
+        raise InputError(f"{path}: {problem or f'lacks {OUTSIDE} or has a label twice'}; is it a model of bert-tag?")
+    return labels
+
+
+def read_data(settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath | None) -> TaggingData:
+    """Read the files that the settings ask for; a trained checkpoint tells the labels."""
+    wanted = {"train": settings.do_train, "dev": settings.do_eval, "test": settings.do_predict}
+    paths = {
+        split: find_file(getattr(settings, f"{split}_file"), settings.data_dir, split)
+        for split, needed in wanted.items()
+        if needed
+    }
+    scheme = None if settings.tag_scheme == "auto" else settings.tag_scheme
+    labels = None if settings.do_train else trained_labels(checkpoint)
+    splits = {}
+    for split, path in paths.items():
+        has_tags = True
+        if split == "test":
+            file, scheme, has_tags = _read_test(path, settings, scheme)
+        else:
+            file = read_tagging_file(path, settings.word_column, settings.tag_column)
+            file, scheme = with_bio_tags(file, scheme)
+        if labels is None:
+            labels = label_list(example.tags for example in file.examples)
+            if labels == (OUTSIDE,):
+                raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
+        _check_labels(file, labels, split)
+        all_pieces = settings.label_all_pieces and split == "train"
+        features = tagging_features(
+            file.examples, labels, tokenizer, settings.max_seq_length, settings.doc_stride, all_pieces
+        )
+        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, tokenizer)):
+            LOG.info(line)
+        splits[split] = Split(file, has_tags, features)
+    scheme = scheme or "BIO"
+    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
+    return TaggingData(labels, scheme, splits)
+
+
+def _check_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
+    try:
+        check_labels(file, labels)
+    except InputError as error:
+        hint = "; --test_tags=no for a file without tags" if split == "test" else ""
+        raise InputError(f"{error}{hint}") from None
+
+
+def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags: bool) -> list[str]:
+    """Lines for the log: how much there is, and what is special about it."""
+    words = int(features.num_words.sum())
+    text = f"{split}: {len(file.examples)} sentences, {words} words"
+    if has_tags:
+        kinds = collections.Counter(entity.type for example in file.examples for entity in entities(example.tags))
+        counts = ", ".join(f"{kind or 'without type'} {count}" for kind, count in sorted(kinds.items()))
+        text += f", {kinds.total()} entities" + (f" ({counts})" if counts else "")
+    lines = [text]
+    if features.num_split:
+        cut = f"{features.num_split} of {len(file.examples)} sentences were too long and were cut"
+        lines.append(f"{split}: {cut}: {len(features)} windows in all")
+    if features.num_words_without_pieces:
+        lines.append(f"{split}: {features.num_words_without_pieces} words have no pieces, such as control characters")
+    return lines
+
+
+def read_plain_text(settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath) -> TaggingData:
+    """--text or the lines of --input_file as the split "text", for the model of the checkpoint."""
+    labels = trained_labels(checkpoint)
+    if settings.input_file:
+        files.check_readable(settings.input_file, "input_file")
+        file = read_text_lines(settings.input_file)
+    else:
+        file = TaggingFile("--text", (settings.text,), (text_example(settings.text),))
+        if not file.examples[0].words:
+            raise InputError("--text: holds no words")
+    features = tagging_features(file.examples, labels, tokenizer, settings.max_seq_length, settings.doc_stride)
+    scheme = "BIO" if settings.tag_scheme == "auto" else settings.tag_scheme
+    return TaggingData(labels, scheme, {"text": Split(file, False, features)})
+
+
+def parse_layers(text: str) -> tuple[int, ...]:
+    """The value of --layers. InputError for one that is not whole numbers, each named once."""
+    try:
+        layers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--layers={text}: whole numbers with commas between are needed, such as -1,-2") from None
+    if len(set(layers)) < len(layers):
+        raise InputError(f"--layers={text}: a layer is named twice")
+    return layers
+
+
+def find_layers(
+    given: tuple[int, ...] | None, freeze_encoder: bool, config: BertConfig | ModuleConfig
+) -> tuple[int, ...]:
+    """The layers that the classifier reads: those given, else the last, or the last four under a frozen encoder.
+
+    InputError for one that the model does not have, or that is named twice.
+    """
+    count = config.num_hidden_layers
+    if given is None:
+        return tuple(range(-1, -1 - min(4, count), -1)) if freeze_encoder else (-1,)
+    wrong = [layer for layer in given if not -count <= layer < count]
+    if wrong:
+        raise InputError(f"--layers: the model has no layer {wrong[0]}; its {count} are {-count} to {count - 1}")
+    if len({layer % count for layer in given}) < len(given):
+        raise InputError(f"--layers={','.join(map(str, given))}: a layer is named twice (-1 is {count - 1})")
+    return given

@@ -1,0 +1,131 @@
+"""Weights from and to files, under Google's TF1 variable names."""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError, first_line
+from bert_cli.weights.hub import HubReader
+from bert_cli.weights.hugging_face import HuggingFaceReader
+from bert_cli.weights.keras_weights import KerasReader
+from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, CheckpointPath
+
+_ENCODER = "bert/"
+# Names that training leaves in a checkpoint beside the weights.
+_OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
+STEP_NAME = "global_step"
+# Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
+POSITION_NAME = "input_position"
+_BOOKKEEPING = (STEP_NAME, POSITION_NAME)
+
+
+class Tf1Reader:
+    """Variables of a TF1 checkpoint (`prefix`.index and its data files)."""
+
+    def __init__(self, prefix: str):
+        self.description = prefix
+        try:
+            # load_checkpoint would take a folder of the same name for the checkpoint.
+            self._reader = tf.compat.v1.train.NewCheckpointReader(prefix)
+            self.shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
+            self._reader.get_tensor(max(self.shapes))  # stands at the end of the data: a file cut anywhere lacks it
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
+            raise InputError(_damaged(prefix, error)) from None
+        self.unused: list[str] = []
+
+    def read(self, name: str) -> np.ndarray:
+        try:
+            return self._reader.get_tensor(name)
+        # The reader turns a short data file into one of several exceptions, by the place of the cut.
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
+            raise InputError(_damaged(self.description, error)) from None
+
+
+def _damaged(prefix: str, error: Exception) -> str:
+    return f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
+
+
+def open_checkpoint(path: CheckpointPath):
+    """A reader with `shapes` (Google's name -> shape), `read(name)`, `unused` names and a `description`."""
+    if path.kind == HUGGING_FACE:
+        return HuggingFaceReader(path.location)
+    if path.kind == HUB:
+        return HubReader(path.location, path.name)
+    return KerasReader(path.location) if path.kind == KERAS else Tf1Reader(path.location)
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadReport:
+    """What came of loading: names by what happened to them."""
+
+    source: str
+    loaded: list[str]
+    missing: list[str]  # in the model, not in the checkpoint: they keep their random initial values
+    unused: list[str]  # in the checkpoint, not in the model
+
+    def lines(self) -> list[str]:
+        text = [
+            f"{self.source}: {len(self.loaded)} variables loaded, {len(self.missing)} missing, {len(self.unused)} unused"
+        ]
+        for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
+            if names:
+                more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+                text.append(f"  {title}: {', '.join(names[:8])}{more}")
+        return text
+
+
+def load_weights(variables: dict, reader) -> LoadReport:
+    """Assign the variables (Google's name -> variable) that the checkpoint has.
+
+    Raises InputError, before anything is assigned, for a shape that differs, and where the checkpoint has none of the
+    variables of a BERT encoder that is to be loaded.
+    """
+    loaded = [name for name in variables if name in reader.shapes]
+    missing = [name for name in variables if name not in reader.shapes]
+    wrong = [name for name in loaded if reader.shapes[name] != tuple(variables[name].shape)]
+    if wrong:
+        name = wrong[0]
+        more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
+        raise InputError(
+            f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model needs "
+            f"{list(variables[name].shape)}{more}; {_shape_advice(name)}"
+        )
+    wanted = [name for name in variables if name.startswith(_ENCODER)]
+    if wanted and not any(name in reader.shapes for name in wanted):
+        known = sorted(reader.shapes)[:3] + reader.unused[:3]
+        raise InputError(
+            f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has {', '.join(known[:3])}…; is it "
+            "a BERT checkpoint?"
+        )
+    values = {name: reader.read(name) for name in loaded}
+    for name, value in values.items():
+        variables[name].assign(value)
+    known = {*variables, *_BOOKKEEPING}
+    unused = [name for name in reader.shapes if name not in known and not name.endswith(_OPTIMIZER_ENDINGS)]
+    return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
+
+
+def _shape_advice(name: str) -> str:
+    if name.startswith("bert/"):
+        return "does --bert_config_file belong to this checkpoint?"
+    return (
+        "it was fine-tuned for another number of labels; start from the pre-trained checkpoint (or, for bert-classify, give "
+        "its --labels)"
+    )
+
+
+def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
+    """Write a TF1 checkpoint that the original's scripts read; the folder must exist."""
+    names = sorted(tensors)
+    tf.raw_ops.SaveV2(
+        prefix=tf.constant(prefix),
+        tensor_names=tf.constant(names),
+        shape_and_slices=tf.constant([""] * len(names)),
+        tensors=[tf.convert_to_tensor(tensors[name]) for name in names],
+    )
+
+
+def data_files(prefix: str) -> list[str]:
+    """The files of a checkpoint written by `write_tf1`; the index, which makes it visible, comes last."""
+    return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]

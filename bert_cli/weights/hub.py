@@ -1,0 +1,163 @@
+"""Encoder weights from a tensorflow-hub module: one that bert-export wrote, or a published BERT in TF2's or TF1's format.
+
+Only the variables are read, by name. The module's graph is neither loaded nor run, so nothing in it is trusted.
+"""
+
+import math
+import os
+import re
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, first_line
+from bert_cli.model.config import BertConfig
+
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_VALUE = "VARIABLE_VALUE"
+_CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
+_BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
+_HEAD_WIDTH = 64  # in all of Google's models
+# What stands at the end of a published name -> Google's name. The second form of each is that of the modules of 2019.
+_LAYER = r"(?:transformer|encoder)/layer_(\d+)/"
+_PUBLISHED = tuple(
+    (re.compile(f"(?:^|.*/){pattern}$"), name)
+    for pattern, name in (
+        (r"word_embeddings/embeddings", r"bert/embeddings/word_embeddings"),
+        (
+            r"(?:type_embeddings/embeddings|embedding_postprocessor/type_embeddings)",
+            r"bert/embeddings/token_type_embeddings",
+        ),
+        (
+            r"(?:position_embedding/embeddings|embedding_postprocessor/position_embeddings)",
+            r"bert/embeddings/position_embeddings",
+        ),
+        (r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)", r"bert/embeddings/LayerNorm/\1"),
+        (_LAYER + r"self_attention/(query|key|value)/(kernel|bias)", r"bert/encoder/layer_\1/attention/self/\2/\3"),
+        (
+            _LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)",
+            r"bert/encoder/layer_\1/attention/output/dense/\2",
+        ),
+        (_LAYER + r"self_attention_layer_norm/(gamma|beta)", r"bert/encoder/layer_\1/attention/output/LayerNorm/\2"),
+        (_LAYER + r"intermediate/(kernel|bias)", r"bert/encoder/layer_\1/intermediate/dense/\2"),
+        (_LAYER + r"output/(kernel|bias)", r"bert/encoder/layer_\1/output/dense/\2"),
+        (_LAYER + r"output_layer_norm/(gamma|beta)", r"bert/encoder/layer_\1/output/LayerNorm/\2"),
+        (r"pooler_transform/(kernel|bias)", r"bert/pooler/dense/\1"),
+        (r"(bert/(?:embeddings|encoder|pooler)/.+)", r"\1"),
+    )
+)
+
+
+def google_name(name: str) -> str | None:
+    """Google's name of a variable that a module calls `name`, such as transformer/layer_0/output/kernel; None for others."""
+    for pattern, replacement in _PUBLISHED:
+        found = pattern.match(name.removesuffix(":0"))
+        if found:
+            return found.expand(replacement)
+    return None
+
+
+def _flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Google's shape of a variable that a module may keep with its heads apart: [H, N, D], [N, D] or [N, D, H]."""
+    if name.endswith("attention/output/dense/kernel"):
+        return (math.prod(shape[:-1]), shape[-1])
+    if "/attention/self/" in name:
+        return (shape[0], math.prod(shape[1:])) if name.endswith("/kernel") else (math.prod(shape),)
+    return shape
+
+
+class HubReader:
+    """Variables of a module's folder, as model.checkpoint's readers have them.
+
+    `shapes`: Google's name -> shape; `unused`: names that no encoder has; `heads`: number of attention heads, None where
+    the module does not tell.
+    """
+
+    def __init__(self, folder: str, description: str | None = None):
+        prefix = os.path.join(folder, "variables", "variables")
+        self.description = description or folder
+        if not files.exists(prefix + ".index"):
+            raise InputError(f"{self.description}: holds no module for tensorflow-hub (no variables/variables.index)")
+        self._casing_key: str | None = None
+        try:
+            self._reader = tf.train.load_checkpoint(prefix)
+            shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
+            named = self._named() if _OBJECTS in shapes else {name: name for name in shapes}
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
+            raise InputError(_damaged(self.description, error)) from None
+        self._keys: dict[str, str] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.unused: list[str] = []
+        self.heads: int | None = None
+        for name, key in sorted(named.items()):
+            known = google_name(name)
+            if known is None or known in self._keys:
+                self.unused += [name] if name != _BOOKKEEPING and key != self._casing_key else []
+                continue
+            self._keys[known] = key
+            self.shapes[known] = _flat_shape(known, shapes[key])
+            if known.endswith("query/kernel") and len(shapes[key]) == 3:
+                self.heads = shapes[key][1]
+
+    def _named(self) -> dict[str, str]:
+        """Variable's name -> its key in the checkpoint, for a checkpoint of objects (TF2)."""
+        graph = trackable_object_graph_pb2.TrackableObjectGraph()
+        graph.ParseFromString(self._reader.get_tensor(_OBJECTS))
+        roots = {child.local_name: child.node_id for child in graph.nodes[0].children}
+        if _CASING in roots:
+            attributes = graph.nodes[roots[_CASING]].attributes
+            self._casing_key = next((each.checkpoint_key for each in attributes if each.name == _VALUE), None)
+        if "weights" in roots:  # bert-export's: a dict from Google's names
+            chosen = {child.local_name: graph.nodes[child.node_id] for child in graph.nodes[roots["weights"]].children}
+        else:
+            nodes = [node for node in graph.nodes if node.attributes]
+            chosen = {node.attributes[0].full_name: node for node in nodes}
+        return {
+            name: attribute.checkpoint_key
+            for name, node in chosen.items()
+            for attribute in node.attributes
+            if attribute.name == _VALUE
+        }
+
+    def read(self, name: str) -> np.ndarray:
+        try:
+            return self._reader.get_tensor(self._keys[name]).reshape(self.shapes[name])
+        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
+            raise InputError(_damaged(self.description, error)) from None
+
+    def do_lower_case(self) -> bool | None:
+        """What the module says of its texts; None where it says nothing, as those in TF1's format."""
+        return None if self._casing_key is None else bool(self._reader.get_tensor(self._casing_key))
+
+    def config(self) -> BertConfig | None:
+        """The sizes of the BERT that these variables make up; None where they make up none."""
+        shapes = self.shapes
+        words, positions, types, kernel = (
+            shapes.get(f"bert/{name}", ())
+            for name in ("embeddings/word_embeddings", "embeddings/position_embeddings", "embeddings/token_type_embeddings",
+                         "encoder/layer_0/intermediate/dense/kernel")
+        )  # fmt: skip
+        widths = {shape[-1] for shape in (words, positions, types) if shape} | {kernel[0] if kernel else None}
+        layers = {int(found[1]) for name in shapes if (found := re.match(r"bert/encoder/layer_(\d+)/", name))}
+        without_pooler = [name for name in shapes if not name.startswith("bert/pooler/")]
+        complete = layers == set(range(len(layers))) and len(without_pooler) == 5 + 16 * len(layers)
+        # Another table beside these, such as a projection of the embeddings, makes another model.
+        others = [name for name in self.unused if "embedding" in name]
+        if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or others:
+            return None
+        hidden = words[1]
+        heads = self.heads or hidden // _HEAD_WIDTH
+        if not heads or hidden % heads:
+            raise InputError(
+                f"{self.description}: does not tell its number of attention heads; give --bert_config_file"
+            )
+        return BertConfig(
+            words[0], hidden, len(layers), heads, intermediate_size=kernel[1], max_position_embeddings=positions[0],
+            type_vocab_size=types[0],
+        )  # fmt: skip
+
+
+def _damaged(description: str, error: Exception) -> str:
+    return f"{description}: this module is damaged: {first_line(error)}"

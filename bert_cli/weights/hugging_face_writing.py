@@ -1,0 +1,109 @@
+"""Folders in Hugging Face's layout: model.safetensors and config.json. The tokenizer's files: text/tokenizer_json.py."""
+
+import ml_dtypes
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.model.config import BertConfig
+from bert_cli.weights.hugging_face import hugging_face_name
+
+# What a checkpoint has on top of the encoder, and the class of transformers that loads just that.
+ARCHITECTURES = {
+    "encoder": "BertModel",
+    "pretraining": "BertForPreTraining",
+    "masked_lm": "BertForMaskedLM",
+    "next_sentence": "BertForNextSentencePrediction",
+    "classifier": "BertForSequenceClassification",
+    "tagger": "BertForTokenClassification",
+    "spans": "BertForQuestionAnswering",
+}
+# These classes have no pooler; its weights would be unexpected.
+WITHOUT_POOLER = ("masked_lm", "tagger", "spans")
+DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+_ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}
+# The original's dropout before a classifier, whatever the config's own rates say.
+_CLASSIFIER_DROPOUT = 0.1
+
+
+def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32") -> None:
+    """Write weights (Google's name -> float32 array) as transformers names them.
+
+    kind: a key of ARCHITECTURES. dtype: a key of DTYPES; InputError where a number is too large for it.
+    """
+    renamed = {}
+    for name, values in tensors.items():
+        found = hugging_face_name(name)
+        if found is None:
+            raise InputError(f"{name}: Hugging Face's BERT has no such weight")
+        stored = found[0].removeprefix("bert.") if kind == "encoder" else found[0]
+        with np.errstate(over="ignore"):
+            # safetensors writes the memory as it lies, whatever the strides say.
+            cast = np.ascontiguousarray(values.T if found[1] else values).astype(DTYPES[dtype])
+        if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(values.T if found[1] else values)):
+            raise InputError(f"{name}: has numbers above the largest {dtype}; store it as float32 or bfloat16")
+        renamed[stored] = cast
+    try:
+        save_file(renamed, path, metadata={"format": "pt"})
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path}: cannot be written: {error}") from None
+
+
+def hugging_face_config(
+    config: BertConfig, kind: str, labels: tuple[str, ...] | None, pad_token_id: int = 0, dtype: str = "float32"
+) -> dict:
+    """The contents of config.json; labels are names of the classifier's outputs, in their order, where it has one.
+
+    Hugging Face's "gelu" is the erf form and "gelu_new" the tanh form, whatever they are called in `config`.
+    """
+    values = {
+        "architectures": [ARCHITECTURES[kind]],
+        "attention_probs_dropout_prob": config.attention_probs_dropout_prob,
+        "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
+        "hidden_dropout_prob": config.hidden_dropout_prob,
+        "hidden_size": config.hidden_size,
+        "initializer_range": config.initializer_range,
+        "intermediate_size": config.intermediate_size,
+        "layer_norm_eps": config.layer_norm_eps,
+        "max_position_embeddings": config.max_position_embeddings,
+        "model_type": "bert",
+        "num_attention_heads": config.num_attention_heads,
+        "num_hidden_layers": config.num_hidden_layers,
+        "pad_token_id": pad_token_id,
+        "position_embedding_type": "absolute",
+        "torch_dtype": dtype,
+        "type_vocab_size": config.type_vocab_size,
+        "vocab_size": config.vocab_size,
+    }
+    if kind in ("classifier", "tagger"):
+        values["classifier_dropout"] = _CLASSIFIER_DROPOUT
+    if labels is not None:
+        values["id2label"] = {str(number): label for number, label in enumerate(labels)}
+        values["label2id"] = {label: number for number, label in enumerate(labels)}
+    return dict(sorted(values.items()))
+
+
+def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
+    """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its architecture.
+
+    The architecture is a key of ARCHITECTURES, None where the file names none of these. InputError for a file that is
+    no JSON object, or numbers its labels with gaps.
+    """
+    values = files.read_json_object(path)
+    kinds = {name: kind for kind, name in ARCHITECTURES.items()}
+    named = values.get("architectures") or [None]
+    kind = kinds.get(named[0]) if isinstance(named, list) else None
+    names = values.get("id2label")
+    if not names:
+        return None, kind
+    if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(len(names)))):
+        raise InputError(f"{path}: id2label does not number its labels 0, 1, …")
+    labels = tuple(str(names[str(number)]) for number in range(len(names)))
+    return (None if labels == generic_labels(len(labels)) else labels), kind
+
+
+def generic_labels(count: int) -> tuple[str, ...]:
+    """Names for outputs that have none: transformers' own."""
+    return tuple(f"LABEL_{number}" for number in range(count))

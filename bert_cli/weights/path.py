@@ -1,0 +1,150 @@
+"""Finding a checkpoint from what people type; no TensorFlow, so that a wrong path is reported at once."""
+
+import dataclasses
+import os
+import re
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+
+TF1 = "tf1"
+HUGGING_FACE = "hugging_face"
+KERAS = "keras"
+HUB = "hub"
+_SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
+_NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
+_ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and those that others put beside it
+_STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointPath:
+    """A checkpoint that exists.
+
+    `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder of a module for
+    tensorflow-hub; `handle` is what the user called it where that is not its location, as for a module from an archive.
+    """
+
+    kind: str
+    location: str
+    handle: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.handle or self.location
+
+    @property
+    def identity(self) -> str:
+        """What it is called from any working directory."""
+        return files.absolute(self.name)
+
+    @property
+    def folder(self) -> str:
+        return self.location if self.kind in (HUGGING_FACE, HUB) else os.path.dirname(self.location) or "."
+
+    def companion(self, *names: str) -> str | None:
+        """The first of these files that stands beside the checkpoint, or among a module's assets; None for none."""
+        folders = [os.path.join(self.folder, name) for name in _ASSETS] if self.kind == HUB else [self.folder]
+        paths = (os.path.join(folder, name) for name in names for folder in folders)
+        return next((path for path in paths if files.exists(path)), None)
+
+
+def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
+    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, a .weights.h5,
+    or the folder of a module for tensorflow-hub.
+
+    Raises InputError, naming `flag`, where nothing that can be read is there.
+    """
+    prefix = _SHARD.sub("", path)
+    if files.exists(prefix + ".index"):
+        return CheckpointPath(TF1, prefix)
+    name = os.path.basename(path.rstrip("/"))
+    if name in ("model.safetensors", "pytorch_model.bin") and files.exists(path):
+        return _hugging_face_folder(os.path.dirname(path) or ".", flag)
+    if name.endswith(".h5") and files.exists(path):
+        return CheckpointPath(KERAS, path)
+    if files.is_directory(path):
+        return _find_in_folder(path, flag)
+    if name.endswith((".zip", ".tar.gz")) and files.exists(path):
+        raise InputError(
+            f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to --{flag} (a module for "
+            "tensorflow-hub is given to --hub_module as it is)"
+        )
+    raise InputError(f"{path}: no checkpoint there (no {name}.index beside it); check --{flag}")
+
+
+def _find_in_folder(folder: str, flag: str) -> CheckpointPath:
+    latest = latest_checkpoint(folder)
+    if latest:
+        return CheckpointPath(TF1, latest)
+    prefixes = [name.removesuffix(".index") for name in files.list_directory(folder) if name.endswith(".index")]
+    if "bert_model.ckpt" in prefixes or len(prefixes) == 1:
+        chosen = "bert_model.ckpt" if "bert_model.ckpt" in prefixes else prefixes[0]
+        return CheckpointPath(TF1, os.path.join(folder, chosen))
+    if prefixes:
+        raise InputError(
+            f"{folder}: holds several checkpoints ({', '.join(prefixes[:5])}); give one of them to --{flag}"
+        )
+    if files.exists(os.path.join(folder, "model.safetensors")):
+        return _hugging_face_folder(folder, flag)
+    module = module_folder(folder)
+    if module:
+        return CheckpointPath(HUB, module)
+    keras = [name for name in files.list_directory(folder) if name.endswith(".weights.h5")]
+    if len(keras) == 1:
+        return CheckpointPath(KERAS, os.path.join(folder, keras[0]))
+    return _hugging_face_folder(folder, flag)
+
+
+def module_folder(folder: str) -> str | None:
+    """The folder of a module for tensorflow-hub: this one, or, of what bert-export wrote, its encoder; None for neither."""
+    for path in (folder, os.path.join(folder, "encoder")):
+        if all(files.exists(os.path.join(path, name)) for name in ("saved_model.pb", "variables")):
+            return path
+    return None
+
+
+def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
+    if files.exists(os.path.join(folder, "model.safetensors")):
+        if not files.exists(os.path.join(folder, "config.json")):
+            raise InputError(f"{folder}: has model.safetensors but no config.json; both are needed for --{flag}")
+        return CheckpointPath(HUGGING_FACE, folder)
+    if files.exists(os.path.join(folder, "pytorch_model.bin")):
+        raise InputError(
+            f"{folder}: pytorch_model.bin is a pickle, which could run code, and is not read; convert it once where it is "
+            "trusted: transformers' AutoModel.from_pretrained(DIR).save_pretrained(DIR) writes model.safetensors"
+        )
+    raise InputError(
+        f"{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --{flag}"
+    )
+
+
+def latest_checkpoint(folder: str) -> str | None:
+    """Prefix of the newest checkpoint of a training folder, or None.
+
+    The `checkpoint` file names it; where that file is missing or names one that is gone, the highest model.ckpt-N is it.
+    """
+    state = os.path.join(folder, "checkpoint")
+    if files.exists(state) and not files.is_directory(state):
+        found = _STATE_PATH.search(files.read_text(state))
+        if found:
+            # Folders get moved: an absolute path of another place still names a file of this one.
+            for candidate in (os.path.join(folder, found[1]), os.path.join(folder, os.path.basename(found[1]))):
+                if files.exists(candidate + ".index"):
+                    return candidate
+    numbers = numbered_checkpoints(folder)
+    return os.path.join(folder, f"model.ckpt-{numbers[-1]}") if numbers else None
+
+
+def numbered_checkpoints(folder: str) -> list[int]:
+    """The N of all model.ckpt-N in a folder, ascending."""
+    return sorted(int(found[1]) for name in files.list_directory(folder) if (found := _NUMBERED.match(name)))
+
+
+def step_number(prefix: str) -> int:
+    """The N of model.ckpt-N; InputError for another name."""
+    number = prefix.rpartition("-")[2]
+    if not number.isdecimal():
+        raise InputError(f"{prefix}: the name does not end in -<step>, so it cannot be told how far its training is")
+    return int(number)

@@ -1,0 +1,166 @@
+"""Characters, pieces and words of a vocabulary; all answers are small enough to check by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.vocabulary import (
+    SPECIAL,
+    Coverage,
+    character_pieces,
+    count_unused,
+    extend_vocabulary,
+    learn_vocabulary,
+    measure_coverage,
+    rank_words,
+    search_threshold,
+)
+from bert_cli.text.tokenization import BasicTokenizer, WordpieceTokenizer
+
+COUNTS = [("ab", 5), ("ba", 3), (",", 2), ("abc", 1)]
+WORDS = st.dictionaries(st.text("abcdé中,", min_size=1, max_size=6), st.integers(1, 9), min_size=1)
+
+
+def ranked_counts(counts: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def test_coverage():
+    tokens = [*SPECIAL, "ab", "b", "##a", "##c"]
+    # ab 5×1, ba 3×2, "," 2×[UNK], abc 1×2
+    coverage = measure_coverage(COUNTS, tokens)
+    assert coverage == Coverage(words=11, pieces=15, unknown=2)
+    assert coverage.pieces_per_word == pytest.approx(15 / 11)
+    assert coverage.unknown_share == pytest.approx(2 / 11)
+
+
+def test_a_word_that_is_too_long_is_unknown():
+    assert measure_coverage([("a" * 201, 2)], [*SPECIAL, "a", "##a"]) == Coverage(2, 2, 2)
+
+
+def test_characters_that_stand_apart_need_no_inner_piece():
+    assert character_pieces([("ab", 1), (",", 1), ("中", 1), ("€", 1)], BasicTokenizer()) == [
+        *[",", "a", "b", "€", "中"],
+        *["##a", "##b", "##€"],
+    ]
+
+
+def test_vocabulary_is_special_then_characters_then_the_most_frequent_pieces():
+    characters = [",", "a", "b", "##a", "##b"]
+    # One-character pieces come from the learner whether they are needed or not.
+    learnt = {1: ["ab", ",", "##,", "ba", "##ab"], 2: ["ab", "##,"]}
+
+    def learn(vocab_size, min_count=1):
+        return learn_vocabulary(
+            [("ab", 2), ("ba", 1)], SPECIAL, characters, vocab_size, min_count, lambda t: learnt[min(t, 2)]
+        )
+
+    assert learn(10) == [*SPECIAL, *characters]
+    assert learn(11) == [*SPECIAL, *characters, "ab"]
+    assert learn(12) == [*SPECIAL, *characters, "ab", "ba"]
+    assert learn(100) == [*SPECIAL, *characters, "ab", "ba", "##ab"]
+    assert learn(100, min_count=2) == [*SPECIAL, *characters, "ab"]
+
+
+def test_whole_words_where_characters_have_no_room():
+    counts = [("abcdef", 2), ("fedcba", 1)]
+    characters = character_pieces(counts, BasicTokenizer())
+    assert learn_vocabulary(counts, SPECIAL, characters, 7, 1, None) == [*SPECIAL, "abcdef", "fedcba"]
+    with pytest.raises(InputError, match="its characters need 17, its whole words 7; give at least 7"):
+        learn_vocabulary(counts, SPECIAL, characters, 6, 1, None)
+
+
+def zipf(size):
+    """Pieces of which the n-th occurs size/n times, and the thresholds that are asked for."""
+    asked = []
+
+    def pieces_at(threshold):
+        asked.append(threshold)
+        return [str(n) for n in range(1, size + 1) if size / n >= threshold]
+
+    return pieces_at, asked
+
+
+@pytest.mark.parametrize("guess", [1, 17, 500, 100_000])
+@pytest.mark.parametrize("wanted", [1, 10, 700, 5000, 99_999])
+def test_search_finds_just_enough_pieces_in_few_tries(wanted, guess):
+    pieces_at, asked = zipf(100_000)
+    pieces = pieces_at(1) if wanted > 50_000 else search_threshold(pieces_at, wanted, 1, 100_000, guess)
+    found = search_threshold(pieces_at, wanted, 1, 100_000, guess)
+    assert found == pieces
+    assert len(found) >= wanted
+    threshold = asked[-1]
+    assert len(found) <= wanted * 1.02 or len(pieces_at(threshold + 1)) < wanted
+    assert len(asked) < 60
+
+
+def test_search_without_enough_pieces_gives_all():
+    pieces_at, asked = zipf(100)
+    assert len(search_threshold(pieces_at, 1000, 2, 100, 40)) == 50
+    assert asked == [40, 20, 10, 5, 2]
+
+
+@given(
+    sizes=st.lists(st.integers(0, 50), min_size=1, max_size=20),
+    wanted=st.integers(1, 50),
+    guess=st.integers(0, 30),
+)
+def test_search_ends_whatever_the_learner_returns(sizes, wanted, guess):
+    """Sizes need not fall with the threshold: the learner is greedy."""
+    found = search_threshold(lambda threshold: ["x"] * sizes[threshold - 1], wanted, 1, len(sizes), guess)
+    assert len(found) in sizes
+
+
+@given(counts=WORDS, vocab_size=st.integers(30, 60))
+def test_every_word_can_be_written(counts, vocab_size):
+    counts = ranked_counts({word: n for text, n in counts.items() for word in BasicTokenizer(False).tokenize(text)})
+    characters = character_pieces(counts, BasicTokenizer(False))
+
+    def learn(threshold):
+        return [word for word, count in counts if count >= threshold]
+
+    tokens = learn_vocabulary(counts, SPECIAL, characters, vocab_size, 1, learn)
+    assert len(tokens) == len(set(tokens)) <= vocab_size
+    assert tokens[:5] == list(SPECIAL)
+    assert measure_coverage(counts, tokens).unknown == 0
+
+
+def test_words_are_ranked_by_the_pieces_they_save():
+    tokens = [*SPECIAL, "ab", "b", "a", "##a", "##b", "##c"]
+    counts = [("ab", 9), ("ba", 3), ("bcb", 3), ("de", 2), ("abc", 2), ("x", 1), ("a" * 201, 9)]
+    # ba saves 3×1, bcb 3×2, de (unknown) 2×2, abc 2×1, x is too rare; ab has its token, the last no use for one
+    assert rank_words(counts, tokens, 2) == ["bcb", "de", "ba", "abc"]
+    assert rank_words(counts, tokens, 1) == ["bcb", "de", "ba", "abc", "x"]
+
+
+def test_words_take_the_unused_places_in_order_then_the_end():
+    tokens = ["[PAD]", "[unused1]", "[UNK]", "[unused0]", "[unused]", "a"]
+    assert count_unused(tokens) == 2
+    extension = extend_vocabulary(tokens, ["x", "y", "z", "w"], 7, [])
+    assert extension.tokens == ["[PAD]", "x", "[UNK]", "y", "[unused]", "a", "z"]
+    assert (extension.placed, extension.appended) == (["x", "y"], ["z"])
+    assert extend_vocabulary(tokens, ["x", "y", "z"], 0, []).appended == []
+    assert extend_vocabulary(tokens, ["x"], 9, []).tokens == ["[PAD]", "x", "[UNK]", "[unused0]", "[unused]", "a"]
+
+
+def test_no_word_makes_another_one_unknown():
+    """abcd is ab ##cd; with a token abc its rest would be d, which no piece begins."""
+    tokens = [*SPECIAL, "[unused0]", "ab", "##c", "##cd"]
+    counts = [("abc", 5), ("abcd", 1), ("xy", 2)]
+    assert rank_words(counts, tokens, 2) == ["abc", "xy"]
+    assert extend_vocabulary(tokens, ["abc", "xy"], 0, counts).placed == ["xy"]
+
+
+@given(counts=WORDS, places=st.integers(0, 4), more=st.integers(0, 4), pieces=st.sets(st.text("abcd", min_size=1)))
+def test_extending_never_makes_anything_worse(counts, places, more, pieces):
+    counts = ranked_counts(counts)
+    unused = [f"[unused{number}]" for number in range(places)]
+    tokens = [*SPECIAL, *sorted(pieces), *unused, *(f"##{piece}" for piece in sorted(pieces)[::2])]
+    ranked = rank_words(counts, tokens, 1)
+    extended = extend_vocabulary(tokens, ranked, len(tokens) + more, counts).tokens
+    assert len(extended) <= len(tokens) + more
+    assert [t for t in extended[: len(tokens)] if t in tokens] == [t for t in tokens if t in extended]
+    old, new = (WordpieceTokenizer({t: i for i, t in enumerate(group)}) for group in (tokens, extended))
+    for word, _ in counts:
+        assert new.tokenize_words([word]) != ["[UNK]"] or old.tokenize_words([word]) == ["[UNK]"]

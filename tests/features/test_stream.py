@@ -1,0 +1,108 @@
+"""Which rows make up which batch: order of training, and groups of similar length."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.stream import check_steps, epoch_order, length_groups, training_rows
+
+
+def take(count: int, *arguments) -> list[list[int]]:
+    return [rows.tolist() for rows in itertools.islice(training_rows(*arguments), count)]
+
+
+@pytest.mark.parametrize(
+    ("examples", "batch_size", "epochs", "steps"),
+    [(8551, 32, 3.0, 801), (100, 32, 1.0, 3), (96, 32, 1.0, 3), (10, 4, 0.5, 1), (3, 32, 11.0, 1), (7, 1, 2.5, 17)],
+)
+def test_number_of_steps_is_the_originals(examples, batch_size, epochs, steps):
+    assert check_steps(examples, batch_size, epochs) == steps
+
+
+@pytest.mark.parametrize(("examples", "epochs"), [(31, 1.0), (0, 3.0), (100, 0.0), (3, 10.0)])
+def test_no_step_at_all(examples, epochs):
+    with pytest.raises(InputError) as caught:
+        check_steps(examples, 32, epochs)
+    message = str(caught.value)
+    assert message.startswith(f"{examples} examples in batches of 32 for {epochs} epochs make no training step")
+    assert "--train_batch_size" in message
+    assert "--num_train_epochs" in message
+    assert "\n" not in message
+
+
+def test_more_steps_than_can_be_counted():
+    with pytest.raises(InputError, match=r"--num_train_epochs=1e\+30 makes .* training steps; give a smaller number"):
+        check_steps(100, 1, 1e30)
+
+
+@pytest.mark.parametrize(("examples", "batch_size"), [(12, 4), (10, 4), (7, 3), (1, 1), (5, 1), (3, 8), (1, 4), (4, 4)])
+def test_each_epoch_sees_each_row_once(examples, batch_size):
+    """Batches larger than the data, too: they hold several epochs."""
+    epochs = 12
+    batches = take(-(-examples * epochs // batch_size), examples, batch_size, 3)
+    assert {len(rows) for rows in batches} == {batch_size}
+    seen = list(itertools.chain.from_iterable(batches))
+    for epoch in range(epochs):
+        assert sorted(seen[epoch * examples : (epoch + 1) * examples]) == list(range(examples))
+
+
+def test_epochs_differ_and_are_shuffled_over_the_whole_data():
+    first, second = (epoch_order(1000, 3, epoch) for epoch in (0, 1))
+    for order in (first, second):
+        assert sorted(order) == list(range(1000))
+        moved = np.abs(order - np.arange(1000)).mean()
+        assert moved == pytest.approx(1000 / 3, abs=40)  # the mean distance of two places drawn at random
+    assert (first == second).mean() < 0.02
+    assert (first == epoch_order(1000, 4, 0)).mean() < 0.02
+
+
+@pytest.mark.parametrize(("examples", "batch_size"), [(10, 4), (12, 4), (3, 8), (100, 7), (1, 1)])
+def test_starting_at_a_step_is_skipping_to_it(examples, batch_size):
+    whole = take(20, examples, batch_size, 5)
+    for start in (0, 1, 2, 3, 7, 19):
+        assert take(20 - start, examples, batch_size, 5, start) == whole[start:]
+
+
+def test_the_order_depends_on_the_seed_alone():
+    np.random.seed(1)
+    first = take(9, 20, 6, 11)
+    np.random.seed(2)
+    assert take(9, 20, 6, 11) == first
+    assert take(9, 20, 6, 12) != first
+
+
+def test_a_late_start_does_not_walk_through_all_before():
+    rows = next(training_rows(50, 32, 1, 10**9))
+    assert len(rows) == 32
+    assert rows.max() < 50
+
+
+LENGTHS = {
+    "mixed": np.array([5, 1, 9, 3, 3, 8, 2, 9, 4, 1]),
+    "equal": np.full(11, 4),
+    "one": np.array([7]),
+    "none": np.array([], np.int64),
+    "with an empty one": np.array([0, 3, 0]),
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("max_tokens", [1, 5, 9, 12, 20, 1000])
+def test_groups_hold_every_row_once_and_keep_to_the_tokens(name, max_tokens):
+    lengths = LENGTHS[name]
+    groups = length_groups(lengths, max_tokens)
+    assert sorted(itertools.chain.from_iterable(groups)) == list(range(len(lengths)))
+    for group in groups:
+        assert len(group) == 1 or len(group) * lengths[group].max() <= max_tokens
+    longest = [lengths[group].max() for group in groups]
+    assert longest == sorted(longest, reverse=True)
+    for before, after in itertools.pairwise(groups):
+        assert lengths[before].min() >= lengths[after].max()
+        assert (len(before) + 1) * max(1, lengths[before].max()) > max_tokens  # no group could have taken one more
+
+
+def test_groups_by_hand():
+    groups = length_groups(np.array([2, 9, 4, 4, 1]), 8)
+    assert [group.tolist() for group in groups] == [[1], [2, 3], [0, 4]]

@@ -1,0 +1,234 @@
+"""Weights from hub modules: those of bert-export, and ones with the published modules' names and shapes."""
+
+import io
+import os
+import pathlib
+import tarfile
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.exports.hub_writing import save_encoder
+from bert_cli.model.config import BertConfig
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.hub import google_name
+from bert_cli.weights.hub_handle import find_module
+
+CONFIG = BertConfig(11, 12, 2, 3, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
+# Published name -> Google's, with n for the number of a layer.
+NEW = {
+    "word_embeddings/embeddings": "embeddings/word_embeddings",
+    "type_embeddings/embeddings": "embeddings/token_type_embeddings",
+    "position_embedding/embeddings": "embeddings/position_embeddings",
+    "embeddings/layer_norm/gamma": "embeddings/LayerNorm/gamma",
+    "embeddings/layer_norm/beta": "embeddings/LayerNorm/beta",
+    "transformer/layer_n/self_attention/query/kernel": "encoder/layer_n/attention/self/query/kernel",
+    "transformer/layer_n/self_attention/query/bias": "encoder/layer_n/attention/self/query/bias",
+    "transformer/layer_n/self_attention/key/kernel": "encoder/layer_n/attention/self/key/kernel",
+    "transformer/layer_n/self_attention/key/bias": "encoder/layer_n/attention/self/key/bias",
+    "transformer/layer_n/self_attention/value/kernel": "encoder/layer_n/attention/self/value/kernel",
+    "transformer/layer_n/self_attention/value/bias": "encoder/layer_n/attention/self/value/bias",
+    "transformer/layer_n/self_attention/attention_output/kernel": "encoder/layer_n/attention/output/dense/kernel",
+    "transformer/layer_n/self_attention/attention_output/bias": "encoder/layer_n/attention/output/dense/bias",
+    "transformer/layer_n/self_attention_layer_norm/gamma": "encoder/layer_n/attention/output/LayerNorm/gamma",
+    "transformer/layer_n/self_attention_layer_norm/beta": "encoder/layer_n/attention/output/LayerNorm/beta",
+    "transformer/layer_n/intermediate/kernel": "encoder/layer_n/intermediate/dense/kernel",
+    "transformer/layer_n/intermediate/bias": "encoder/layer_n/intermediate/dense/bias",
+    "transformer/layer_n/output/kernel": "encoder/layer_n/output/dense/kernel",
+    "transformer/layer_n/output/bias": "encoder/layer_n/output/dense/bias",
+    "transformer/layer_n/output_layer_norm/gamma": "encoder/layer_n/output/LayerNorm/gamma",
+    "transformer/layer_n/output_layer_norm/beta": "encoder/layer_n/output/LayerNorm/beta",
+    "pooler_transform/kernel": "pooler/dense/kernel",
+    "pooler_transform/bias": "pooler/dense/bias",
+}
+# What the modules of 2019 call otherwise, behind bert_model/.
+OLD = {
+    "type_embeddings/embeddings": "embedding_postprocessor/type_embeddings",
+    "position_embedding/embeddings": "embedding_postprocessor/position_embeddings",
+    "embeddings/layer_norm": "embedding_postprocessor/layer_norm",
+    "self_attention/attention_output": "self_attention_output",
+    "transformer/": "encoder/",
+}
+
+
+@pytest.fixture
+def drawn() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    weights = named_weights(BertEncoder(CONFIG))
+    return {name: rng.normal(size=value.shape).astype(np.float32) for name, value in weights.items()}
+
+
+def published(drawn: dict, is_old: bool) -> dict[str, np.ndarray]:
+    """The weights with published names, heads apart."""
+    found = {}
+    for name, ours in NEW.items():
+        for number in range(2 if "layer_n/" in name else 1):
+            value = drawn["bert/" + ours.replace("layer_n/", f"layer_{number}/")]
+            if "/self/" in ours:
+                value = value.reshape(*value.shape[:-1], 3, 4)
+            if ours.endswith("attention/output/dense/kernel"):
+                value = value.reshape(3, 4, 12)
+            name_here = name.replace("layer_n/", f"layer_{number}/")
+            for new, old in OLD.items() if is_old else ():
+                name_here = name_here.replace(new, old)
+            found["bert_model/" * is_old + name_here] = value
+    assert len(found) == len(drawn)
+    return found
+
+
+def load(handle):
+    """What comes of loading a module into an encoder: weights by name, the report, and the module's reader."""
+    weights = named_weights(BertEncoder(CONFIG))
+    reader = open_checkpoint(find_module(str(handle), "hub_module"))
+    return weights, load_weights(weights, reader), reader
+
+
+def assert_loads(handle, drawn: dict) -> tuple:
+    weights, report, reader = load(handle)
+    assert report.missing == []
+    for name, value in drawn.items():
+        assert np.array_equal(weights[name].numpy(), value), name
+    return report, reader
+
+
+def filled_encoder(drawn: dict) -> BertEncoder:
+    model = BertEncoder(CONFIG)
+    for name, variable in named_weights(model).items():
+        variable.assign(drawn[name])
+    return model
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_published_names(drawn, tmp_path, is_old):
+    module = tf.train.Checkpoint()
+    module.variables = [tf.Variable(value, name=name) for name, value in published(drawn, is_old).items()]
+    module.other = tf.Variable(3.0, name="predictions/output_bias")
+    module.do_lower_case = tf.Variable(False, trainable=False)
+    tf.saved_model.save(module, str(tmp_path / "module"))
+    report, reader = assert_loads(tmp_path / "module", drawn)
+    assert reader.config() == CONFIG
+    assert reader.do_lower_case() is False
+    assert report.unused == ["predictions/output_bias"]
+
+
+def test_modules_of_bert_export(drawn, tmp_path):
+    save_encoder(str(tmp_path / "module"), filled_encoder(drawn), CONFIG, b"words\n", True)
+    report, reader = assert_loads(tmp_path / "module", drawn)
+    assert report.unused == []
+    assert reader.do_lower_case() is True
+    with pytest.raises(InputError, match="number of attention heads"):  # which its bert_config.json knows
+        reader.config()
+    with tarfile.open(tmp_path / "module.tar.gz", "w:gz") as archive:
+        for part in os.listdir(tmp_path / "module"):
+            archive.add(tmp_path / "module" / part, arcname=part)
+    report, _ = assert_loads(tmp_path / "module.tar.gz", drawn)
+    assert report.source == str(tmp_path / "module.tar.gz")
+    loaded = tf.saved_model.load(str(tmp_path / "module"))  # the steps of the tutorials of 2020
+    assert pathlib.Path(loaded.vocab_file.asset_path.numpy().decode()).read_bytes() == b"words\n"
+    assert bool(loaded.do_lower_case.numpy())
+
+
+def test_modules_of_tf1(drawn, tmp_path):
+    """They keep the heads together and say nothing of their number: 64 wide, as in all of Google's models."""
+    (tmp_path / "variables").mkdir()
+    (tmp_path / "saved_model.pb").touch()
+    more = {f"module/{name}": value for name, value in drawn.items()}
+    more |= {"module/cls/predictions/output_bias": np.ones(11)}
+    write_tf1(str(tmp_path / "variables" / "variables"), more)
+    report, reader = assert_loads(tmp_path, drawn)
+    assert report.unused == ["module/cls/predictions/output_bias"]
+    assert reader.do_lower_case() is None
+    with pytest.raises(InputError, match=r"number of attention heads; give --bert_config_file"):
+        reader.config()
+    wide = BertConfig(11, 128, 1, 2, intermediate_size=20, max_position_embeddings=7, type_vocab_size=2)
+    weights = {name: np.zeros(value.shape, np.float32) for name, value in named_weights(BertEncoder(wide)).items()}
+    write_tf1(str(tmp_path / "variables" / "variables"), weights)
+    assert open_checkpoint(find_module(str(tmp_path), "hub_module")).config() == wide
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found.pop("transformer/layer_1/output/bias"),
+        lambda found: found.update({"embedding_projection/kernel": np.ones((3, 3), np.float32)}),
+        lambda found: found.update({"word_embeddings/embeddings": np.ones((11, 5), np.float32)}),
+    ],
+    ids=["a layer lacks a bias", "a projection of the embeddings", "narrow embeddings"],
+)
+def test_what_makes_up_no_bert(drawn, tmp_path, change):
+    found = published(drawn, False)
+    change(found)
+    module = tf.train.Checkpoint()
+    module.variables = [tf.Variable(value, name=name) for name, value in found.items()]
+    tf.saved_model.save(module, str(tmp_path / "module"))
+    assert open_checkpoint(find_module(str(tmp_path / "module"), "hub_module")).config() is None
+
+
+def test_names():
+    assert google_name("transformer/layer_11/output/kernel:0") == "bert/encoder/layer_11/output/dense/kernel"
+    assert (
+        google_name("transformer/layer_1/self_attention/query/kernel")
+        == "bert/encoder/layer_1/attention/self/query/kernel"
+    )
+    for name in ("save_counter", "output/kernel", "cls/predictions/output_bias", "embeddings/embeddings"):
+        assert google_name(name) is None
+
+
+def test_handles(drawn, tmp_path):
+    """A folder, the folder of what bert-export wrote, and archives with and without a folder in them."""
+    save_encoder(str(tmp_path / "export" / "encoder"), filled_encoder(drawn), CONFIG, None, True)
+    encoder = str(tmp_path / "export" / "encoder")
+    assert find_module(encoder, "hub_module").location == encoder
+    assert find_module(str(tmp_path / "export"), "hub_module").location == encoder
+    for arcname in (".", "bert_en_1"):
+        path = tmp_path / "module.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(encoder, arcname=arcname)
+        found = find_module(str(path), "hub_module")
+        assert found.name == found.identity == str(path)
+        assert (pathlib.Path(found.location) / "saved_model.pb").exists()
+
+
+def test_an_archive_cannot_write_elsewhere(tmp_path):
+    path = tmp_path / "evil.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        member = tarfile.TarInfo("../evil")
+        member.size = 4
+        archive.addfile(member, io.BytesIO(b"evil"))
+    with pytest.raises(InputError, match=r"is no whole \.tar\.gz of a module"):
+        find_module(str(path), "hub_module")
+
+
+def test_refusals(drawn, tmp_path):
+    (tmp_path / "broken.tar.gz").write_bytes(b"no archive")
+    with pytest.raises(InputError, match="no such module; --hub_module takes"):
+        find_module(str(tmp_path / "missing"), "hub_module")
+    with pytest.raises(InputError, match=r"is no whole \.tar\.gz"):
+        find_module(str(tmp_path / "broken.tar.gz"), "hub_module")
+    with pytest.raises(InputError, match=r"no saved_model\.pb\); check --hub_module"):
+        find_module(str(tmp_path), "hub_module")
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "variables").mkdir()
+    with pytest.raises(InputError, match=r"no variables/variables\.index"):
+        load(tmp_path)
+    prefix = str(tmp_path / "variables" / "variables")
+    write_tf1(prefix, {"some/kernel": np.ones(3)})
+    with pytest.raises(InputError, match="holds no variable of this encoder"):
+        load(tmp_path)
+    write_tf1(prefix, drawn | {"bert/embeddings/word_embeddings": np.ones((12, 12), np.float32)})
+    with pytest.raises(InputError, match="word_embeddings has the shape"):
+        load(tmp_path)
+    write_tf1(prefix, drawn)
+    data = tmp_path / "variables" / "variables.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:100])
+    with pytest.raises(InputError, match="this module is damaged"):
+        load(tmp_path)
+
+
+def test_a_url_that_does_not_resolve():
+    with pytest.raises(InputError, match=r"cannot be downloaded: .*; check --hub_module"):
+        find_module("http://127.0.0.1:9/module/1", "hub_module")

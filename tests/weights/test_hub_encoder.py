@@ -1,0 +1,151 @@
+"""Encoders that are no BERT: modules for tensorflow-hub that are run as they are."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.heads.encoders import make_encoder
+from bert_cli.model.config import ModuleConfig, read_config, read_module_config, write_config
+from bert_cli.weights.hub_encoder import INPUTS, module_config, preprocessor_lower_cases
+from bert_cli.weights.hub_handle import find_module
+
+SPEC = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in INPUTS}
+
+
+class Averages(tf.Module):
+    """An encoder of words that know their neighbours' mean; `dense` is only in the pooled output."""
+
+    def __init__(self, with_training: bool):
+        super().__init__()
+        rng = np.random.default_rng(2)
+        self.words = tf.Variable(rng.normal(size=(9, 4)), dtype=tf.float32, name="words")
+        self.position_table = tf.Variable(rng.normal(size=(16, 4)), dtype=tf.float32, name="position_table")
+        self.dense = tf.Variable(rng.normal(size=(4, 4)), dtype=tf.float32, name="dense")
+        self.twin = tf.Variable(tf.ones([4]), name="dense")
+
+        def encode(inputs, training=False):
+            mask = tf.cast(inputs["input_mask"], tf.float32)[..., tf.newaxis]
+            rows = tf.gather(self.words, inputs["input_word_ids"]) * mask
+            rows += self.position_table[: tf.shape(mask)[1]]
+            rows = tf.nn.dropout(rows, 0.5) if training else rows
+            mean = tf.reduce_sum(rows, axis=1) / tf.reduce_sum(mask, axis=1)
+            pooled = tf.tanh(mean @ self.dense) * self.twin
+            return {"pooled_output": pooled, "sequence_output": rows + mean[:, tf.newaxis]}
+
+        if with_training:
+            self.function = tf.function(encode)
+            for training in (False, True):
+                self.function.get_concrete_function(SPEC, training=training)
+        else:
+            self.function = tf.function(lambda inputs: encode(inputs, False), input_signature=[SPEC])
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+
+def save(path, with_training=True) -> str:
+    module = Averages(with_training)
+    kept = tf.train.Checkpoint(words=module.words, position_table=module.position_table)
+    kept.dense, kept.twin = module.dense, module.twin
+    kept.__call__ = module.function
+    kept.trainable_variables = [module.words, module.position_table, module.dense, module.twin]
+    tf.saved_model.save(kept, str(path))
+    return str(path)
+
+
+INPUT = {
+    "input_word_ids": tf.constant([[1, 2, 3], [4, 5, 0]]),
+    "input_mask": tf.constant([[1, 1, 1], [1, 1, 0]]),
+    "input_type_ids": tf.zeros([2, 3], tf.int32),
+}
+
+
+@pytest.mark.parametrize("with_training", [True, False])
+def test_it_gives_what_the_module_gives(tmp_path, with_training):
+    path = save(tmp_path / "module", with_training)
+    config = module_config(find_module(path, "hub_module"), 9)
+    assert config == ModuleConfig(path, 9, 4, 1, 16)
+    encoder = make_encoder(config)
+    outputs = encoder(INPUT, packed=True)
+    module = tf.saved_model.load(path)
+    expected = module(INPUT, training=False) if with_training else module(INPUT)
+    for name, values in expected.items():
+        assert np.array_equal(outputs[name], values)
+    assert np.array_equal(outputs["encoder_outputs"][-1], expected["sequence_output"])
+    dropped = encoder(INPUT, training=True)["pooled_output"]
+    assert np.array_equal(dropped, expected["pooled_output"]) is not with_training
+
+
+def test_variables_have_names_and_gradients(tmp_path):
+    encoder = make_encoder(module_config(find_module(save(tmp_path / "module"), "hub_module"), 9))
+    assert list(encoder.named()) == ["hub/words", "hub/position_table", "hub/dense", "hub/dense_"]
+    assert encoder.without_gradient(0) == {"hub/dense", "hub/dense_"}
+    assert encoder.without_gradient(None) == set()
+    with tf.GradientTape() as tape:
+        total = tf.reduce_sum(encoder(INPUT)["pooled_output"])
+    assert all(gradient is not None for gradient in tape.gradient(total, list(encoder.named().values())))
+
+
+def test_config_files(tmp_path):
+    config = ModuleConfig("/a/module", 9, 4, 1, 16)
+    path = str(tmp_path / "bert_config.json")
+    write_config(path, config)
+    assert read_module_config(path) == config
+    with pytest.raises(
+        InputError, match=r"bert_config\.json: this model's encoder is the module /a/module, which is no BERT"
+    ):
+        read_config(path)
+    (tmp_path / "bert_config.json").write_text('{"hub_module": "x", "size": 3}')
+    with pytest.raises(InputError, match=r"is damaged: it has the keys hub_module, size"):
+        read_module_config(path)
+    (tmp_path / "bert_config.json").write_text('{"vocab_size": 3}')
+    assert read_module_config(path) is None
+
+
+def refused(tmp_path, function, *parts):
+    module = tf.train.Checkpoint()
+    if function:
+        module.__call__ = function
+    module.value = tf.Variable(1.0)
+    tf.saved_model.save(module, str(tmp_path / "module"))
+    with pytest.raises(InputError) as error:
+        module_config(find_module(str(tmp_path / "module"), "hub_module"), 9)
+    for part in (str(tmp_path / "module"), *parts):
+        assert part in str(error.value)
+
+
+def test_modules_that_are_no_encoders(tmp_path):
+    refused(tmp_path / "bare", None, "is no encoder in TF2's format", "--hub_module needs an encoder")
+    texts = tf.function(lambda text: {"pooled_output": text}, input_signature=[tf.TensorSpec([None], tf.string)])
+    refused(tmp_path / "texts", texts, "is no encoder of token ids")
+    listed = tf.function(lambda inputs: [inputs["input_mask"]], input_signature=[SPEC])
+    refused(tmp_path / "listed", listed, "is no encoder of token ids")
+    half = tf.function(lambda inputs: {"pooled_output": tf.ones([1, 4])}, input_signature=[SPEC])
+    refused(tmp_path / "half", half, "gives no pooled_output [batch, H] and sequence_output")
+
+
+def test_a_module_that_changed_and_one_that_is_cut_short(tmp_path):
+    path = save(tmp_path / "module")
+    with pytest.raises(InputError, match="its outputs are 4 wide, not 5 as when it was trained"):
+        make_encoder(ModuleConfig(path, 9, 5, 1, 16))
+    graph = tmp_path / "module" / "saved_model.pb"
+    graph.write_bytes(graph.read_bytes()[:200])
+    with pytest.raises(InputError, match="this module cannot be loaded"):
+        make_encoder(ModuleConfig(path, 9, 4, 1, 16))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_casing_of_a_preprocessor(tmp_path, lower):
+    def preprocess(text):
+        text = tf.strings.lower(text) if lower else text
+        return {"input_word_ids": tf.cast(text == "cat", tf.int32)[:, tf.newaxis]}
+
+    module = tf.train.Checkpoint()
+    module.__call__ = tf.function(preprocess, input_signature=[tf.TensorSpec([None], tf.string)])
+    tf.saved_model.save(module, str(tmp_path / "module"))
+    assert preprocessor_lower_cases(str(tmp_path / "module"), "name", "cat") is lower
+    module.__call__ = tf.function(lambda text: text, input_signature=[tf.TensorSpec([None], tf.string)])
+    tf.saved_model.save(module, str(tmp_path / "other"))
+    with pytest.raises(InputError, match="name: is no preprocessor of texts; check --hub_preprocess"):
+        preprocessor_lower_cases(str(tmp_path / "other"), "name", "cat")

@@ -1,0 +1,184 @@
+"""Weights in Hugging Face's layout: names, orientation, stored dtypes, damage."""
+
+import json
+import os
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from bert_cli.base.errors import InputError
+from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.hugging_face import HuggingFaceReader, google_name
+from bert_cli.weights.path import find_checkpoint
+
+
+def hugging_face_name(name: str, old: bool = False) -> str:
+    """The name that Hugging Face's BERT has for a weight of Google's; `old` LayerNorms have gamma and beta."""
+    heads = {
+        "output_weights": "classifier.weight",
+        "output_bias": "classifier.bias",
+        "cls/predictions/output_bias": "cls.predictions.bias",
+        "cls/seq_relationship/output_weights": "cls.seq_relationship.weight",
+        "cls/seq_relationship/output_bias": "cls.seq_relationship.bias",
+        "cls/squad/output_weights": "qa_outputs.weight",
+        "cls/squad/output_bias": "qa_outputs.bias",
+    }
+    if name in heads:
+        return heads[name]
+    name = name.replace("/", ".").replace("layer_", "layer.").removesuffix(".kernel")
+    if name.endswith("_embeddings") or not name.endswith(("bias", "gamma", "beta")):
+        return f"{name}.weight"
+    return name if old else name.replace(".gamma", ".weight").replace(".beta", ".bias")
+
+
+def converted(variables: dict, prefix: str = "bert.", old: bool = False, dtype=np.float32) -> dict:
+    """Weights as Hugging Face stores them: kernels [out, in], the encoder's names after `prefix`."""
+    tensors = {}
+    for name, variable in variables.items():
+        value = variable.numpy().T if name.endswith("kernel") else variable.numpy()
+        renamed = re.sub(r"^bert\.", prefix, hugging_face_name(name, old))
+        tensors[renamed] = np.ascontiguousarray(value).astype(dtype)
+    assert len(tensors) == len(variables)
+    return tensors
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """folder(tensors) -> path of a folder with config.json and these tensors in model.safetensors."""
+
+    def write(tensors: dict) -> str:
+        (tmp_path / "config.json").write_text(json.dumps({"vocab_size": 23}))
+        save_file(tensors, str(tmp_path / "model.safetensors"))
+        return str(tmp_path)
+
+    return write
+
+
+def changed(config, seed: int):
+    """A pretrainer, all of whose weights, biases too, differ from their first values."""
+    model, rng = BertPretrainer(config, seed=seed), np.random.default_rng(seed)
+    for variable in named_weights(model).values():
+        variable.assign(variable.numpy() + rng.normal(0, 0.1, variable.shape).astype(np.float32))
+    return model
+
+
+def test_names_in_hugging_faces_spelling(tiny_config):
+    """A sample of the names as they stand in real files, so that the helper above cannot hide a common error."""
+    names = converted(named_weights(BertPretrainer(tiny_config())))
+    assert {
+        "bert.embeddings.word_embeddings.weight",
+        "bert.embeddings.LayerNorm.weight",
+        "bert.embeddings.LayerNorm.bias",
+        "bert.encoder.layer.1.attention.self.query.weight",
+        "bert.encoder.layer.1.attention.self.value.bias",
+        "bert.encoder.layer.0.attention.output.dense.weight",
+        "bert.encoder.layer.0.attention.output.LayerNorm.bias",
+        "bert.encoder.layer.0.intermediate.dense.bias",
+        "bert.encoder.layer.0.output.dense.weight",
+        "bert.encoder.layer.0.output.LayerNorm.weight",
+        "bert.pooler.dense.weight",
+        "cls.predictions.transform.dense.weight",
+        "cls.predictions.transform.LayerNorm.weight",
+        "cls.predictions.bias",
+    } <= names.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("bert.encoder.layer.11.attention.output.dense.weight",
+         ("bert/encoder/layer_11/attention/output/dense/kernel", True)),
+        ("encoder.layer.0.output.LayerNorm.beta", ("bert/encoder/layer_0/output/LayerNorm/beta", False)),
+        ("bert.embeddings.token_type_embeddings.weight", ("bert/embeddings/token_type_embeddings", False)),
+        ("cls.predictions.decoder.weight", None),
+        ("cls.predictions.decoder.bias", None),
+        ("bert.embeddings.position_ids", None),
+        ("bert.encoder.layer.0.attention.self.distance_embedding.weight", None),
+        ("encoder.layer.x.output.dense.bias", None),
+        ("my.pooler.dense.bias", None),
+    ],
+)  # fmt: skip
+def test_google_name(name, wanted):
+    assert google_name(name) == wanted
+
+
+@pytest.mark.parametrize(("prefix", "old"), [("bert.", False), ("", False), ("bert.", True), ("", True)])
+def test_same_outputs_from_either_layout(folder, tiny_config, batch_of, prefix, old):
+    config = tiny_config(gelu="erf")
+    source, target = changed(config, seed=1), BertPretrainer(config, seed=2)
+    tensors = converted(named_weights(source), prefix, old)
+    buffers = {
+        "cls.predictions.decoder.weight": tensors[f"{prefix}embeddings.word_embeddings.weight"].copy(),
+        f"{prefix}embeddings.position_ids": np.arange(9)[None],
+    }
+    reader = open_checkpoint(find_checkpoint(folder(tensors | buffers)))
+    report = load_weights(named_weights(target), reader)
+    assert report.missing == []
+    assert sorted(report.unused) == sorted(buffers)
+    assert report.source.endswith("model.safetensors")
+    inputs = batch_of([9, 3, 1], 9) | {"masked_lm_positions": np.array([[1, 5], [0, 2], [0, 0]], np.int32)}
+    for key, value in source(inputs).items():
+        np.testing.assert_array_equal(target(inputs)[key], value)
+    np.testing.assert_array_equal(source.encoder(inputs)["sequence_output"], target.encoder(inputs)["sequence_output"])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64])
+def test_other_stored_dtypes_become_float32(folder, tiny_config, dtype):
+    source = changed(tiny_config(), seed=3)
+    reader = HuggingFaceReader(folder(converted(named_weights(source), dtype=dtype)))
+    target = BertPretrainer(tiny_config())
+    load_weights(named_weights(target), reader)
+    for name, variable in named_weights(source).items():
+        value = reader.read(name)
+        assert (value.dtype, value.flags.c_contiguous) == (np.float32, True)
+        assert value.shape == reader.shapes[name]
+        assert np.array_equal(value, variable.numpy().astype(dtype).astype(np.float32)), name
+        assert np.array_equal(value, named_weights(target)[name].numpy()), name
+
+
+@pytest.mark.parametrize(
+    "build", [lambda config: BertClassifier(config, 3, seed=4), lambda c: BertSpanModel(c, seed=4)]
+)
+def test_heads_of_fine_tuned_models(folder, tiny_config, build):
+    source = build(tiny_config())
+    reader = HuggingFaceReader(folder(converted(named_weights(source))))
+    assert reader.unused == []
+    for name, variable in named_weights(source).items():
+        assert np.array_equal(reader.read(name), variable.numpy()), name
+
+
+def test_shapes_are_told_in_googles_orientation(folder, tiny_config):
+    tensors = converted(named_weights(BertEncoder(tiny_config(intermediate_size=8))))
+    reader = HuggingFaceReader(folder(tensors))
+    assert reader.shapes["bert/encoder/layer_0/intermediate/dense/kernel"] == (12, 8)
+    assert reader.shapes["bert/encoder/layer_0/output/dense/kernel"] == (8, 12)
+    with pytest.raises(InputError, match=r"(\[12, 8\].* \[12, 17\]|\[8, 12\].* \[17, 12\])"):
+        load_weights(named_weights(BertEncoder(tiny_config())), reader)
+
+
+def test_weights_of_something_else(folder, tiny_config):
+    reader = HuggingFaceReader(folder({"transformer.wte.weight": np.zeros((2, 2), np.float32)}))
+    with pytest.raises(InputError) as caught:
+        load_weights(named_weights(BertEncoder(tiny_config())), reader)
+    assert "holds no variable of this encoder (bert/…); it has transformer.wte.weight" in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 5, 100, -1])
+def test_a_cut_file(folder, tiny_config, size):
+    path = os.path.join(folder(converted(named_weights(BertEncoder(tiny_config())))), "model.safetensors")
+    os.truncate(path, size if size >= 0 else os.path.getsize(path) + size)
+    with pytest.raises(InputError) as caught:
+        HuggingFaceReader(os.path.dirname(path))
+    assert str(caught.value).startswith(f"{path}: is no whole safetensors file: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="is no whole safetensors file"):
+        HuggingFaceReader(str(tmp_path))

@@ -1,0 +1,153 @@
+"""Weights and config as transformers wants them."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file
+
+from bert_cli.base.errors import InputError
+from bert_cli.heads.all_heads import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS, BertWithHeads
+from bert_cli.model.config import read_config
+from bert_cli.model.layers import named_weights
+from bert_cli.weights.hugging_face import HuggingFaceReader, google_name, hugging_face_name
+from bert_cli.weights.hugging_face_writing import (
+    hugging_face_config,
+    read_hugging_face_labels,
+    write_safetensors,
+)
+
+ALL = (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS)
+
+
+@pytest.fixture
+def tensors(tiny_config, values_of):
+    """All weights with all heads, all different from zero."""
+    rng = np.random.default_rng(0)
+    values = values_of(named_weights(BertWithHeads(tiny_config(), ALL, (3, 12))))
+    return {name: rng.normal(size=value.shape).astype(np.float32) for name, value in values.items()}
+
+
+def test_every_name_goes_there_and_back(tensors):
+    names = {name: hugging_face_name(name) for name in tensors}
+    assert {name: google_name(renamed[0]) for name, renamed in names.items()} == {
+        name: (name, renamed[1]) for name, renamed in names.items()
+    }
+    assert len({renamed for renamed, _ in names.values()}) == len(tensors)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("bert/encoder/layer_11/attention/output/dense/kernel",
+         ("bert.encoder.layer.11.attention.output.dense.weight", True)),
+        ("bert/embeddings/LayerNorm/gamma", ("bert.embeddings.LayerNorm.weight", False)),
+        ("bert/embeddings/word_embeddings", ("bert.embeddings.word_embeddings.weight", False)),
+        ("cls/predictions/transform/LayerNorm/beta", ("cls.predictions.transform.LayerNorm.bias", False)),
+        ("cls/squad/output_weights", ("qa_outputs.weight", False)),
+        ("global_step", None),
+        ("bert/pooler/dense/kernel/adam_m", None),
+    ],
+)  # fmt: skip
+def test_hugging_face_name(name, wanted):
+    assert hugging_face_name(name) == wanted
+
+
+def test_weights_come_back_bit_for_bit(tensors, tmp_path):
+    path = str(tmp_path / "model.safetensors")
+    tensors["output_bias"] = np.array([-0.0, 1e-45, np.nan], np.float32)
+    write_safetensors(path, tensors, "pretraining")
+    with safe_open(path, "np") as file:
+        assert file.metadata() == {"format": "pt"}
+    reader = HuggingFaceReader(str(tmp_path))
+    assert reader.unused == []
+    assert {name: reader.read(name).tobytes() for name in reader.shapes} == {
+        name: value.tobytes() for name, value in tensors.items()
+    }
+
+
+def test_kernels_lie_the_other_way(tensors, tmp_path):
+    path = str(tmp_path / "model.safetensors")
+    write_safetensors(path, tensors, "encoder")
+    kernel = load_file(path)["encoder.layer.1.intermediate.dense.weight"]
+    np.testing.assert_array_equal(kernel, tensors["bert/encoder/layer_1/intermediate/dense/kernel"].T)
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("float16", 1e-9), ("bfloat16", 1e30)])
+def test_narrow_types(tensors, tmp_path, dtype, value):
+    path = str(tmp_path / "model.safetensors")
+    write_safetensors(path, {"output_bias": np.array([1.0, value], np.float32)}, "classifier", dtype)
+    assert str(load_file(path)["classifier.bias"].dtype) == dtype
+
+
+def test_a_number_that_float16_cannot_hold(tmp_path):
+    with pytest.raises(InputError, match="output_bias: has numbers above the largest float16"):
+        write_safetensors(str(tmp_path / "x"), {"output_bias": np.array([7e4], np.float32)}, "classifier", "float16")
+
+
+def test_a_name_that_is_none_of_bert(tmp_path):
+    with pytest.raises(InputError, match="global_step: Hugging Face's BERT has no such weight"):
+        write_safetensors(str(tmp_path / "x"), {"global_step": np.zeros(())}, "encoder")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({"hidden_act": "gelu", "gelu": "tanh"}, "gelu_new"),
+        ({"hidden_act": "gelu", "gelu": "erf"}, "gelu"),
+        ({"hidden_act": "gelu_new", "gelu": "erf"}, "gelu_new"),
+        ({"hidden_act": "relu"}, "relu"),
+    ],
+)
+def test_the_config_keeps_the_numbers(tiny_config, tmp_path, ours, theirs):
+    config = tiny_config(**ours, layer_norm_eps=1e-7)
+    values = hugging_face_config(config, "tagger", ("O", "B-X"))
+    assert values["hidden_act"] == theirs
+    assert values["architectures"] == ["BertForTokenClassification"]
+    assert values["label2id"] == {"O": 0, "B-X": 1}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(values))
+    back = read_config(str(path))
+    assert back.activation == config.activation
+    assert (back.layer_norm_eps, back.intermediate_size) == (1e-7, 17)
+    assert read_hugging_face_labels(str(path)) == (("O", "B-X"), "tagger")
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ({}, (None, None)),
+        ({"architectures": ["BertModel"], "id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, (None, "encoder")),
+        ({"architectures": ["OtherModel"], "id2label": {"1": "b", "0": "a"}}, (("a", "b"), None)),
+    ],
+)
+def test_labels(tmp_path, values, wanted):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(values))
+    assert read_hugging_face_labels(str(path)) == wanted
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"id2label": {"0": "a", "2": "b"}}', '{"id2label": ["a"]}'])
+def test_labels_of_a_bad_config(tmp_path, text):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"config\.json"):
+        read_hugging_face_labels(str(path))
+
+
+def test_a_decoder_of_its_own_is_refused(tensors, tmp_path):
+    from safetensors.numpy import save_file
+
+    words = tensors["bert/embeddings/word_embeddings"]
+    for decoder, is_copy in ((words.copy(), True), (words + 1, False)):
+        save_file(
+            {"bert.embeddings.word_embeddings.weight": words, "cls.predictions.decoder.weight": decoder},
+            str(tmp_path / "model.safetensors"),
+        )
+        reader = HuggingFaceReader(str(tmp_path))
+        if is_copy:
+            reader.check_tied()
+        else:
+            with pytest.raises(InputError, match=r"decoder\.weight differs from bert/embeddings/word_embeddings"):
+                reader.check_tied()

@@ -1,0 +1,88 @@
+"""Keras .weights.h5 files of our models under Google's names."""
+
+import os
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.heads.all_heads import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS, BertWithHeads
+from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.weights.keras_weights import KerasReader, write_keras
+from bert_cli.weights.path import KERAS, CheckpointPath, find_checkpoint
+
+# Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+@pytest.fixture
+def path(tmp_path) -> str:
+    return str(tmp_path / "model.weights.h5")
+
+
+def filled(model):
+    rng = np.random.default_rng(1)
+    for variable in named_weights(model).values():
+        variable.assign(rng.normal(size=variable.shape).astype(np.float32))
+    return model
+
+
+MODELS = [
+    (BertEncoder, ()),
+    (BertPretrainer, (MASKED_LM, NEXT_SENTENCE)),
+    (lambda config: BertClassifier(config, 3), (CLASSIFIER,)),
+    (BertSpanModel, (SPANS,)),
+]
+
+
+@pytest.mark.parametrize(("make", "heads"), MODELS)
+def test_a_file_of_keras_is_read(path, tiny_config, make, heads):
+    config = tiny_config(num_hidden_layers=3)
+    model = filled(make(config))
+    model.save_weights(path)
+    reader = open_checkpoint(find_checkpoint(path))
+    weights = named_weights(model)
+    assert reader.shapes == {name: tuple(variable.shape) for name, variable in weights.items()}
+    assert reader.unused == []
+    for name, variable in weights.items():
+        assert reader.read(name).tobytes() == variable.numpy().tobytes(), name
+
+
+@pytest.mark.parametrize(("make", "heads"), MODELS)
+def test_keras_reads_what_is_written(path, tiny_config, values_of, make, heads):
+    config = tiny_config()
+    model = filled(BertWithHeads(config, heads, (3, 12)))
+    write_keras(path, model if heads else model.encoder, named_weights(model))
+    target = make(config)
+    target.load_weights(path)
+    wanted = values_of(named_weights(model))
+    for name, value in values_of(named_weights(target)).items():
+        assert value.tobytes() == wanted[name].tobytes(), name
+
+
+def test_all_heads_and_left_out_names(path, tiny_config):
+    model = filled(BertWithHeads(tiny_config(), (MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS), (3, 12)))
+    names = {name for name in named_weights(model) if not name.startswith("bert/pooler/")}
+    write_keras(path, model, names)
+    reader = KerasReader(path)
+    assert set(reader.shapes) == names
+    assert {"cls/squad/output_bias", "output_bias"} <= names
+
+
+def test_found_in_its_folder(path, tmp_path, tiny_config):
+    BertEncoder(tiny_config()).save_weights(path)
+    assert find_checkpoint(str(tmp_path)) == CheckpointPath(KERAS, path)
+    assert find_checkpoint(str(tmp_path)).folder == str(tmp_path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.6])
+def test_a_cut_file(path, tiny_config, share):
+    BertEncoder(tiny_config()).save_weights(path)
+    os.truncate(path, int(os.path.getsize(path) * share))
+    with pytest.raises(InputError) as caught:
+        KerasReader(path)
+    assert str(caught.value).startswith(f"{path}: is no whole .weights.h5 file: ")
+    assert "\n" not in str(caught.value)

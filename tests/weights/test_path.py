@@ -1,0 +1,187 @@
+"""Finding a checkpoint from whatever people type."""
+
+import os
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.weights.path import (
+    HUGGING_FACE,
+    TF1,
+    CheckpointPath,
+    find_checkpoint,
+    latest_checkpoint,
+    numbered_checkpoints,
+    step_number,
+)
+
+DATA = ".data-00000-of-00001"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of empty files: folder(name, …, checkpoint=…) -> its path; the working directory is beside it."""
+    made = tmp_path / "model"
+    made.mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def fill(*names: str, checkpoint: str | None = None) -> str:
+        for name in names:
+            (made / name).touch()
+        if checkpoint is not None:
+            (made / "checkpoint").write_text(checkpoint, encoding="utf-8")
+        return str(made)
+
+    return fill
+
+
+def tf1(prefix: str) -> tuple[str, str]:
+    return f"{prefix}.index", f"{prefix}{DATA}"
+
+
+def state(path: str) -> str:
+    return f'model_checkpoint_path: "{path}"\nall_model_checkpoint_paths: "{path}"\n'
+
+
+@pytest.mark.parametrize("ending", ["", ".index", DATA, ".meta", ".data-00001-of-00002"])
+def test_a_prefix_or_one_of_its_files(folder, ending):
+    path = folder(*tf1("bert_model.ckpt"))
+    wanted = CheckpointPath(TF1, os.path.join(path, "bert_model.ckpt"))
+    assert find_checkpoint(wanted.location + ending) == wanted
+    assert wanted.folder == path
+
+
+def test_a_relative_prefix(folder):
+    path = folder(*tf1("model.ckpt-7"))
+    assert find_checkpoint("model/model.ckpt-7") == CheckpointPath(TF1, "model/model.ckpt-7")
+    os.chdir(path)
+    found = find_checkpoint("model.ckpt-7")
+    assert (found.location, found.folder) == ("model.ckpt-7", ".")
+
+
+def test_an_older_prefix_is_taken_as_given_whatever_the_folder_says(folder):
+    path = folder(*tf1("model.ckpt-7"), *tf1("model.ckpt-9"), checkpoint=state("model.ckpt-9"))
+    assert find_checkpoint(f"{path}/model.ckpt-7").location == f"{path}/model.ckpt-7"
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["model.ckpt-100", "/somewhere/else/before/model.ckpt-100", "../model/model.ckpt-100", "old/run/model.ckpt-100"],
+)
+def test_a_folder_whose_checkpoint_file_names_one_of_its_own(folder, named):
+    """A relative path, an absolute one, one of before the folder was moved."""
+    path = folder(*tf1("model.ckpt-100"), *tf1("model.ckpt-200"), checkpoint=state(named))
+    found = find_checkpoint(path)
+    assert (found.kind, os.path.realpath(found.location)) == (TF1, os.path.realpath(f"{path}/model.ckpt-100"))
+
+
+def test_a_checkpoint_file_may_name_a_checkpoint_elsewhere(folder, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "model.ckpt-3.index").touch()
+    path = folder(*tf1("model.ckpt-100"), checkpoint=state(f"{elsewhere}/model.ckpt-3"))
+    assert latest_checkpoint(path) == f"{elsewhere}/model.ckpt-3"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(state("model.ckpt-300"), id="names one that is gone"),
+        pytest.param("", id="empty"),
+        pytest.param("something else\n", id="names nothing"),
+        pytest.param(None, id="missing"),
+    ],
+)
+def test_a_stale_or_missing_checkpoint_file_leaves_the_highest_number(folder, content):
+    path = folder(*tf1("model.ckpt-9"), *tf1("model.ckpt-100"), *tf1("model.ckpt-20"), checkpoint=content)
+    assert find_checkpoint(path).location == f"{path}/model.ckpt-100"
+    assert latest_checkpoint(path) == f"{path}/model.ckpt-100"
+    assert numbered_checkpoints(path) == [9, 20, 100]
+    assert step_number(f"{path}/model.ckpt-100") == 100
+
+
+def test_a_checkpoint_file_with_windows_line_ends(folder):
+    path = folder(*tf1("model.ckpt-1"), *tf1("model.ckpt-2"), checkpoint=state("model.ckpt-1").replace("\n", "\r\n"))
+    assert latest_checkpoint(path) == f"{path}/model.ckpt-1"
+
+
+@pytest.mark.parametrize("more", [(), tf1("other"), ("model.safetensors", "config.json")])
+def test_a_folder_of_googles(folder, more):
+    path = folder(*tf1("bert_model.ckpt"), "vocab.txt", *more)
+    assert find_checkpoint(path) == CheckpointPath(TF1, f"{path}/bert_model.ckpt")
+
+
+def test_a_folder_with_a_single_checkpoint_of_any_name(folder):
+    path = folder(*tf1("best_model"))
+    assert find_checkpoint(path).location == f"{path}/best_model"
+
+
+def test_a_folder_with_several(folder):
+    path = folder(*tf1("one"), *tf1("two"))
+    with pytest.raises(InputError) as caught:
+        find_checkpoint(path, "start_from")
+    assert str(caught.value) == f"{path}: holds several checkpoints (one, two); give one of them to --start_from"
+
+
+@pytest.mark.parametrize("name", ["", "model.safetensors"])
+def test_a_hugging_face_folder_or_its_file(folder, name):
+    path = folder("model.safetensors", "config.json", "pytorch_model.bin")
+    found = find_checkpoint(os.path.join(path, name) if name else path)
+    assert (found.kind, found.location, found.folder) == (HUGGING_FACE, path, path)
+
+
+def test_a_hugging_face_file_in_the_working_directory(folder):
+    os.chdir(folder("model.safetensors", "config.json"))
+    assert find_checkpoint("model.safetensors") == CheckpointPath(HUGGING_FACE, ".")
+
+
+def test_companions(folder):
+    path = folder(*tf1("bert_model.ckpt"), "config.json", "bert_config.json")
+    found = find_checkpoint(path)
+    assert found.companion("bert_config.json", "config.json") == f"{path}/bert_config.json"
+    assert found.companion("missing.json", "config.json") == f"{path}/config.json"
+    assert found.companion("vocab.txt") is None
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "message"),
+    [
+        (["model.safetensors"], "", "{folder}: has model.safetensors but no config.json; both are needed for --f"),
+        (["model.safetensors"], "/model.safetensors", "{folder}: has model.safetensors but no config.json; both are"),
+        (["pytorch_model.bin", "config.json"], "", "{folder}: pytorch_model.bin is a pickle, which could run code"),
+        (["pytorch_model.bin"], "/pytorch_model.bin", "{folder}: pytorch_model.bin is a pickle, which could run code"),
+        ([], "", "{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --f"),
+        (["vocab.txt"], "", "{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors)"),
+        (
+            ["a.zip"],
+            "/a.zip",
+            "{folder}/a.zip: is an archive; unpack it and give the path of its bert_model.ckpt to --f",
+        ),
+        (["a.tar.gz"], "/a.tar.gz", "{folder}/a.tar.gz: is an archive; unpack it"),
+        (["vocab.txt"], "/vocab.txt", "{folder}/vocab.txt: no checkpoint there (no vocab.txt.index beside it)"),
+        ([], "/bert_model.ckpt", "{folder}/bert_model.ckpt: no checkpoint there (no bert_model.ckpt.index beside it)"),
+        ([f"m.ckpt{DATA}"], "/m.ckpt", "{folder}/m.ckpt: no checkpoint there (no m.ckpt.index beside it); check --f"),
+        ([], "/gone/", "{folder}/gone/: no checkpoint there"),
+        ([], "/model.safetensors", "{folder}/model.safetensors: no checkpoint there"),
+    ],
+)
+def test_refusals(folder, names, given, message):
+    path = folder(*names)
+    with pytest.raises(InputError) as caught:
+        find_checkpoint(path + given, "f")
+    assert str(caught.value).startswith(message.format(folder=path))
+    assert "--f" in str(caught.value) or "pickle" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_only_whole_names_count_as_numbered(folder):
+    path = folder(*tf1("model.ckpt-5"), "model.ckpt-6.index.tmp", "old_model.ckpt-7.index", f"model.ckpt-8{DATA}")
+    assert numbered_checkpoints(path) == [5]
+    assert latest_checkpoint(os.path.join(path, "missing")) is None
+    assert numbered_checkpoints(os.path.join(path, "missing")) == []
+
+
+@pytest.mark.parametrize("prefix", ["model/bert_model.ckpt", "model.ckpt-", "model.ckpt-5b"])
+def test_a_name_without_a_step(prefix):
+    with pytest.raises(InputError, match="the name does not end in -<step>"):
+        step_number(prefix)
