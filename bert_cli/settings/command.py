@@ -1,0 +1,68 @@
+"""What every command does around its work: --help, the command line, the log, and errors in one line."""
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from bert_cli import __version__
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import build
+from bert_cli.settings.parser import help_text, parse
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
+
+    def emit(self, record):
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+def run_command(
+    command: str,
+    description: str,
+    settings_class: type,
+    run: Callable[[Any], Any],
+    arguments: list[str] | None = None,
+    check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]] | None = None,
+    interrupted: str = "the same command goes on from the last checkpoint",
+) -> int:
+    """Parse the command line, call `run(settings)`, and turn an InputError into one line; returns the exit code.
+
+    check(values, given) sees the values of all flags by name, and which were given, before they are put together; it
+    returns them, with what is remembered or derived, and raises InputError for what does not go together.
+    interrupted: what to say after Ctrl-C.
+    """
+    try:
+        arguments = sys.argv[1:] if arguments is None else arguments
+        return _run_command(command, description, settings_class, run, arguments, check)
+    except InputError as error:
+        print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"{command}: interrupted; {interrupted}", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output, such as `head`, has gone
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for descriptor in (1, 2):
+            os.dup2(nowhere, descriptor)
+        return 1
+
+
+def _run_command(command, description, settings_class, run, arguments, check) -> int:
+    asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
+    if asked & {"help", "helpfull", "helpshort", "h"}:
+        print(help_text(settings_class, command, description), flush=True)
+        return 0
+    if "version" in asked:
+        print(f"{command} {__version__}", flush=True)
+        return 0
+    log = logging.getLogger("bert_cli")
+    if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):
+        log.addHandler(_StderrHandler())
+        log.propagate = False
+    log.setLevel(logging.INFO)
+    values, given = parse(settings_class, arguments)
+    run(build(settings_class, check(values, given) if check else values))
+    return 0

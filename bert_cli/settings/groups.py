@@ -1,0 +1,244 @@
+"""The groups of flags that several commands share; each flag is declared here or in a neighbouring file, once."""
+
+import dataclasses
+
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import option
+
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
+
+
+def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
+    """Names with commas between; InputError unless there are `least` or more, all of them different."""
+    names = tuple(name.strip() for name in text.split(","))
+    if len(names) < least or "" in names or len(set(names)) < len(names):
+        wanted = "two or more different names" if least > 1 else "different names"
+        raise InputError(f"--{flag}={text}: {wanted} with commas between are needed")
+    return names
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """Files"""
+
+    input_file: str | None = option(None, "the file to read, - for standard input")
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """Files"""
+
+    output_file: str | None = option(None, "the file to write, - for standard output", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class DataFolder:
+    """Data"""
+
+    data_dir: str | None = option(None, "folder with the data", remembered=True, path=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+    """Data"""
+
+    labels: tuple[str, ...] | None = option(
+        None,
+        "labels in the order of the output columns, such as 0,1,2; default: those of train.tsv",
+        read=lambda text: read_names("labels", 2, text),
+        # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
+        write=",".join,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Length:
+    """Data"""
+
+    max_seq_length: int | None = option(
+        128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Masking:
+    """Masked words"""
+
+    max_predictions_per_seq: int = option(
+        20, "most masked tokens in a sequence", lower=1, decides=True, remembered=True
+    )
+    masked_lm_prob: float = option(0.15, "share of the tokens that is masked", remembered=True)
+    do_whole_word_mask: bool = option(False, "mask all pieces of a word or none", remembered=True)
+    short_seq_prob: float = option(
+        0.1, "share of the documents made into shorter sequences", lower=0.0, upper=1.0, remembered=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """Model"""
+
+    init_checkpoint: str | None = option(
+        None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir", path=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelFiles:
+    """Model"""
+
+    vocab_file: str | None = option(None, "vocab.txt; default: beside the checkpoint, or the built-in one", path=True)
+    bert_config_file: str | None = option(
+        None, "bert_config.json; default: beside the checkpoint, or the built-in one", path=True
+    )
+    do_lower_case: bool | None = option(
+        None,
+        "lower-case the text and strip accents; false for a cased model; default: as the model was trained, else true",
+    )
+    gelu: str = option(
+        "auto",
+        "form of gelu; auto: tanh for Google's config, erf for Hugging Face's",
+        choices=("auto", "erf", "tanh"),
+        remembered=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Hub:
+    """Model"""
+
+    hub_module: str | None = option(
+        None,
+        "instead of --init_checkpoint an encoder for tensorflow-hub: a folder, a .tar.gz, or a URL, which tensorflow-hub "
+        "downloads and keeps; one that is no BERT is run as it is",
+        path=True,
+    )
+    hub_preprocess: str | None = option(
+        None, "the preprocessor that belongs to it, for vocabulary and casing; default: as --hub_module says", path=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class HubTraining:
+    """Model"""
+
+    hub_trainable: bool = option(True, "train the module too; false trains only what stands on top of it", decides=True)
+
+
+def check_hub(values: dict) -> None:
+    """InputError where the flags of Hub and HubTraining do not go with the others."""
+    if values["hub_module"] and values["init_checkpoint"]:
+        raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
+    if not values["hub_module"] and not values.get("hub_trainable", True):
+        raise InputError("--hub_trainable=false is about --hub_module, which is missing")
+
+
+@dataclasses.dataclass(frozen=True)
+class Phases:
+    """What to do"""
+
+    do_train: bool = option(False, "train on the training data")
+    do_eval: bool = option(False, "evaluate on the data held out for it")
+    output_dir: str | None = option("bert_output", "folder for checkpoints and results", path=True)
+    overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """What to do"""
+
+    do_predict: bool = option(False, "predict the test file")
+    predict_batch_size: int = option(8, "examples in a batch of the prediction", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """What to do"""
+
+    eval_batch_size: int = option(8, "examples in a batch of the evaluation", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Seed:
+    """Training"""
+
+    random_seed: int = option(12345, "seed of shuffling, dropout and new weights", lower=0, decides=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """Training"""
+
+    train_batch_size: int = option(32, "examples in a training batch, over all devices", lower=1, decides=True)
+    learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class FineTuning:
+    """Training"""
+
+    num_train_epochs: float = option(3.0, "passes over the training data; fractions are used", lower=0.0, decides=True)
+    warmup_proportion: float = option(
+        0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0, decides=True
+    )
+    bias_correction: bool = option(
+        False,
+        "divide Adam's moments by 1 - beta^t, as other libraries do; Google's scripts do not",
+        decides=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Saving:
+    """Training"""
+
+    save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
+    keep_checkpoint_max: int = option(5, "how many checkpoints are kept; 0 for all", lower=0)
+    log_steps: int = option(100, "steps between lines of progress where there is no terminal", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchSize:
+    """Devices"""
+
+    batch_size: int = option(32, "texts that are computed at once", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Devices:
+    """Devices"""
+
+    distribution_strategy: str = option(
+        "auto",
+        "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
+        "TF_CONFIG names them, else one device",
+        choices=STRATEGIES,
+    )
+    precision: str = option(
+        "auto",
+        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32",
+        choices=PRECISIONS,
+    )
+    use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
+    tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
+    tpu_zone: str | None = option(None, "zone of the TPU", may_be_empty=True)
+    gcp_project: str | None = option(None, "project of the TPU", may_be_empty=True)
+    master: str | None = option(None, "accepted for Google's commands, without effect", may_be_empty=True, ignored=True)
+    num_tpu_cores: int = option(8, "accepted for Google's commands; all cores of the TPU are used", ignored=True)
+    iterations_per_loop: int = option(1000, "accepted for Google's commands, without effect", ignored=True)
+    use_one_hot_embeddings: bool = option(False, "accepted for Google's commands, without effect", ignored=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Workers:
+    """Work"""
+
+    num_workers: int = option(0, "processes that share the work", lower=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Replacing:
+    """From and to"""
+
+    overwrite: bool = option(False, "replace files that an earlier run of this command left there")

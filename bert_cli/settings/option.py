@@ -1,0 +1,138 @@
+"""A flag is a field of a group: a frozen dataclass whose fields say all that is to be known of their flags.
+
+    @dataclasses.dataclass(frozen=True)
+    class Training:
+        "Training"
+        learning_rate: float = option(5e-5, "peak learning rate of Adam", lower=0.0, decides=True)
+
+A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are the command's own:
+
+    training: Training = group(Training, learning_rate=1e-4)
+
+The parser, --help, flags.txt, the manifest of a run and what later runs remember are derived from these fields alone.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """What is to be known of a flag beside its type and default.
+
+    lower, upper: bounds, both allowed. choices: the values of an enumeration. decides: another value makes another result
+    of training, so it belongs to the manifest. remembered: a run that does not train takes it from the flags.txt of the
+    run that did. path: is made absolute in flags.txt. passing: is left out of flags.txt, as it is about one run only.
+    ignored: is accepted for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not used.
+    read: text of the flag -> value, with InputError; write: the way back, for flags.txt. flag: its name where it is not the
+    field's. words: it takes the words of the command line that are no flags.
+    """
+
+    help: str
+    lower: float | None = None
+    upper: float | None = None
+    choices: tuple[str, ...] | None = None
+    decides: bool = False
+    remembered: bool = False
+    path: bool = False
+    passing: bool = False
+    ignored: bool = False
+    may_be_empty: bool = False
+    read: Callable[[str], Any] | None = None
+    write: Callable[[Any], str] | None = None
+    flag: str | None = None
+    words: bool = False
+
+
+def option(default: Any, help: str, **facts: Any) -> Any:
+    """A field of a group; `facts` as Option has them."""
+    return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
+
+
+def group(kind: type, own: dict[str, str | dict[str, Any]] | None = None, **defaults: Any) -> Any:
+    """A group as a field of a command's Settings, with the command's own defaults.
+
+    own: for a field the command's own words of help, or other facts of Option, such as {"lower": 1}.
+    """
+    facts = {name: {"help": value} if isinstance(value, str) else value for name, value in (own or {}).items()}
+    unknown = set(facts) - {field.name for field in dataclasses.fields(kind)}
+    if unknown:
+        raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+    return dataclasses.field(default_factory=lambda: kind(**defaults), metadata={"own": facts})
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+    """One flag of a command: `name` on the command line, `field` of the group that Settings call `group`; kind: bool, int,
+    float or str, what its text stands for.
+    """
+
+    name: str
+    group: str
+    field: str
+    kind: type
+    default: Any
+    option: Option
+
+
+def flags_of(settings_class: type) -> list[tuple[str, list[Flag]]]:
+    """(title, flags) of each group of a command, in the order of its Settings."""
+    sections = []
+    defaults = settings_class()
+    kinds = typing.get_type_hints(settings_class)
+    for place in dataclasses.fields(settings_class):
+        kind = kinds[place.name]
+        types_of = typing.get_type_hints(kind)
+        values = getattr(defaults, place.name)
+        flags = []
+        for field in dataclasses.fields(kind):
+            known = dataclasses.replace(field.metadata["option"], **place.metadata["own"].get(field.name, {}))
+            default = getattr(values, field.name)
+            name = known.flag or field.name
+            flags.append(Flag(name, place.name, field.name, _kind(types_of[field.name]), default, known))
+        sections.append((title(kind), flags))
+    return sections
+
+
+def title(kind: type) -> str:
+    """The first line of a group's docstring, without its full stop."""
+    return (kind.__doc__ or kind.__name__).strip().partition("\n")[0].rstrip(".")
+
+
+def every_flag(settings_class: type) -> Iterator[Flag]:
+    """All flags of a command, in order."""
+    for _, flags in flags_of(settings_class):
+        yield from flags
+
+
+def _kind(annotation: Any) -> type:
+    """bool, int or float; str for what is text on the command line, whatever Option.read makes of it."""
+    options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    return next((kind for kind in (bool, int, float) if kind in options), str)
+
+
+def build(settings_class: type, values: dict[str, Any]) -> Any:
+    """Settings from values by the names of flags; what is not among them has the command's default."""
+    defaults = settings_class()
+    changes: dict[str, dict[str, Any]] = {}
+    known = {flag.name: flag for flag in every_flag(settings_class)}
+    for name, value in values.items():
+        flag = known[name]
+        changes.setdefault(flag.group, {})[flag.field] = value
+    replaced = {place: dataclasses.replace(getattr(defaults, place), **fields) for place, fields in changes.items()}
+    return dataclasses.replace(defaults, **replaced)
+
+
+def values_of(settings: Any) -> dict[str, Any]:
+    """The values of all flags of a command's Settings, by name; those without effect are left out."""
+    flags = every_flag(type(settings))
+    return {flag.name: getattr(getattr(settings, flag.group), flag.field) for flag in flags if not flag.option.ignored}
+
+
+def deciding(settings: Any) -> dict[str, Any]:
+    """The values of all flags that decide the result of training."""
+    values = values_of(settings)
+    return {flag.name: values[flag.name] for flag in every_flag(type(settings)) if flag.option.decides}

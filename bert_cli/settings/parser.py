@@ -1,0 +1,152 @@
+"""Command lines: absl flags from the groups of a command, help in sections, and errors in one line."""
+
+import difflib
+import math
+import re
+import textwrap
+from typing import Any
+
+from absl import flags as absl_flags
+
+from bert_cli import __version__
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import Flag, every_flag, flags_of
+
+# Spellings from tutorials and forks that the original ignored, and what to say about them.
+_KNOWN_MISTAKES = {
+    "do_lower": "the flag is --do_lower_case",
+    "use_gpu": "a GPU is used when there is one; --distribution_strategy chooses",
+    "fp16": "the flag is --precision=float16",
+    "use_fp16": "the flag is --precision=float16",
+    "batch_size": "the flags are --train_batch_size, --eval_batch_size and --predict_batch_size",
+    "seed": "the flag is --random_seed",
+    "max_seq_len": "the flag is --max_seq_length",
+    "num_epochs": "the flag is --num_train_epochs",
+}
+_HELP_WIDTH = 110
+# What absl and Python say about a value, and the same for people.
+_PLAINER = (
+    (r"invalid literal for int\(\).*", "a whole number is needed"),
+    (r"could not convert string to float.*", "a number is needed"),
+    (r"\('Non-boolean argument.*", "true or false is needed"),
+    (r"ERROR:: Unable to open flagfile: \[Errno \d+\] (.*): '(.*)'", r"--flagfile=\2: \1"),
+    (r"^flag --", "--"),
+)
+
+
+def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
+    """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
+    for argument in arguments:
+        if argument.startswith(" "):
+            raise InputError(f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
+    known = {flag.name: flag for flag in every_flag(settings_class)}
+    words = next((flag for flag in known.values() if flag.option.words), None)
+    values = _define(known)
+    values.set_gnu_getopt(words is not None)
+    try:
+        rest = values(["command", *arguments])[1:]
+    except absl_flags.UnrecognizedFlagError as error:
+        raise InputError(_unknown(error.flagname, list(known))) from None
+    except UnicodeDecodeError:
+        raise InputError("--flagfile: the file is not UTF-8 text") from None
+    except (absl_flags.Error, OSError) as error:
+        raise InputError(_plain(str(error))) from None
+    if rest and not words:
+        raise InputError(_stray(rest[0], arguments, known))
+    given = frozenset(name for name in known if name in values and values[name].present)
+    found = {name: _checked(known[name], values[name].value, name in given) for name in known if name in values}
+    if words:
+        found[words.name] = tuple(rest)
+    return found, given
+
+
+def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
+    """A fresh absl FlagValues, so that commands can share a process."""
+    values = absl_flags.FlagValues()
+    for name, flag in known.items():
+        text, option = flag.option.help, flag.option
+        if option.words:
+            continue
+        if option.choices:
+            absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
+        elif flag.kind is bool:
+            absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
+        elif flag.kind is int:
+            absl_flags.DEFINE_integer(name, flag.default, text, option.lower, option.upper, flag_values=values)
+        elif flag.kind is float:
+            absl_flags.DEFINE_float(name, flag.default, text, option.lower, option.upper, flag_values=values)
+        else:
+            absl_flags.DEFINE_string(name, None, text, flag_values=values)
+    return values
+
+
+def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
+    """The value of a flag; of a text that was given, what Option.read makes of it."""
+    if not is_given:
+        return flag.default
+    if value == "" and not flag.option.may_be_empty:
+        raise InputError(
+            f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"--{flag.name}={value}: a finite number is needed")
+    return flag.option.read(value) if flag.option.read else value
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    bare = name.replace("-", "_")
+    if bare in _KNOWN_MISTAKES:
+        return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
+    close = difflib.get_close_matches(bare.removeprefix("no"), known, n=1) or difflib.get_close_matches(
+        bare, known, n=1
+    )
+    return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --help lists all flags")
+
+
+def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
+    position = arguments.index(word) if word in arguments else 0
+    before = arguments[position - 1].lstrip("-") if position else ""
+    if before in known and known[before].kind is bool:
+        return (
+            f"stray word {word!r}: --{before} is true by itself and takes no word after a blank; write "
+            f"--{before}=true or --{before}=false"
+        )
+    return f"stray word {word!r}: every argument is a flag such as --name=value (is a blank inside a value not quoted?)"
+
+
+def help_text(settings_class: type, command: str, description: str) -> str:
+    """The text of --help."""
+    lines = [f"{command} {__version__}", "", description.strip(), ""]
+    for flag in every_flag(settings_class):
+        if flag.option.words:
+            lines += [f"{flag.name.upper()}: {flag.option.help}", ""]
+    sections: dict[str, list[Flag]] = {}  # groups of one title stand together
+    for title, flags in flags_of(settings_class):
+        sections.setdefault(title, []).extend(flag for flag in flags if not flag.option.words)
+    for title, flags in sections.items():
+        lines.append(f"{title}:")
+        for flag in flags:
+            default = "" if flag.default is None else f" (default: {_written(flag, flag.default)})"
+            body = f"{flag.option.help}{default}"
+            lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{flag.name}: ", subsequent_indent="      ")
+        lines.append("")
+    lines.append(
+        "--flagfile=FILE reads flags from a file, one --name=value a line. Booleans: --x, --nox, --x=true, --x=false."
+    )
+    return "\n".join(lines)
+
+
+def _written(flag: Flag, value: Any) -> str:
+    return flag.option.write(value) if flag.option.write else shown(value)
+
+
+def shown(value: Any) -> str:
+    """A value as it is written behind --name=."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain(text: str) -> str:
+    text = " ".join(text.split())
+    for pattern, replacement in _PLAINER:
+        text = re.sub(pattern, replacement, text)
+    return text

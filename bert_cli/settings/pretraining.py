@@ -1,0 +1,207 @@
+"""The flags of the commands of pre-training: bert-create-pretraining-data, bert-pretrain, bert-build-vocab, bert-fill-mask."""
+
+import dataclasses
+
+from bert_cli.settings.groups import (
+    BatchSize,
+    Devices,
+    Evaluation,
+    Input,
+    Length,
+    Masking,
+    ModelFiles,
+    Output,
+    Phases,
+    Saving,
+    Seed,
+    Start,
+    Training,
+    Workers,
+)
+from bert_cli.settings.option import group, option
+
+_CASING = "lower-case the text and strip accents; false for a cased model"
+
+
+@dataclasses.dataclass(frozen=True)
+class TextVocabulary:
+    """Files"""
+
+    vocab_file: str | None = option(None, "vocab.txt of the model")
+    do_lower_case: bool = option(True, _CASING)
+
+
+@dataclasses.dataclass(frozen=True)
+class Instances:
+    """Instances"""
+
+    dupe_factor: int = option(10, "passes over the text, each with other pairs and masks", lower=1)
+    num_shards: int = option(
+        0,
+        "with --num_workers: into how many pieces the work is divided, each with a seed of its own; 0: 16, or more for a "
+        "large corpus. Shard s goes to output file s modulo their number",
+        lower=0,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CreateDataSettings:
+    """The flags of bert-create-pretraining-data."""
+
+    input: Input = group(
+        Input,
+        {
+            "input_file": "text files, one sentence a line, blank lines between documents: names or patterns such as "
+            "'text/*.txt' with commas between, - for standard input; gzip is recognized"
+        },
+    )
+    output: Output = group(
+        Output,
+        {
+            "output_file": "TFRecord files with commas between; name@8 stands for name-00000-of-00008 to "
+            "name-00007-of-00008"
+        },
+    )
+    vocabulary: TextVocabulary = group(TextVocabulary)
+    length: Length = group(Length, {"max_seq_length": "longest sequence in tokens"})
+    masking: Masking = group(Masking)
+    instances: Instances = group(Instances)
+    seed: Seed = group(Seed, {"random_seed": "seed of all that is drawn"})
+    workers: Workers = group(
+        Workers,
+        {
+            "num_workers": "0: Google's records, made one after the other, and a document goes on from one file into the "
+            "next; 1 or more: so many processes, and a document ends with its file"
+        },
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretraining:
+    """Data"""
+
+    eval_file: str | None = option(
+        None, "the same for --do_eval; default: held-out documents of the text, or --input_file"
+    )
+    eval_share: float = option(
+        0.05, "share of a text's documents held out for evaluation", lower=0.0, upper=0.9, remembered=True
+    )
+    no_nsp: bool = option(
+        False,
+        "leave next-sentence prediction out; from text, sequences are then single texts",
+        decides=True,
+        remembered=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+    """Training"""
+
+    optimizer: str = option(
+        "adamw", "adamw: Google's; lamb: for large batches", choices=("adamw", "lamb"), decides=True
+    )
+    num_train_steps: int = option(100000, "training steps", lower=1)
+    num_warmup_steps: int = option(10000, "steps in which the learning rate rises", lower=0, decides=True)
+    max_eval_steps: int = option(100, "most batches that are evaluated; 0 for all, each sequence once", lower=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class PretrainSettings:
+    """The flags of bert-pretrain. num_train_steps decides nothing: a run may be made longer."""
+
+    input: Input = group(
+        Input,
+        {
+            "input_file": "TFRecord files, or text, a sentence a line: names or patterns with commas between, - for stdin"
+        },
+    )
+    task: Pretraining = group(Pretraining)
+    length: Length = group(
+        Length, {"max_seq_length": "longest sequence in tokens; for TFRecords, what they were made with"}
+    )
+    masking: Masking = group(
+        Masking, {"max_predictions_per_seq": "most masked tokens in a sequence; for TFRecords, as made"}
+    )
+    start: Start = group(Start)
+    model: ModelFiles = group(ModelFiles)
+    phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir=None)
+    evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
+    training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
+    steps: Steps = group(Steps)
+    seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices)
+
+
+@dataclasses.dataclass(frozen=True)
+class VocabularySize:
+    """Vocabulary"""
+
+    extend: str | None = option(
+        None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary"
+    )
+    vocab_size: int | None = option(
+        None,
+        "most tokens of the vocabulary; there are fewer where the text is small; default: 30522. With --extend: words are "
+        "added at the end up to this size, and none without this flag",
+        lower=1,
+    )
+    do_lower_case: bool = option(True, _CASING)
+    reserved_tokens: tuple[str, ...] = option(
+        (),
+        "further tokens, with commas between, that follow [PAD] [UNK] [CLS] [SEP] [MASK], such as [unused0],[unused1]",
+        read=lambda text: tuple(text.split(",")),
+        write=",".join,
+    )
+    min_count: int = option(2, "fewest occurrences in the text of a word or piece that gets a token", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class BuildVocabSettings:
+    """The flags of bert-build-vocab."""
+
+    input: Input = group(
+        Input,
+        {
+            "input_file": "text files: names or patterns such as 'text/*.txt' with commas between, - for standard input; "
+            "gzip is recognized"
+        },
+    )
+    output: Output = group(Output, {"output_file": "the vocabulary to write"}, output_file="vocab.txt")
+    size: VocabularySize = group(VocabularySize)
+    workers: Workers = group(
+        Workers, {"num_workers": {"help": "processes that count words", "lower": 1}}, num_workers=1
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidates:
+    """Texts"""
+
+    texts: tuple[str, ...] = option(
+        (), "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes", words=True
+    )
+    top_k: int = option(5, "candidates for each [MASK]", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class FillMaskSettings:
+    """The flags of bert-fill-mask."""
+
+    candidates: Candidates = group(Candidates)
+    input: Input = group(
+        Input, {"input_file": "a file with a text a line, - for standard input; the answers are JSON lines"}
+    )
+    output: Output = group(Output, {"output_file": "file for the JSON lines, - for standard output"}, output_file="-")
+    start: Start = group(
+        Start,
+        {
+            "init_checkpoint": "a pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face folder "
+            "with masked-LM head"
+        },
+        init_checkpoint="bert_output",
+    )
+    model: ModelFiles = group(ModelFiles)
+    batch: BatchSize = group(BatchSize)
+    devices: Devices = group(Devices)

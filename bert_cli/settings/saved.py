@@ -1,0 +1,58 @@
+"""flags.txt: the flags of a run, one --name=value a line, for --flagfile and for later runs of the same folder."""
+
+import os
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import every_flag, values_of
+from bert_cli.settings.parser import parse, shown
+
+FLAGS_FILE = "flags.txt"
+
+
+def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
+    """Flags that repeat a run from any working directory, as text; `found` has values that the run found by itself.
+
+    A value of None is left out.
+    """
+    values = values_of(settings) | found
+    saved = {}
+    for flag in every_flag(type(settings)):
+        value = values.get(flag.name)
+        if value is None or flag.option.ignored or flag.option.passing or flag.option.words:
+            continue
+        if flag.option.path:
+            value = files.absolute(value)
+        saved[flag.name] = flag.option.write(value) if flag.option.write else shown(value)
+    return saved
+
+
+def write_flags(path: str, flags: dict[str, str]) -> None:
+    """Write what flags_to_save gives."""
+    with files.atomic_write(path) as file:
+        file.writelines(f"--{name}={value}\n" for name, value in flags.items())
+
+
+def read_flags(path: str) -> dict[str, str]:
+    """The flags of a flags.txt, as text; an empty dict where there is none."""
+    if not files.exists(path):
+        return {}
+    pairs = (line.removeprefix("--").partition("=") for line in files.read_text(path).split("\n") if line)
+    return {name: value for name, _, value in pairs}
+
+
+def remembered(settings_class: type, folder: str, given: set[str] | frozenset[str]) -> dict[str, Any]:
+    """Values of the remembered flags that the flags.txt of a folder has, but for those `given` now.
+
+    InputError, naming the file, for a bad value.
+    """
+    path = os.path.join(folder, FLAGS_FILE)
+    saved = read_flags(path)
+    names = [flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given]
+    kept = [name for name in names if name in saved]
+    try:
+        values, _ = parse(settings_class, [f"--{name}={saved[name]}" for name in kept])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return {name: values[name] for name in kept}

@@ -1,0 +1,208 @@
+"""The flags of bert-extract-features, bert-convert and bert-export."""
+
+import dataclasses
+
+from bert_cli.settings.groups import (
+    BatchSize,
+    DataFolder,
+    Devices,
+    Hub,
+    Input,
+    Labels,
+    Length,
+    ModelFiles,
+    Output,
+    Replacing,
+    Seed,
+    Start,
+    read_names,
+)
+from bert_cli.settings.option import group, option
+
+FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
+POOLINGS = ("none", "cls", "mean", "max", "pooler")
+COMBINATIONS = ("none", "concat", "sum", "mean")
+MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
+HEADS = ("encoder", "pretraining", "masked_lm", "next_sentence", "classifier", "tagger", "spans")
+EXPORT_FORMATS = ("saved_model", "hub", "onnx")
+QUANTIZATIONS = ("none", "int8")
+_BESIDE: dict[str, str | dict] = {
+    "vocab_file": "vocab.txt; default: beside the checkpoint",
+    "bert_config_file": "bert_config.json or config.json; default: beside the checkpoint",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Extraction:
+    """Texts and vectors"""
+
+    output_format: str = option(
+        "jsonl", "npy is for one vector a line; parquet needs the package pyarrow", choices=FEATURE_FORMATS
+    )
+    float16: bool = option(False, "half precision in npz, npy and parquet")
+    resume: bool = option(False, "go on with the partial output of a run that was stopped (JSON lines)")
+    layers: str | None = option(
+        None,
+        "layers: numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'; default: "
+        "-1,-2,-3,-4, and with --pooling or --words -1",
+    )
+    pooling: str = option(
+        "none",
+        "none: vectors of tokens; else one vector a line: that of [CLS], the mean or the maximum over all tokens, or the "
+        "pooler's output",
+        choices=POOLINGS,
+    )
+    combine: str = option(
+        "none", "one vector of several layers; with --pooling, none means concat", choices=COMBINATIONS
+    )
+    normalize: bool = option(False, "scale each vector to length 1")
+    words: bool = option(
+        False, "vectors of words, the mean over their pieces, with their places in the line in characters"
+    )
+    long_text: bool = option(
+        False,
+        "cut nothing: longer lines are computed in windows that overlap by half, and each token counts where it has the "
+        "most context",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    """Attention"""
+
+    attentions: str | None = option(
+        None, "a .npz file for the attention probabilities of all layers and heads, line by line"
+    )
+    show_attention: str | None = option(None, "a text: print its strongest links, and do nothing else")
+    layer: int = option(-1, "layer for --show_attention")
+    head: int | None = option(None, "head for --show_attention, from 0; default: the mean over all heads")
+    top_k: int = option(10, "links that --show_attention prints", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExtractSettings:
+    """The flags of bert-extract-features."""
+
+    input: Input = group(Input, {"input_file": "a text, or a pair with ' ||| ' between, a line; - for standard input"})
+    output: Output = group(Output, {"output_file": "file to write; - for standard output (JSON lines)"})
+    extraction: Extraction = group(Extraction)
+    length: Length = group(Length, {"max_seq_length": "tokens of a text, with [CLS] and [SEP]; what is longer is cut"})
+    batch: BatchSize = group(
+        BatchSize, {"batch_size": "texts of max_seq_length that are computed at once; more where they are shorter"}
+    )
+    attention: Attention = group(Attention)
+    start: Start = group(Start)
+    hub: Hub = group(Hub)
+    model: ModelFiles = group(ModelFiles, _BESIDE)
+    devices: Devices = group(Devices, precision="float32")  # Google's digits
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """From and to"""
+
+    source: str | None = option(
+        None,
+        "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, a .weights.h5 file, or a module for "
+        "tensorflow-hub (a folder, a .tar.gz, or a URL)",
+        flag="from",
+    )
+    target: str | None = option(
+        None, "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder", flag="to"
+    )
+    to_format: str = option("auto", "what to write into the folder --to; auto: hf", choices=("auto", *MODEL_FORMATS))
+
+
+@dataclasses.dataclass(frozen=True)
+class Changes:
+    """Changes"""
+
+    head: str = option(
+        "auto",
+        "what to keep on top of the encoder; auto: everything. tagger: output_weights is a classifier of tokens; auto takes "
+        "it for one where labels.txt has the tag O",
+        choices=("auto", *HEADS),
+    )
+    float16: bool = option(False, "store float16 (Hugging Face folders only: the other formats hold float32)")
+    bfloat16: bool = option(False, "store bfloat16 (Hugging Face folders only)")
+    resize_vocab: int | None = option(None, "words of the new model; new ones start from random values", lower=1)
+    resize_positions: int | None = option(
+        None, "positions of the new model; new ones start from random values", lower=1
+    )
+    check: bool = option(False, "run both models on the same token ids, and write nothing where they differ")
+
+    @property
+    def dtype(self) -> str:
+        """What weights are stored in."""
+        return "float16" if self.float16 else "bfloat16" if self.bfloat16 else "float32"
+
+
+@dataclasses.dataclass(frozen=True)
+class ConvertSettings:
+    """The flags of bert-convert; --init_checkpoint is --from here."""
+
+    paths: Conversion = group(Conversion)
+    replacing: Replacing = group(Replacing, {"overwrite": "replace files that stand under the names to be written"})
+    model: ModelFiles = group(ModelFiles, _BESIDE)
+    changes: Changes = group(Changes)
+    seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids of --check"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Export:
+    """From and to"""
+
+    format: str = option(
+        "saved_model",
+        "saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a preprocessor for "
+        "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
+        choices=EXPORT_FORMATS,
+    )
+    export_dir: str | None = option(
+        None, "folder to write; for TensorFlow Serving its last part is a version, as in serving/1"
+    )
+    quantize: str = option(
+        "none",
+        "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
+        choices=QUANTIZATIONS,
+    )
+    pairs: str = option(
+        "auto",
+        "whether the classifier takes a second text, text_b; auto: as its task does",
+        choices=("auto", "yes", "no"),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportSettings:
+    """The flags of bert-export."""
+
+    export: Export = group(Export)
+    start: Start = group(
+        Start,
+        {"init_checkpoint": "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"},
+        init_checkpoint="bert_output",
+    )
+    replacing: Replacing = group(Replacing, {"overwrite": "replace an earlier export in export_dir"})
+    data: DataFolder = group(
+        DataFolder,
+        {
+            "data_dir": "with --quantize, the folder with the dev file to compare accuracies on; default: that of the "
+            "training run"
+        },
+    )
+    labels: Labels = group(
+        Labels,
+        {
+            "labels": {
+                "help": "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint",
+                "read": lambda text: read_names("labels", 1, text),
+            }
+        },
+    )
+    length: Length = group(
+        Length,
+        {"max_seq_length": "longest input in tokens; default: as it was trained, or 128"},
+        max_seq_length=None,
+    )
+    model: ModelFiles = group(ModelFiles, _BESIDE)
