@@ -15,10 +15,10 @@ from bert_cli.api import loading
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
-from bert_cli.run_classifier import Settings, define_flags
-from bert_cli.runs import sources
+from bert_cli.runs import driver, sources
+from bert_cli.runs.classification import ClassificationTask
+from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
 
 
 class Predictions(NamedTuple):
@@ -46,28 +46,24 @@ class Classifier:
         labels: Sequence[str] | None = None,
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
-        precision: str = "auto",
+        precision: str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
-        checkpoint say, and 128 and lower-cased where they say nothing. precision: auto, float32, bfloat16 or float16.
-        Raises InputError where something is missing, damaged, or does not fit together.
+        checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
+        or float16. Raises InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path)
-        given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case}
-        given |= {"precision": precision, "init_checkpoint": checkpoint.location}
-        settings, model = loading.open_model(checkpoint, Settings, define_flags, ("max_seq_length", "gelu"), given)
-        names = tuple(labels) if labels else sources.read_labels(checkpoint)
-        if names is None:
+        given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case, "precision": precision}
+        settings, model = loading.open_model(checkpoint, ClassifySettings, given)
+        task = ClassificationTask(settings)
+        task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
+        if not task.labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-
-        prepare_host()
-        from bert_cli.runs.classification import ClassifierSession
-
-        session = ClassifierSession(model.config, len(names), settings)
+        session = driver.open_session(task, model.config, settings)
         session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, names, settings.max_seq_length)
+        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length)
 
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.

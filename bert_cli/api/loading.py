@@ -1,12 +1,12 @@
 """Opening a trained model for the classes of this package, with the flags that its training run left."""
 
-import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs import sources
-from bert_cli.settings.flags import CommandFlags, remembered_flags
+from bert_cli.settings.option import build
+from bert_cli.settings.saved import remembered
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 
@@ -16,26 +16,20 @@ def find(path: str | os.PathLike) -> CheckpointPath:
 
 
 def open_model(
-    checkpoint: CheckpointPath,
-    settings_class: type,
-    define_flags: Callable[[CommandFlags], None],
-    remembered: Sequence[str],
-    given: dict,
-) -> tuple:
-    """A command's settings for a checkpoint, and its sources.OpenedModel.
+    checkpoint: CheckpointPath, settings_class: type, given: dict[str, Any]
+) -> tuple[Any, sources.OpenedModel]:
+    """A command's settings for a checkpoint, and the model's files.
 
-    Settings are those given (None for not given), else what the training run had, else the defaults; max_seq_length is
-    then at most what the model has positions for.
+    Settings are those given by name (None for not given), else what the training run had, else the command's defaults;
+    max_seq_length is then at most what the model has positions for.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    names = [name for name in remembered if name not in given]
-    saved = remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names) | given
-    settings = settings_class(**saved)
-    asked = saved.get("max_seq_length", 1)
-    model = sources.open_model(settings, checkpoint, asked)
-    if "max_seq_length" not in saved:
-        length = min(settings.max_seq_length, model.config.max_position_embeddings)
-        settings = dataclasses.replace(settings, max_seq_length=length)
+    values = remembered(settings_class, checkpoint.folder, given.keys()) | given
+    settings = build(settings_class, values)
+    model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1))
+    if "max_seq_length" not in values:
+        length = min(settings.length.max_seq_length, model.config.max_position_embeddings)
+        settings = build(settings_class, values | {"max_seq_length": length})
     return settings, model
 
 

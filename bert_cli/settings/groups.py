@@ -18,6 +18,12 @@ def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
     return names
 
 
+def check_share(flag: str, value: float) -> None:
+    """InputError unless 0 < value <= 1: the bounds of options take both ends in."""
+    if not 0 < value <= 1:
+        raise InputError(f"--{flag}={value}: a number above 0 and up to 1 is needed")
+
+
 @dataclasses.dataclass(frozen=True)
 class Input:
     """Files"""

@@ -1,6 +1,7 @@
 """flags.txt: the flags of a run, one --name=value a line, for --flagfile and for later runs of the same folder."""
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from bert_cli.base import files
@@ -42,7 +43,7 @@ def read_flags(path: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def remembered(settings_class: type, folder: str, given: set[str] | frozenset[str]) -> dict[str, Any]:
+def remembered(settings_class: type, folder: str, given: Collection[str]) -> dict[str, Any]:
     """Values of the remembered flags that the flags.txt of a folder has, but for those `given` now.
 
     InputError, naming the file, for a bad value.

@@ -1,0 +1,208 @@
+"""One run of any command that trains: read, plan, train or go on, evaluate, predict, report.
+
+A task brings its data, its head, its metrics and its files; what every run does with them is written here, once.
+"""
+
+import contextlib
+import dataclasses
+import logging
+import os
+import time
+from typing import Any, NamedTuple, Protocol
+
+from bert_cli.base import files
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.settings.groups import Devices, Hub, Length, Phases, Saving, Seed, Start, Training
+from bert_cli.settings.option import deciding
+from bert_cli.settings.saved import FLAGS_FILE, flags_to_save, write_flags
+from bert_cli.training.host import prepare_host
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
+
+LOG = logging.getLogger("bert_cli")
+
+
+class TrainingSettings(Protocol):
+    """The groups that the Settings of every command that trains have."""
+
+    phases: Phases
+    start: Start
+    length: Length
+    training: Training
+    seed: Seed
+    saving: Saving
+    devices: Devices
+
+
+class Plan(NamedTuple):
+    """What a task says of its training, before TensorFlow is there.
+
+    decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
+    flags that the run found by itself, for flags.txt. labels: None for a task without.
+    """
+
+    steps: int
+    warmup_steps: int
+    decided: dict[str, Any]
+    found: dict[str, Any]
+    labels: tuple[str, ...] | None = None
+    optimizer: str = "adamw"
+    bias_correction: bool = False
+
+
+class Evaluation(NamedTuple):
+    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json."""
+
+    results: dict[str, Any]
+    lines: list[str]
+    report: dict[str, Any]
+
+
+class Task(Protocol):
+    """What is of one kind of command alone. The methods are called in this order, those that a run needs.
+
+    files: names of what it writes into output_dir, beside what every run does.
+    """
+
+    files: tuple[str, ...]
+
+    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+        """The model's files, read and checked against each other."""
+
+    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+        """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
+
+    def plan(self, model: sources.OpenedModel) -> Plan:
+        """What is to be trained."""
+
+    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
+
+    def train(self, session, updates: Updates, state: str | None) -> dict[str, Any]:
+        """Train from the checkpoint `state`, where there is one; figures for the report, `global_step` among them."""
+
+    def facts(self) -> dict[str, Any]:
+        """What the report says of the task itself."""
+
+    def evaluate(self, session) -> Evaluation:
+        """The task's metrics."""
+
+    def predict(self, session) -> dict[str, Any]:
+        """Write the files of the predictions; further entries of the report."""
+
+
+def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
+    """Do what the phases say; returns the report, which is also written to run_report.json."""
+    began, phases = time.monotonic(), settings.phases
+    folder = phases.output_dir
+    files.check_can_write(folder, "output_dir")
+    checkpoint = sources.choose_checkpoint(settings.start, getattr(settings, "hub", Hub()), phases)
+    with contextlib.ExitStack() as stack:
+        model = task.open(checkpoint)
+        task.read(model, checkpoint, stack)
+        plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
+
+        # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
+        session = open_session(task, model.config, settings)
+        report = {**task.facts(), "precision": session.precision}
+        report |= train_or_load(task, session, model, plan, folder)
+        files.make_directory(folder)
+        if phases.do_eval:
+            report |= evaluate(task, session, folder, report["global_step"])
+        if getattr(settings, "prediction", None) and settings.prediction.do_predict:
+            report |= task.predict(session)
+        report["total_seconds"] = round(time.monotonic() - began, 3)
+        if session.is_chief:
+            run_folder.write_report(folder, report)
+    return report
+
+
+def open_session(task: Task, config: BertConfig | ModuleConfig, settings: TrainingSettings):
+    """The task's model on its devices, with random weights. Imports TensorFlow."""
+    prepare_host()
+    from bert_cli.runs.session import Session
+
+    batch_size = settings.training.train_batch_size if settings.phases.do_train else None
+    return Session(
+        lambda compute_dtype: task.make_model(config, compute_dtype),
+        settings.devices,
+        settings.length.max_seq_length,
+        batch_size,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Planned:
+    """A training run: its manifest, what flags.txt will say, and the checkpoint that it goes on from, if there is one."""
+
+    updates: Updates
+    manifest: dict[str, Any]
+    flags: dict[str, str]
+    labels: tuple[str, ...] | None
+    state: str | None
+
+    @staticmethod
+    def make(
+        task: Task, model: sources.OpenedModel, settings: TrainingSettings, checkpoint: CheckpointPath | None
+    ) -> "_Planned":
+        """InputError where output_dir holds another run."""
+        plan, phases = task.plan(model), settings.phases
+        # All that decides the result of training: a run with another manifest is another run.
+        manifest = deciding(settings) | plan.decided
+        manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
+        state = run_folder.find_state(phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint)
+        updates = Updates(
+            steps=plan.steps,
+            warmup_steps=plan.warmup_steps,
+            learning_rate=settings.training.learning_rate,
+            batch_size=settings.training.train_batch_size,
+            random_seed=settings.seed.random_seed,
+            optimizer=plan.optimizer,
+            bias_correction=plan.bias_correction,
+        )
+        return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, state)
+
+    @property
+    def is_finished(self) -> bool:
+        """Nothing is left to train."""
+        return self.state is not None and step_number(self.state) >= self.updates.steps
+
+
+def train_or_load(
+    task: Task, session, model: sources.OpenedModel, plan: _Planned | None, folder: str
+) -> dict[str, Any]:
+    """Train what the plan says, or take a trained model where there is no plan, or nothing left to train.
+
+    Returns figures for the report, `global_step` among them.
+    """
+    if plan and not plan.is_finished:
+        session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+        if session.is_chief and plan.state:
+            run_folder.remove_leftovers(folder)
+            write_flags(os.path.join(folder, FLAGS_FILE), plan.flags)  # a run may be made longer
+        elif session.is_chief:
+            run_folder.begin(
+                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
+            )
+        return task.train(session, plan.updates, plan.state)
+    if plan:
+        LOG.info(
+            "%s: training is already finished (%d steps); --overwrite_output_dir trains anew",
+            folder, step_number(plan.state),
+        )  # fmt: skip
+    return {"global_step": session.load_trained(find_checkpoint(plan.state) if plan else model.sources.checkpoint)}
+
+
+def evaluate(task: Task, session, folder: str, global_step: int) -> dict[str, Any]:
+    """Write eval_results.txt and log it; returns entries of the report."""
+    found = task.evaluate(session)
+    results = found.results | {"global_step": global_step}
+    if session.is_chief:
+        write_eval_results(os.path.join(folder, "eval_results.txt"), results)
+    for line in (*format_eval_results(results), *found.lines):
+        LOG.info(line)
+    plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
+    return found.report | {"eval": plain | found.report.get("eval", {})}

@@ -1,0 +1,148 @@
+"""What is of bert-classify alone: its splits, its head, its metrics, its files."""
+
+import contextlib
+import dataclasses
+import logging
+import os
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.classification import (
+    ClassificationExample,
+    describe_examples,
+    find_labels,
+    find_task,
+    read_examples,
+)
+from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
+from bert_cli.features.stream import check_steps
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """One file of the data: its rows, and their features."""
+
+    examples: list[ClassificationExample]
+    features: ClassificationFeatures
+
+
+class ClassificationTask:
+    """See driver.Task. After `read`: `labels`, and `splits`, those of train, dev and test that are needed."""
+
+    files = ("test_results.tsv", "predictions.tsv")
+
+    def __init__(self, settings: ClassifySettings):
+        self.settings = settings
+        self.labels: tuple[str, ...] = ()
+        self.splits: dict[str, Split] = {}
+
+    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+        settings = self.settings
+        length, preprocess = settings.length.max_seq_length, settings.hub.hub_preprocess
+        return sources.open_model(settings.model, checkpoint, length, preprocess)
+
+    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+        """Labels are those of the checkpoint where it is trained."""
+        settings, task_name = self.settings, self.settings.task.task_name
+        labels = settings.labels.labels
+        if not settings.phases.do_train:
+            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint) or find_task(task_name).labels
+        wanted = {
+            "train": settings.phases.do_train,
+            "dev": settings.phases.do_eval,
+            "test": settings.prediction.do_predict,
+        }
+        for name in (name for name, needed in wanted.items() if needed):
+            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels)
+            labels = labels or find_labels(task_name, examples)
+            features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
+            self._log(name, examples, features, labels, model)
+            self.splits[name] = Split(examples, features)
+        self.labels = labels
+        LOG.info("labels: %s", ", ".join(labels))
+
+    def _log(self, name: str, examples, features: ClassificationFeatures, labels, model: sources.OpenedModel) -> None:
+        length = self.settings.length.max_seq_length
+        LOG.info("%s: %s", name, describe_examples(examples))
+        for line in format_features(features, labels, model.tokenizer, length):
+            LOG.info(line)
+        if features.num_truncated:
+            LOG.info("%s: %d of %d examples were cut to %d tokens", name, features.num_truncated, len(features), length)
+
+    def plan(self, model: sources.OpenedModel) -> Plan:
+        features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
+        sequences, lower = features.sequences, model.tokenizer.do_lower_case
+        steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        return Plan(
+            steps=steps,
+            warmup_steps=int(steps * fine_tuning.warmup_proportion),
+            decided={
+                "labels": list(self.labels),
+                "do_lower_case": lower,
+                "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+                "train_examples": len(features),
+            },
+            # A name with a comma cannot be given as a flag; such labels come from train.tsv and are found there again.
+            found={
+                "do_lower_case": lower,
+                "labels": None if any("," in label for label in self.labels) else self.labels,
+            },
+            labels=self.labels,
+            bias_correction=fine_tuning.bias_correction,
+        )
+
+    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+        from bert_cli.heads.classification import BertClassifier
+
+        return BertClassifier(config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
+
+    def train(self, session, updates: Updates, state: str | None) -> dict:
+        settings = self.settings
+        frozen = () if settings.hub_training.hub_trainable else session.encoder_names
+        folder = settings.phases.output_dir
+        return session.train(self.splits["train"].features, updates, settings.saving, folder, state, frozen)
+
+    def facts(self) -> dict:
+        return {"labels": list(self.labels)}
+
+    def evaluate(self, session) -> Evaluation:
+        """Loss, accuracy and what else metrics.py has, and the scores of each class."""
+        features, batch_size = self.splits["dev"].features, self.settings.evaluation.eval_batch_size
+        results = session.infer(features, batch_size, "evaluating")
+        probabilities = results["probabilities"]
+        metrics = classification_metrics(features.label_ids, results["losses"], probabilities, self.labels, batch_size)
+        details = classification_report(features.label_ids, probabilities, self.labels)
+        rate = {"eval_examples_per_second": results["examples_per_second"]}
+        return Evaluation(metrics, [f"  {line}" for line in format_report(details)], rate | {"eval": details})
+
+    def predict(self, session) -> dict:
+        """Write test_results.tsv and predictions.tsv."""
+        split, folder = self.splits["test"], self.settings.phases.output_dir
+        results = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
+        texts = [(example.text_a, example.text_b) for example in split.examples]
+        if session.is_chief:
+            paths = [os.path.join(folder, name) for name in self.files]
+            write_test_results(paths[0], results["probabilities"])
+            write_predictions(paths[1], split.features.guids, texts, self.labels, results["probabilities"])
+            LOG.info("wrote %s and %s: %d predictions", *paths, len(texts))
+        return {"predict_examples_per_second": results["examples_per_second"]}
+
+
+def _agreed(given, saved, checkpoint: CheckpointPath):
+    """The labels of the flag or of a trained model; InputError where both are there and differ."""
+    if given and saved and given != saved:
+        raise InputError(
+            f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
+            "order; leave --labels out"
+        )
+    return given or saved

@@ -1,0 +1,138 @@
+"""What is of bert-pretrain alone: text or TFRecords, the two heads, accuracies of masked words and next sentences."""
+
+import contextlib
+import logging
+import os
+
+from bert_cli.base import files
+from bert_cli.corpus.instances import Sampling
+from bert_cli.corpus.masking import make_masking
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.pretraining import pretraining_metrics
+from bert_cli.runs import sources
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.saved import FLAGS_FILE, read_flags
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+Data = RecordInput | TextInput
+# What decides the result only where training is on text.
+_OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
+
+
+class PretrainingTask:
+    """See driver.Task. After `read`: `train` and `held_out`, what is trained and evaluated on."""
+
+    files = ()
+
+    def __init__(self, settings: PretrainSettings):
+        self.settings = settings
+        self.train_data: Data | None = None
+        self.held_out: Data | None = None
+        self._found: dict[str, tuple[list[str], bool]] = {}
+
+    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+        """vocabulary and tokenizer are None for TFRecords without a vocabulary."""
+        settings = self.settings
+        for flag, patterns in (("input_file", settings.input.input_file), ("eval_file", settings.task.eval_file)):
+            if patterns:
+                self._found[flag] = find_files(patterns, flag)
+        needs_vocab = not all(are_records for _, are_records in self._found.values())
+        model = settings.model
+        found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
+        vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
+        config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
+        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found)
+        if not vocabulary:
+            LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
+            return sources.OpenedModel(found, config, None, None)
+        lower = sources.find_casing(model.do_lower_case, found)
+        sources.check_casing(lower, vocabulary, checkpoint)
+        return sources.OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, lower))
+
+    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+        settings, task, phases = self.settings, self.settings.task, self.settings.phases
+        if phases.do_train:
+            share = 0.0 if task.eval_file else task.eval_share
+            self.train_data = stack.enter_context(self._open_data("input_file", model, share))
+        self.held_out = self.train_data
+        if phases.do_eval and (task.eval_file or not self.train_data):
+            # The text that the model was trained on gives its held-out documents, any other one all of its documents.
+            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS_FILE))
+            same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
+            share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
+            flag = "eval_file" if task.eval_file else "input_file"
+            self.held_out = stack.enter_context(self._open_data(flag, model, share))
+
+    def _open_data(self, flag: str, model: sources.OpenedModel, share: float) -> Data:
+        """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
+        (paths, are_records), settings = self._found[flag], self.settings
+        length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
+        if are_records:
+            return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
+        rules = make_masking(
+            model.vocabulary.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
+        )
+        sampling = Sampling(length, masking.short_seq_prob, rules)
+        return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
+
+    def plan(self, model: sources.OpenedModel) -> Plan:
+        settings, steps = self.settings, self.settings.steps
+        lower = model.tokenizer.do_lower_case if model.tokenizer else None
+        decided = {"training_data": self.train_data.digest}
+        if isinstance(self.train_data, TextInput):
+            masking, task = settings.masking, settings.task
+            values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
+            decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}
+        paths = {"input_file": settings.input.input_file, "eval_file": settings.task.eval_file}
+        return Plan(
+            steps=steps.num_train_steps,
+            warmup_steps=steps.num_warmup_steps,
+            decided=decided,
+            found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
+            optimizer=steps.optimizer,
+        )
+
+    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+        from bert_cli.heads.pretraining import BertPretrainer
+
+        settings = self.settings
+        return BertPretrainer(config, compute_dtype, settings.seed.random_seed, settings.task.no_nsp)
+
+    def train(self, session, updates: Updates, state: str | None) -> dict:
+        settings = self.settings
+
+        def stream(position):
+            return self.train_data.stream(updates.batch_size, position)
+
+        return session.train_stream(stream, updates, settings.saving, settings.phases.output_dir, state)
+
+    def facts(self) -> dict:
+        return {}
+
+    def evaluate(self, session) -> Evaluation:
+        """Accuracies and losses of masked words and next sentences."""
+        batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
+        count, is_cut, chunks = self.held_out.evaluation(most_steps * batch_size or None)
+        if is_cut:
+            LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
+        sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
+        rate = sums.pop("examples_per_second")
+        metrics = pretraining_metrics(sums, batch_size, not self.settings.task.no_nsp)
+        return Evaluation(metrics, [], {"eval_examples_per_second": rate})
+
+    def predict(self, session) -> dict:
+        """There is nothing to predict."""
+        return {}
+
+
+def absolute_patterns(patterns: str | None) -> str | None:
+    """Patterns with commas between, each from any working directory."""
+    if patterns is None:
+        return None
+    return ",".join(part if part == files.STANDARD else files.absolute(part) for part in patterns.split(","))

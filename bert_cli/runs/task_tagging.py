@@ -1,0 +1,180 @@
+"""What is of bert-tag alone: its files of words and tags, its head, its scores, its files; and plain text to be tagged."""
+
+import contextlib
+import json
+import logging
+import os
+import time
+
+from bert_cli.base import files
+from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.features.stream import check_steps
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.tagging import (
+    TagPrediction,
+    example_entities,
+    predict_tags,
+    write_columns,
+    write_entities,
+    write_json_lines,
+)
+from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
+from bert_cli.runs import driver, sources
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
+from bert_cli.settings.fine_tuning import TagSettings
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+
+
+def stride_of(doc_stride: int | None, max_seq_length: int) -> int:
+    """Pieces from one window to the next: what was given, else half a window."""
+    return doc_stride or max(1, max_seq_length // 2)
+
+
+class TaggingTask:
+    """See driver.Task. `layers` are known after `open`, `data` after `read`."""
+
+    files = ("test_predictions.txt", "test_predictions.jsonl")
+
+    def __init__(self, settings: TagSettings):
+        self.settings = settings
+        self.layers: tuple[int, ...] = ()
+        self.data = TaggingData((), "BIO", {})
+
+    @property
+    def is_frozen(self) -> bool:
+        """Nothing of the encoder is trained."""
+        return self.settings.tagger.freeze_encoder
+
+    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+        settings = self.settings
+        length, preprocess = settings.length.max_seq_length, settings.hub.hub_preprocess
+        model = sources.open_model(settings.model, checkpoint, length, preprocess)
+        self.layers = find_layers(settings.tagger.layers, self.is_frozen, model.config)
+        return model
+
+    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+        read = read_plain_text if _is_for_text(self.settings) else read_data
+        self.data = read(self.settings, model.tokenizer, checkpoint)
+
+    def plan(self, model: sources.OpenedModel) -> Plan:
+        settings, features = self.settings, self.data.splits["train"].features
+        sequences, lower = features.sequences, model.tokenizer.do_lower_case
+        fine_tuning = settings.fine_tuning
+        steps = check_steps(len(features), settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        return Plan(
+            steps=steps,
+            warmup_steps=int(steps * fine_tuning.warmup_proportion),
+            decided={
+                "task_name": "tagging",
+                "layers": self.layers,
+                "labels": list(self.data.labels),
+                "tag_scheme": self.data.scheme,
+                "do_lower_case": lower,
+                "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+                "train_examples": len(features),
+            },
+            found={"do_lower_case": lower, "tag_scheme": self.data.scheme, "layers": self.layers},
+            labels=self.data.labels,
+            bias_correction=fine_tuning.bias_correction,
+        )
+
+    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+        from bert_cli.heads.tagging import BertTagger
+
+        seed = self.settings.seed.random_seed
+        return BertTagger(config, len(self.data.labels), self.layers, compute_dtype, seed)
+
+    def train(self, session, updates: Updates, state: str | None) -> dict:
+        settings, features = self.settings, self.data.splits["train"].features
+        frozen = session.encoder_names if self.is_frozen else ()
+        return session.train(features, updates, settings.saving, settings.phases.output_dir, state, frozen)
+
+    def facts(self) -> dict:
+        return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
+
+    def _tag(self, session, split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+        """The predictions for a split, and how many sentences there were each second."""
+        began = time.monotonic()
+        windows = log_probabilities(session, split.features, batch_size, title)
+        predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
+        return predictions, round(len(predictions) / (time.monotonic() - began), 2)
+
+    def evaluate(self, session) -> Evaluation:
+        """Precision, recall and F1 of entities, as conlleval has them."""
+        split = self.data.splits["dev"]
+        predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
+        results, lines = _scores(split, predictions)
+        report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        return Evaluation(results, lines, report)
+
+    def predict(self, session) -> dict:
+        """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
+        split = self.data.splits["test"]
+        predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
+        report = {"predict_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        if split.has_tags:
+            report["test"], lines = _scores(split, predictions)
+            for line in ("***** Test results *****", *lines):
+                LOG.info(line)
+        if session.is_chief:
+            is_json = split.file.is_json
+            path = os.path.join(self.settings.phases.output_dir, self.files[is_json])
+            write = write_json_lines if is_json else write_columns
+            write(path, split.file, [prediction.tags for prediction in predictions], self.data.scheme)
+            LOG.info("wrote %s: %d sentences", path, len(predictions))
+        return report
+
+    def write_plain_text(self, session) -> None:
+        """Print the words of --text with their tags, then its entities as JSON; the latter alone for each line of a file."""
+        split, target = self.data.splits["text"], self.settings.output.output_file
+        examples, text = split.file.examples, self.settings.single.text
+        predictions, _ = self._tag(session, split, self.settings.prediction.predict_batch_size, "tagging")
+        if not session.is_chief:
+            return
+        if text is None and target != files.STANDARD:
+            write_entities(target, examples, predictions)
+            LOG.info("wrote %s: %d texts", target, len(examples))
+            return
+        for example, prediction in zip(examples, predictions, strict=True):
+            if text is not None:
+                for word, tag in zip(example.words, from_bio(prediction.tags, self.data.scheme), strict=True):
+                    print(f"{word}\t{tag}")
+            print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
+
+
+def _is_for_text(settings: TagSettings) -> bool:
+    """True for a run that tags plain text, and writes nothing into output_dir."""
+    return settings.single.text is not None or settings.input.input_file is not None
+
+
+def log_probabilities(session, features, batch_size: int, title: str):
+    """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
+    for rows, found in session.over(features, batch_size, title):
+        yield from zip(rows.tolist(), found["values"], strict=True)
+
+
+def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
+    """The entries of eval_results.txt, and the table for the log."""
+    gold = [example.tags for example in split.file.examples]
+    scores = tagging_scores(gold, [prediction.tags for prediction in predictions])
+    return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
+
+
+def tag_text(settings: TagSettings) -> dict:
+    """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
+    if settings.input.input_file and settings.output.output_file != files.STANDARD:
+        files.check_can_write(os.path.dirname(settings.output.output_file) or ".", "output_file")
+    task = TaggingTask(settings)
+    checkpoint = sources.choose_checkpoint(settings.start, settings.hub, settings.phases)
+    model = task.open(checkpoint)
+    with contextlib.ExitStack() as stack:
+        task.read(model, checkpoint, stack)
+    session = driver.open_session(task, model.config, settings)
+    session.load_trained(checkpoint)
+    task.write_plain_text(session)
+    return task.facts()
