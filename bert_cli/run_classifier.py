@@ -16,6 +16,7 @@ import time
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import EVAL_RESULTS, FLAGS, PREDICTIONS_TABLE, TEST_RESULTS
 from bert_cli.examples.classification import describe_examples, find_labels, find_task, read_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.features.stream import check_steps
@@ -157,7 +158,7 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 def _remembered(values: dict, given: frozenset[str]) -> dict:
     checkpoint = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"])
     names = [name for name in REMEMBERED if name not in given]
-    return remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names)
+    return remembered_flags(os.path.join(checkpoint.folder, FLAGS), define_flags, names)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,7 +266,7 @@ def evaluate(session, split: Split, labels: tuple[str, ...], settings: Settings,
     metrics |= {"global_step": global_step}
     details = classification_report(features.label_ids, probabilities, labels)
     if session.is_chief:
-        write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), metrics)
+        write_eval_results(os.path.join(settings.output_dir, EVAL_RESULTS), metrics)
     for line in format_eval_results(metrics):
         LOG.info(line)
     for line in format_report(details):
@@ -279,7 +280,7 @@ def predict(session, split: Split, labels: tuple[str, ...], settings: Settings) 
     results = session.infer(split.features, settings.predict_batch_size, "predicting")
     texts = [(example.text_a, example.text_b) for example in split.examples]
     if session.is_chief:
-        paths = [os.path.join(settings.output_dir, name) for name in ("test_results.tsv", "predictions.tsv")]
+        paths = [os.path.join(settings.output_dir, name) for name in (TEST_RESULTS, PREDICTIONS_TABLE)]
         write_test_results(paths[0], results["probabilities"])
         write_predictions(paths[1], split.features.guids, texts, labels, results["probabilities"])
         LOG.info("wrote %s and %s: %d predictions", *paths, len(texts))

@@ -17,9 +17,9 @@ import time
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import EVAL_RESULTS, FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
-from bert_cli.corpus.text import STDIN
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.pretraining import pretraining_metrics
@@ -151,7 +151,7 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     if not values["do_train"]:
         checkpoint = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"])
         names = [name for name in _REMEMBERED if name not in given]
-        values |= remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names)
+        values |= remembered_flags(os.path.join(checkpoint.folder, FLAGS), define_flags, names)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     if not 0 < values["masked_lm_prob"] <= 1:
         raise InputError(f"--masked_lm_prob={values['masked_lm_prob']}: a number above 0 and up to 1 is needed")
@@ -208,7 +208,7 @@ def training_manifest(settings: Settings, model: Model, digest: str, is_text: bo
 def _absolute_patterns(patterns: str | None) -> str | None:
     if patterns is None:
         return None
-    return ",".join(part if part == STDIN else files.absolute(part) for part in patterns.split(","))
+    return ",".join(part if part == STANDARD else files.absolute(part) for part in patterns.split(","))
 
 
 def flags_to_save(settings: Settings, model: Model) -> dict:
@@ -256,7 +256,7 @@ def run(settings: Settings) -> dict:
             saved = flags_to_save(settings, model)
             if session.is_chief and state:
                 run_folder.remove_leftovers(folder)
-                write_flags(os.path.join(folder, "flags.txt"), saved)  # num_train_steps may be another one
+                write_flags(os.path.join(folder, FLAGS), saved)  # num_train_steps may be another one
             elif session.is_chief:
                 run_folder.begin(folder, manifest, None, model.config, model.sources.vocab_file, saved)
             report |= session.train(lambda at: train.stream(settings.train_batch_size, at), state, folder)
@@ -275,7 +275,7 @@ def open_evaluation(settings: Settings, model: Model, found: dict) -> RecordInpu
     """
     if settings.eval_file:
         return model.open_input(found["eval_file"], settings, 0.0)
-    trained_on = read_flags(os.path.join(settings.output_dir, "flags.txt"))
+    trained_on = read_flags(os.path.join(settings.output_dir, FLAGS))
     same = trained_on.get("input_file") == _absolute_patterns(settings.input_file) and "eval_file" not in trained_on
     return model.open_input(found["input_file"], settings, settings.eval_share if same else 0.0)
 
@@ -290,7 +290,7 @@ def evaluate(session, data: RecordInput | TextInput, settings: Settings, global_
     rate = sums.pop("examples_per_second")
     metrics = pretraining_metrics(sums, settings.eval_batch_size, not settings.no_nsp) | {"global_step": global_step}
     if session.is_chief:
-        write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), metrics)
+        write_eval_results(os.path.join(settings.output_dir, EVAL_RESULTS), metrics)
     for line in format_eval_results(metrics):
         LOG.info(line)
     metrics = {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}

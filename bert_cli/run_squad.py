@@ -19,6 +19,7 @@ import os
 import time
 
 from bert_cli.base import files
+from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad import (
     SquadExample,
     describe_examples,
@@ -51,7 +52,7 @@ _PATHS = (
     "train_file", "predict_file", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint", "hub_module",
     "hub_preprocess",
 )  # fmt: skip
-_ANSWER_FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")
+_ANSWER_FILES = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
 
 
 def read_windows(
@@ -90,7 +91,7 @@ def score_file(settings: Settings) -> dict:
     print(json.dumps(scores, indent=2), flush=True)
     if settings.output_dir:
         files.make_directory(settings.output_dir)
-        write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), scores)
+        write_eval_results(os.path.join(settings.output_dir, EVAL_RESULTS), scores)
     return scores
 
 
@@ -202,7 +203,7 @@ def evaluate(session, settings: Settings, gold: dict, predictions: list[Predicti
         odds = {prediction.qas_id: prediction.null_odds for prediction in predictions}
     scores = score(settings, gold, answers, odds) | {"global_step": global_step}
     if session.is_chief:
-        write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), scores)
+        write_eval_results(os.path.join(settings.output_dir, EVAL_RESULTS), scores)
     for line in format_eval_results(scores):
         LOG.info(line)
     return {"eval": scores}

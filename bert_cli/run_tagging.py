@@ -19,6 +19,7 @@ import time
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.examples.tag_schemes import PREFIXES
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.tagging import DECODINGS
@@ -39,7 +40,6 @@ from bert_cli.settings.flags import (
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
-_STANDARD = "-"
 # What a run that does not train takes from the flags.txt of the training run, unless it is given.
 REMEMBERED = (
     "max_seq_length", "doc_stride", "word_column", "tag_column", "tag_scheme", "label_all_pieces", "layers", "gelu",
@@ -70,7 +70,7 @@ class Settings:
     tag_scheme: str = "auto"
     text: str | None = None
     input_file: str | None = None
-    output_file: str = _STANDARD
+    output_file: str = STANDARD
     output_dir: str = "bert_output"
     vocab_file: str | None = None
     bert_config_file: str | None = None
@@ -135,7 +135,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.boolean("do_predict", False, "tag the test file, and score it where it has tags")
     flags.string("text", None, "tag this text with a trained model and print the result")
     flags.string("input_file", None, "tag a file of plain text, line by line, with a trained model; the result is JSON")
-    flags.string("output_file", _STANDARD, "file for the JSON lines of --input_file, - for standard output")
+    flags.string("output_file", STANDARD, "file for the JSON lines of --input_file, - for standard output")
     flags.enum(
         "decoding", "argmax", DECODINGS, "argmax: the most probable tag of each word; viterbi: the most probable sequence "
         "in which no I- follows another type",
@@ -208,7 +208,7 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 def _remembered(values: dict, given: frozenset[str]) -> dict:
     checkpoint = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"])
     names = [*REMEMBERED, *(() if "data_dir" in given else _REMEMBERED_FILES)]
-    path = os.path.join(checkpoint.folder, "flags.txt")
+    path = os.path.join(checkpoint.folder, FLAGS)
     return remembered_flags(path, define_flags, [name for name in names if name not in given])
 
 
@@ -239,7 +239,7 @@ def flags_to_save(settings: Settings, scheme: str, do_lower_case: bool) -> dict:
 def run(settings: Settings) -> dict:
     """Do what the settings say; returns the report, which is also written to run_report.json unless text is tagged."""
     began, folder = time.monotonic(), settings.output_dir
-    if settings.input_file and settings.output_file != _STANDARD:
+    if settings.input_file and settings.output_file != STANDARD:
         files.check_can_write(os.path.dirname(settings.output_file) or ".", "output_file")
     elif not settings.for_text:
         files.check_can_write(folder, "output_dir")

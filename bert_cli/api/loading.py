@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import FLAGS
 from bert_cli.runs import sources
 from bert_cli.settings.flags import CommandFlags, remembered_flags
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -29,7 +30,7 @@ def open_model(
     """
     given = {name: value for name, value in given.items() if value is not None}
     names = [name for name in remembered if name not in given]
-    saved = remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names) | given
+    saved = remembered_flags(os.path.join(checkpoint.folder, FLAGS), define_flags, names) | given
     settings = settings_class(**saved)
     asked = saved.get("max_seq_length", 1)
     model = sources.open_model(settings, checkpoint, asked)

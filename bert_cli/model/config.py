@@ -4,8 +4,10 @@ import dataclasses
 import json
 import os
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import HUGGING_FACE_CONFIG
+from bert_cli.base.writing import atomic_write
 
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")  # of an encoder, int32 [B, S] each
 GELU_FORMS = ("erf", "tanh")
@@ -84,7 +86,7 @@ _SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
-_NEEDED = "; a bert_config.json is needed"
+_NEEDED = "a bert_config.json is needed"
 _MODULE = "hub_module"  # the key that tells a ModuleConfig's file
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
@@ -96,14 +98,14 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     for Hugging Face's; a file of our own records its form in the key `gelu`. `vocab_size` stands in where the file has
     none, as for a model that is to be trained from nothing. Raises InputError naming file and key.
     """
-    values = files.read_json_object(path, _NEEDED)
+    values = read_json_object(path, needed=_NEEDED)
     if _MODULE in values:
         raise InputError(
             f"{path}: this model's encoder is the module {values[_MODULE]}, which is no BERT; one is needed here"
         )
     if vocab_size is not None:
         values = {"vocab_size": vocab_size} | values
-    hugging_face = os.path.basename(path) == "config.json" or any(key in values for key in _HUGGING_FACE_KEYS)
+    hugging_face = os.path.basename(path) == HUGGING_FACE_CONFIG or any(key in values for key in _HUGGING_FACE_KEYS)
     _check_values(path, values, hugging_face)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
@@ -120,7 +122,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 def read_module_config(path: str) -> ModuleConfig | None:
     """Read the bert_config.json of a run whose encoder is a module for tensorflow-hub; None for another model's."""
-    values = files.read_json_object(path, _NEEDED)
+    values = read_json_object(path, needed=_NEEDED)
     if _MODULE not in values:
         return None
     try:
@@ -161,5 +163,5 @@ def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
         del values["gelu"]
     if values.get("layer_norm_eps") == 1e-12:
         del values["layer_norm_eps"]
-    with files.atomic_write(path) as file:
+    with atomic_write(path) as file:
         file.write(json.dumps(values, indent=2, sort_keys=True) + "\n")

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name, open_lines, read_text
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
@@ -25,7 +28,7 @@ def typed_example(question: str, context: str | None, context_file: str | None) 
     """The question of --question, about the text of --context or --context_file."""
     if context_file:
         files.check_readable(context_file, "context_file")
-        context = files.read_text(context_file)
+        context = read_text(context_file)
     return SquadExample("question", question, split_context(context))
 
 
@@ -87,9 +90,9 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
     """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
     if settings.question:
         example = typed_example(settings.question, settings.context, settings.context_file)
-    elif settings.input_file != files.STANDARD:
+    elif settings.input_file != STANDARD:
         files.check_readable(settings.input_file, "input_file")
-    to_file = settings.output_file not in (None, files.STANDARD)
+    to_file = settings.output_file not in (None, STANDARD)
     if to_file:
         files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
 
@@ -104,15 +107,15 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
         return record
     count = 0
     with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(files.open_lines(settings.input_file))
-        target = stack.enter_context(files.atomic_write(settings.output_file)) if to_file else sys.stdout
-        questions = parse_questions(lines, files.input_name(settings.input_file))
+        lines = stack.enter_context(open_lines(settings.input_file))
+        target = stack.enter_context(atomic_write(settings.output_file)) if to_file else sys.stdout
+        questions = parse_questions(lines, input_name(settings.input_file))
         while chunk := list(itertools.islice(questions, _CHUNK)):
             for example, prediction in zip(chunk, answer(session, chunk, tokenizer, rules), strict=True):
                 target.write(json.dumps(answer_record(example, prediction), ensure_ascii=False) + "\n")
             target.flush()
             count += len(chunk)
         if not count:
-            name = files.input_name(settings.input_file)
+            name = input_name(settings.input_file)
             raise InputError(f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}')
     return {"answers": count}

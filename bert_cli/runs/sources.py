@@ -1,13 +1,15 @@
 """Which vocabulary, config and weights a run uses, for all commands; found before TensorFlow is imported."""
 
 import dataclasses
-import json
 import logging
 import os
 from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
 from bert_cli.settings.flags import read_flags
 from bert_cli.text.tokenization import FullTokenizer
@@ -51,7 +53,7 @@ class ModelSources:
     @property
     def saved_flags(self) -> dict[str, str]:
         """Flags of the run of ours that made the checkpoint; empty for a checkpoint from elsewhere."""
-        return read_flags(os.path.join(self.checkpoint.folder, "flags.txt")) if self.checkpoint else {}
+        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
 
 def find_sources(
@@ -71,13 +73,13 @@ def find_sources(
         if path:
             files.check_readable(path, flag)
     if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
-        return ModelSources(os.path.join(BUILTIN, "vocab.txt"), os.path.join(BUILTIN, "bert_config.json"), None, True)
+        return ModelSources(os.path.join(BUILTIN, VOCABULARY), os.path.join(BUILTIN, CONFIG), None, True)
     preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
     if preprocessor:
-        vocab_file = vocab_file or preprocessor.companion("vocab.txt")
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
-        vocab_file = vocab_file or checkpoint.companion("vocab.txt")
-        bert_config_file = bert_config_file or checkpoint.companion("bert_config.json", "config.json")
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
+        bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
@@ -93,7 +95,7 @@ def find_model_files(settings, checkpoint: CheckpointPath) -> ModelSources:
     """
     config_file = settings.bert_config_file
     if checkpoint.kind == HUGGING_FACE:
-        config_file = config_file or os.path.join(checkpoint.location, "config.json")
+        config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
     return find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
 
 
@@ -210,15 +212,15 @@ def _module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
-    path = os.path.join(checkpoint.folder, "labels.txt")
+    path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
-        return tuple(line for line in files.read_text(path).split("\n") if line)
+        return tuple(line for line in read_text(path).split("\n") if line)
     if checkpoint.kind != HUGGING_FACE:
         return None
     # Imports no TensorFlow, but safetensors, which only this case needs.
     from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
 
-    return read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))[0]
+    return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))[0]
 
 
 def find_casing(given: bool | None, sources: ModelSources) -> bool:
@@ -229,12 +231,9 @@ def find_casing(given: bool | None, sources: ModelSources) -> bool:
     if saved is not None:
         return saved == "true"
     place = sources.preprocessor or sources.checkpoint
-    tokenizer = place.companion("tokenizer_config.json") if place else None
+    tokenizer = place.companion(TOKENIZER_CONFIG) if place else None
     if tokenizer:
-        try:
-            values = json.loads(files.read_text(tokenizer))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{tokenizer}:{error.lineno}: is not JSON: {error.msg}; give --do_lower_case") from None
+        values = read_json(tokenizer, "give --do_lower_case")
         if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
             return values["do_lower_case"]
     return _module_casing(sources, place) if place and place.kind == HUB else True

@@ -4,6 +4,7 @@ import dataclasses
 import os
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import FLAGS
 from bert_cli.examples.squad import MULTIPLE_ANSWERS
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
@@ -153,7 +154,7 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
     if not values["do_train"] and not values["score_only"]:
         checkpoint = trained_checkpoint(values["init_checkpoint"], values["output_dir"])
         names = [name for name in REMEMBERED if name not in given]
-        values |= remembered_flags(os.path.join(checkpoint.folder, "flags.txt"), define_flags, names)
+        values |= remembered_flags(os.path.join(checkpoint.folder, FLAGS), define_flags, names)
     check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
     settings = Settings(**values)
     check_rules(answer_rules(settings))

@@ -5,6 +5,7 @@ import logging
 import os
 import time
 
+from bert_cli.base.names import EVAL_RESULTS, STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.tagging import (
@@ -47,7 +48,7 @@ def evaluate(session, data: TaggingData, settings, global_step: int) -> dict:
     predictions, rate = _tag(session, split, data, settings, settings.eval_batch_size, "evaluating")
     results = _score(split, predictions, "Eval") | {"global_step": global_step}
     if session.is_chief:
-        write_eval_results(os.path.join(settings.output_dir, "eval_results.txt"), results)
+        write_eval_results(os.path.join(settings.output_dir, EVAL_RESULTS), results)
     return {"eval_examples_per_second": rate, "decoding": settings.decoding, "eval": results}
 
 
@@ -60,7 +61,7 @@ def predict(session, data: TaggingData, settings) -> dict:
         report |= {"test": _score(split, predictions, "Test")}
     if session.is_chief:
         is_json = split.file.is_json
-        path = os.path.join(settings.output_dir, "test_predictions.jsonl" if is_json else "test_predictions.txt")
+        path = os.path.join(settings.output_dir, TEST_PREDICTIONS_JSON if is_json else TEST_PREDICTIONS)
         write = write_json_lines if is_json else write_columns
         write(path, split.file, [prediction.tags for prediction in predictions], data.scheme)
         LOG.info("wrote %s: %d sentences", path, len(predictions))
@@ -74,7 +75,7 @@ def write_plain_text(session, data: TaggingData, settings) -> None:
     predictions, _ = _tag(session, split, data, settings, settings.predict_batch_size, "tagging")
     if not session.is_chief:
         return
-    if settings.input_file and settings.output_file != "-":
+    if settings.input_file and settings.output_file != STANDARD:
         write_entities(settings.output_file, examples, predictions)
         LOG.info("wrote %s: %d texts", settings.output_file, len(examples))
         return
