@@ -134,8 +134,7 @@ def _answer_chunk(session, chunk: list[tuple[str, MaskedText]], tokenizer: FullT
 
 def run(settings: Settings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
-    if settings.output_file != STANDARD:
-        files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
+    files.check_output_files([settings.output_file], [settings.input_file])
     checkpoint = find_checkpoint(settings.init_checkpoint)
     model, config, vocabulary, tokenizer = sources.open_model(settings, checkpoint, 3, needs_bert=True)
     positions, texts = config.max_position_embeddings, read_texts(settings)

@@ -240,7 +240,7 @@ def run(settings: Settings) -> dict:
     """Do what the settings say; returns the report, which is also written to run_report.json unless text is tagged."""
     began, folder = time.monotonic(), settings.output_dir
     if settings.input_file and settings.output_file != STANDARD:
-        files.check_can_write(os.path.dirname(settings.output_file) or ".", "output_file")
+        files.check_output_files([settings.output_file], [settings.input_file])
     elif not settings.for_text:
         files.check_can_write(folder, "output_dir")
     checkpoint = sources.choose_checkpoint(settings)

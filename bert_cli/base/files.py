@@ -92,10 +92,17 @@ def check_can_write(folder: str, flag: str) -> None:
         raise InputError(f"{path}: no permission to write there; check --{flag}")
 
 
-def check_output_files(paths: list[str], read: list[str]) -> None:
-    """InputError unless files can be made under `paths`, and none of them is one of the files that are `read`."""
-    taken = {os.path.realpath(path) for path in read if path != STANDARD and not is_remote(path)}
-    for path in (path for path in paths if not is_remote(path)):
+def check_output_files(paths: list[str | None], read: list[str | None]) -> None:
+    """InputError unless files can be made under `paths`, and none of them is one of the files that are `read`.
+
+    None and "-" name no file. A link, also a hard one, is the file that it leads to.
+    """
+    read = [path for path in read if path and path != STANDARD]
+    for path in (path for path in paths if path and path != STANDARD):
+        if is_remote(path):
+            if path in read:
+                raise InputError(f"{path}: would be written over, but it is read; check --output_file")
+            continue
         folder = os.path.dirname(path) or "."
         if not os.path.isdir(folder):
             raise InputError(f"{folder}: no such folder; make it, or check --output_file")
@@ -103,9 +110,17 @@ def check_output_files(paths: list[str], read: list[str]) -> None:
             raise InputError(f"{path}: is a directory, a file is needed; check --output_file")
         if os.path.exists(path) and not os.path.isfile(path):
             raise InputError(f"{path}: is a device, a file is needed; check --output_file")
-        if os.path.realpath(path) in taken:
+        if any(_is_same_file(path, each) for each in read):
             raise InputError(f"{path}: would be written over, but it is read; check --output_file")
         check_can_write(folder, "output_file")
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    if is_remote(path) or is_remote(other):
+        return path == other
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def absolute(path: str | None) -> str | None:
@@ -148,6 +163,14 @@ def read_bytes(path: str) -> bytes:
         raise InputError(f"{path}: is a directory, a file is needed") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+@_reporting
+def file_size(path: str) -> int:
+    """Bytes of a file; 0 where there is none."""
+    if is_remote(path):
+        return gfile().stat(path).length if exists(path) else 0
+    return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def open_binary(path: str):

@@ -93,8 +93,7 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
     elif settings.input_file != STANDARD:
         files.check_readable(settings.input_file, "input_file")
     to_file = settings.output_file not in (None, STANDARD)
-    if to_file:
-        files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
+    files.check_output_files([settings.output_file], [settings.input_file, settings.context_file])
 
     prepare_host()
     from bert_cli.runs.squad import SquadSession

@@ -85,7 +85,7 @@ class CommandFlags:
     def parse(self, arguments: list[str]) -> tuple[dict, frozenset[str]]:
         """Values by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
         for argument in arguments:
-            if argument.startswith(" "):
+            if argument.startswith(" ") and argument.strip().startswith("--"):
                 raise InputError(
                     f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?"
                 )

@@ -73,11 +73,10 @@ def read_tokenizer_json(path: str) -> tuple[list[str], bool | None]:
     model = values.get("model") if isinstance(values, dict) else None
     if not isinstance(model, dict) or model.get("type") != "WordPiece" or not isinstance(model.get("vocab"), dict):
         raise InputError(f"{path}: holds no WordPiece vocabulary; give --vocab_file")
-    ids = model["vocab"] | {
-        str(token.get("content")): token.get("id")
-        for token in values.get("added_tokens") or []
-        if isinstance(token, dict)
-    }
+    added = values.get("added_tokens") or []
+    if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
+        raise InputError(f"{path}: added_tokens is no array of objects; give --vocab_file")
+    ids = model["vocab"] | {str(token.get("content")): token.get("id") for token in added}
     if sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str):
         raise InputError(f"{path}: the vocabulary's ids are not 0, 1, … without gaps; give --vocab_file")
     normalizer = values.get("normalizer")

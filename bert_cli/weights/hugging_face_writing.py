@@ -93,8 +93,9 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
     """
     values = read_json_object(path)
     kinds = {name: kind for kind, name in ARCHITECTURES.items()}
-    named = values.get("architectures") or [None]
-    kind = kinds.get(named[0]) if isinstance(named, list) else None
+    named = values.get("architectures")
+    first = named[0] if isinstance(named, list) and named else None
+    kind = kinds.get(first) if isinstance(first, str) else None
     names = values.get("id2label")
     if not names:
         return None, kind

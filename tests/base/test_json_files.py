@@ -38,7 +38,11 @@ def test_a_value_that_is_no_object(tmp_path):
     path = tmp_path / "a.json"
     path.write_text("[1]")
     assert read_json(str(path)) == [1]
-    for arguments, ending in [((), ""), (("do this",), "; do this"), (("do this", "that is needed"), "; that is needed")]:
+    for arguments, ending in [
+        ((), ""),
+        (("do this",), "; do this"),
+        (("do this", "that is needed"), "; that is needed"),
+    ]:
         with pytest.raises(InputError) as caught:
             read_json_object(str(path), *arguments)
         assert str(caught.value) == f"{path}: holds no JSON object{ending}"
