@@ -25,6 +25,7 @@ import time
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.writing import atomic_write
 from bert_cli.corpus import vocabulary as features
 from bert_cli.corpus.text import find_inputs, read_blocks, total_size
 from bert_cli.corpus.word_counts import count_block, merge_counts
@@ -239,7 +240,7 @@ def run(settings: Settings) -> dict:
     counts = count_words(settings, inputs, tokenizer)
     reading_seconds = time.monotonic() - began
     tokens = extend(settings, counts, old) if old else build(settings, counts, tokenizer)
-    with files.atomic_write(settings.output_file) as file:
+    with atomic_write(settings.output_file) as file:
         file.writelines(f"{token}\n" for token in tokens)
     report = {"words": sum(count for _, count in counts), "distinct_words": len(counts)} | figures(counts, tokens)
     if old:

@@ -14,6 +14,7 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports.companions import Companions, check_labels, check_words, read_companions, write_companions
 from bert_cli.exports.target import FORMATS, Target, check_free, find_target, publish, staging
 from bert_cli.model.config import BertConfig, read_config
@@ -236,7 +237,7 @@ def check(settings: Settings, loaded, staged: str, target: Target, heads: tuple[
     from bert_cli.exports import conversion
 
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
-    config = read_config(path.companion("bert_config.json", "config.json"))
+    config = read_config(path.companion(CONFIG, HUGGING_FACE_CONFIG))
     reader = conversion.open_source(path)
     converted = conversion.load(reader, config, heads, of_tokens=kind == "tagger")
     differences = conversion.largest_differences(loaded, converted, settings.random_seed)

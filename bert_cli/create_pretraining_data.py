@@ -22,6 +22,8 @@ from collections.abc import Callable
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import UNFINISHED
+from bert_cli.base.writing import atomic_paths
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
@@ -196,8 +198,8 @@ def run(settings: Settings) -> dict:
     job = prepare_job(settings)
     beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
     with (
-        files.atomic_paths(outputs) as paths,
-        tempfile.TemporaryDirectory(prefix=".writing-", dir=beside) as folder,
+        atomic_paths(outputs) as paths,
+        tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=beside) as folder,
         Workers(settings.num_workers, job) as workers,
     ):
         corpus = read_corpus(inputs, workers, folder)

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import VOCABULARY
+from bert_cli.base.writing import atomic_write, copy_file
 from bert_cli.exports import onnx_run as export_onnx
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.exports.target import staging
@@ -180,7 +182,7 @@ def publish(staged: str, folder: str) -> None:
     for path in sorted(paths, key=lambda path: os.path.basename(path) == "saved_model.pb"):
         target = f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}"
         tf.io.gfile.makedirs(os.path.dirname(target))
-        files.copy_file(path, target)
+        copy_file(path, target)
 
 
 def run(settings: Settings) -> list[str]:
@@ -229,8 +231,8 @@ def run(settings: Settings) -> list[str]:
         "lower-cased" if companions.do_lower_case else "taken as it is",
     )  # fmt: skip
     with export_modules.writing(folder), exporting(folder) as new:
-        vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
-        with files.atomic_write(vocab_path) as file:
+        vocab_path = os.path.join(os.path.dirname(new), VOCABULARY)
+        with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))
         tokenizer = GraphTokenizer(vocabulary, companions.do_lower_case, vocab_path)
         if labels:

@@ -20,13 +20,15 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.text_lines import read_text_lines, split_line
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_arrays import strongest_links, write_attention
-from bert_cli.outputs.features_files import STANDARD, Form, check_format, lines_to_skip, open_writer
+from bert_cli.outputs.features_files import Form, check_format, lines_to_skip, open_writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs import sources
@@ -201,7 +203,7 @@ def run(settings: Settings) -> int:
         writer = stack.enter_context(open_writer(settings.output_file, settings.output_format, form, done, remembered))
         archive = None
         if settings.attentions:
-            file = stack.enter_context(files.atomic_write(settings.attentions, "wb"))
+            file = stack.enter_context(atomic_write(settings.attentions, "wb"))
             archive = stack.enter_context(zipfile.ZipFile(file, "w"))
         chunks = extraction_chunks(texts, tokenizer, settings.max_seq_length, **options)
         began = time.monotonic()

@@ -18,6 +18,9 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name, open_lines
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.fill_mask import fill_mask_record, format_record
@@ -37,7 +40,7 @@ class Settings:
 
     texts: tuple[str, ...] = ()
     input_file: str | None = None
-    output_file: str = files.STANDARD
+    output_file: str = STANDARD
     init_checkpoint: str = "bert_output"
     vocab_file: str | None = None
     bert_config_file: str | None = None
@@ -57,7 +60,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.words("texts", "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes")
     flags.section("Texts")
     flags.string("input_file", None, "a file with a text a line, - for standard input; the answers are JSON lines")
-    flags.string("output_file", files.STANDARD, "file for the JSON lines, - for standard output")
+    flags.string("output_file", STANDARD, "file for the JSON lines, - for standard output")
     flags.integer("top_k", 5, "candidates for each [MASK]", lower=1)
     flags.integer("batch_size", 32, "texts that are computed at once", lower=1)
     flags.section("Model")
@@ -88,10 +91,10 @@ def read_texts(settings: Settings) -> Iterator[tuple[str, str]]:
     if settings.texts:
         yield from ((f"text {number}", text) for number, text in enumerate(settings.texts, start=1))
         return
-    if settings.input_file != files.STANDARD:
+    if settings.input_file != STANDARD:
         files.check_readable(settings.input_file, "input_file")
-    name = files.input_name(settings.input_file)
-    with files.open_lines(settings.input_file) as lines:
+    name = input_name(settings.input_file)
+    with open_lines(settings.input_file) as lines:
         for number, line in enumerate(lines, start=1):
             if text := line.strip():
                 yield f"{name}:{number}", text
@@ -131,8 +134,7 @@ def _answer_chunk(session, chunk: list[tuple[str, MaskedText]], tokenizer: FullT
 
 def run(settings: Settings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
-    if settings.output_file != files.STANDARD:
-        files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
+    files.check_output_files([settings.output_file], [settings.input_file])
     checkpoint = find_checkpoint(settings.init_checkpoint)
     model, config, vocabulary, tokenizer = sources.open_model(settings, checkpoint, 3, needs_bert=True)
     positions, texts = config.max_position_embeddings, read_texts(settings)
@@ -151,8 +153,8 @@ def run(settings: Settings) -> list[dict]:
             print("\n".join(format_record(record)), flush=True)
         return records
     with contextlib.ExitStack() as stack:
-        to_file = settings.output_file != files.STANDARD
-        target = stack.enter_context(files.atomic_write(settings.output_file)) if to_file else sys.stdout
+        to_file = settings.output_file != STANDARD
+        target = stack.enter_context(atomic_write(settings.output_file)) if to_file else sys.stdout
         for record in answers(session, texts, tokenizer, positions):
             target.write(json.dumps(record, ensure_ascii=False) + "\n")
     return []

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import read_text
-from bert_cli.examples.json_text import expect, member, parse_json, read_json
+from bert_cli.base.json_files import expect, member, parse_json, read_json
+from bert_cli.base.lines import read_text
 from bert_cli.examples.tables import quoted
 
 LOG = logging.getLogger("bert_cli")

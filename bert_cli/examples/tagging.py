@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import read_text
-from bert_cli.examples.json_text import parse_json
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.lines import read_text
 from bert_cli.examples.tables import Row, more, quoted
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 

@@ -8,6 +8,8 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
 from bert_cli.exports.companions import Companions
 from bert_cli.features.classification import ClassificationFeatures, classification_features
@@ -19,7 +21,7 @@ from bert_cli.training.host import prepare_host
 LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 # What an export leaves in its folder.
-FILES = {MODEL, QUANTIZED, "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}
+FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
 _PACKAGES = ("onnx", "onnxruntime")
 
 
@@ -110,9 +112,9 @@ def _megabytes(path: str) -> float:
 
 def _write_companions(folder: str, exported: Exported, labels: tuple[str, ...] | None) -> None:
     companions = exported.companions
-    write_config(os.path.join(folder, "bert_config.json"), exported.config)
-    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+    write_config(os.path.join(folder, CONFIG), exported.config)
+    with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
         file.write(companions.vocab_bytes)
-    files.write_json(os.path.join(folder, "tokenizer_config.json"), {"do_lower_case": companions.do_lower_case})
+    write_json(os.path.join(folder, TOKENIZER_CONFIG), {"do_lower_case": companions.do_lower_case})
     if labels:
-        files.write_lines(os.path.join(folder, "labels.txt"), labels)
+        write_lines(os.path.join(folder, LABELS), labels)

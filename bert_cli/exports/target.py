@@ -9,13 +9,15 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, UNFINISHED, VOCABULARY
+from bert_cli.base.writing import copy_file
 from bert_cli.model.config import read_config
 
 FORMATS = ("tf1", "hf", "h5", "hub")
 _KERAS_ENDING = ".weights.h5"
 # A file with this name in the target folder would be taken for the new model's where that brings none of its own.
-_TELLING = ("labels.txt", "flags.txt", "vocab.txt", "tokenizer_config.json")
-_CONFIGS = ("bert_config.json", "config.json")
+_TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG)
+_CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +87,7 @@ def staging(folder: str) -> Iterator[str]:
         while not os.path.isdir(parent):
             parent = os.path.dirname(parent)
     try:
-        staged = tempfile.mkdtemp(dir=parent, prefix=".writing-")
+        staged = tempfile.mkdtemp(dir=parent, prefix=UNFINISHED)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written to: {error.strerror}") from None
     try:
@@ -98,7 +100,7 @@ def _is_same(name: str, staged: str, present: str) -> bool:
     if files.read_bytes(staged) == files.read_bytes(present):
         return True
     # Google's own file has more keys than ours, and none of them changes the model.
-    return name == "bert_config.json" and _is_same_model(staged, present)
+    return name == CONFIG and _is_same_model(staged, present)
 
 
 def _is_same_model(one: str, other: str) -> bool:
@@ -141,7 +143,7 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
         source, destination = os.path.join(staged, name), target.path(name)
         files.make_directory(os.path.dirname(destination))
         if files.is_remote(destination):
-            files.copy_file(source, destination)
+            copy_file(source, destination)
             continue
         try:
             with open(source, "rb") as written:

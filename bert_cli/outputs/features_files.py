@@ -12,6 +12,8 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.features_arrays import NpyWriter, NpzWriter
 from bert_cli.outputs.features_json import format_line, token_heads, word_heads
 from bert_cli.outputs.features_rows import FeatureRows
@@ -20,7 +22,6 @@ from bert_cli.records.tfrecord import pack_records
 from bert_cli.settings.flags import read_flags, write_flags
 
 FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
-STANDARD = "-"
 _RECORD_BYTES = 1 << 22  # of records that are encoded at once
 
 
@@ -211,12 +212,12 @@ def open_writer(path: str, output_format: str, form: Form, done: int = 0, settin
             if path == STANDARD:
                 file = sys.stdout
             elif files.is_remote(path):
-                file = stack.enter_context(files.atomic_write(path))
+                file = stack.enter_context(atomic_write(path))
             else:
                 file = stack.enter_context(_partial_file(path, done, settings or {}))
             writer = JsonLinesWriter(file, None if form.combined else form.layers)
         else:
-            file = stack.enter_context(files.atomic_write(path, "wb"))
+            file = stack.enter_context(atomic_write(path, "wb"))
             if output_format == "npy":
                 writer = NpyWriter(file, form.width, form.dtype)
             elif output_format == "npz":

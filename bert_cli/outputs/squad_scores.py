@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.json_text import expect, kind_of, read_json
+from bert_cli.base.json_files import expect, kind_of, read_json
 from bert_cli.examples.tables import quoted
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import atomic_write
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
@@ -173,7 +174,7 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
     """Write the records of a file of JSON lines, each with `predicted_tags`, in `scheme`; `tags` are in BIO."""
     with atomic_write(path) as out:
         for example, predicted in zip(file.examples, tags, strict=True):
-            record = json.loads(file.lines[example.line - 1])
+            record = parse_json(file.lines[example.line - 1], file.path, example.line)
             record["predicted_tags"] = list(from_bio(predicted, scheme))
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
 

@@ -16,6 +16,9 @@ from bert_cli.base.errors import InputError
 _POLYNOMIAL = 0x82F63B78  # CRC-32C, bits reversed
 _INVERTED = 0xFFFFFFFF
 _MASK_DELTA = 0xA282EAD8
+_SUM_OF_NOTHING = struct.pack("<I", _MASK_DELTA)  # the stored checksum of a record without data
+_HEAD = 12  # bytes before the data of a record
+_BLOCK = 1 << 22  # bytes that are read at once
 _LONGEST = 1 << 16  # bytes of a string whose checksum is computed in one go: the tables take 1 KiB for each of them
 
 
@@ -100,17 +103,26 @@ def pack_records(records: Sequence[bytes]) -> bytes:
 def read_records(path: str) -> Iterator[bytes]:
     """The records of a TFRecord file (not a compressed one), one by one. InputError where it is none, or is cut short."""
 
-    def check(data: bytes, stored: bytes) -> None:
-        if masked_crc32c([data]).astype("<u4").tobytes() != stored:
+    def check(data: bytes, stored: bytes, is_whole: bool) -> None:
+        checksum = masked_crc32c([data]).astype("<u4").tobytes() if data else _SUM_OF_NOTHING
+        if checksum != stored or not is_whole:
             raise InputError(f"{path}: record {number} is damaged, or this is no TFRecord file; make it again")
 
     with files.open_binary(path) as file:
         number = 0
-        while head := file.read(12):
-            check(head[:8].ljust(8, b"\0"), head[8:])
+        while head := file.read(_HEAD):
+            check(head[:8], head[8:], len(head) == _HEAD)
             (length,) = struct.unpack("<Q", head[:8])
-            data, stored = file.read(length), file.read(4)
-            if data:
-                check(data, stored)
+            data, stored = _read_up_to(file, length), file.read(4)
+            check(data, stored, len(data) == length)
             yield data
             number += 1
+
+
+def _read_up_to(file, size: int) -> bytes:
+    """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
+    blocks = []
+    while size and (block := file.read(min(size, _BLOCK))):
+        blocks.append(block)
+        size -= len(block)
+    return b"".join(blocks)

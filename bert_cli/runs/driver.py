@@ -11,13 +11,14 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 from bert_cli.base import files
+from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.settings.groups import Devices, Hub, Length, Phases, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
-from bert_cli.settings.saved import FLAGS_FILE, flags_to_save, write_flags
+from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
@@ -182,7 +183,7 @@ def train_or_load(
         session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
         if session.is_chief and plan.state:
             run_folder.remove_leftovers(folder)
-            write_flags(os.path.join(folder, FLAGS_FILE), plan.flags)  # a run may be made longer
+            write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may be made longer
         elif session.is_chief:
             run_folder.begin(
                 folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
@@ -201,7 +202,7 @@ def evaluate(task: Task, session, folder: str, global_step: int) -> dict[str, An
     found = task.evaluate(session)
     results = found.results | {"global_step": global_step}
     if session.is_chief:
-        write_eval_results(os.path.join(folder, "eval_results.txt"), results)
+        write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *found.lines):
         LOG.info(line)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}

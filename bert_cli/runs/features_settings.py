@@ -4,7 +4,8 @@ import dataclasses
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.features_files import FORMATS, STANDARD
+from bert_cli.base.names import STANDARD
+from bert_cli.outputs.features_files import FORMATS
 from bert_cli.outputs.features_rows import COMBINATIONS, POOLINGS
 from bert_cli.settings.flags import (
     CommandFlags,

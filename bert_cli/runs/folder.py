@@ -13,9 +13,11 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import read_text
+from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.sources import OpenedModel
-from bert_cli.settings.flags import write_flags
+from bert_cli.settings.saved import write_flags
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, step_number
 
 LOG = logging.getLogger("bert_cli")
@@ -65,7 +67,7 @@ def find_state(folder: str, manifest: dict, overwrite: bool, start: CheckpointPa
             "from it; use another --output_dir, or --overwrite_output_dir to start anew"
         )
     try:
-        before = json.loads(files.read_text(path))
+        before = json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}: is not JSON: {error.msg}; --overwrite_output_dir starts anew"
@@ -120,11 +122,11 @@ def begin(
         if not files.is_directory(path):
             files.remove(path)
     remove_leftovers(folder)
-    files.write_json(os.path.join(folder, MANIFEST), manifest)
+    write_json(os.path.join(folder, MANIFEST), manifest)
     if labels is not None:
-        files.write_lines(os.path.join(folder, "labels.txt"), labels)
+        write_lines(os.path.join(folder, "labels.txt"), labels)
     if vocabulary is not None:
-        with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+        with atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
             file.write(vocabulary)
     write_config(os.path.join(folder, "bert_config.json"), config)
     write_flags(os.path.join(folder, "flags.txt"), flags)
@@ -144,10 +146,10 @@ def write_report(folder: str, report: dict) -> None:
     """Write run_report.json; what an earlier run of the same folder reported, such as its training, stays in it."""
     path = os.path.join(folder, "run_report.json")
     try:
-        before = json.loads(files.read_text(path)) if files.exists(path) else {}
+        before = json.loads(read_text(path)) if files.exists(path) else {}
     except json.JSONDecodeError:  # nothing depends on the old report
         before = {}
-    files.write_json(path, before | report)
+    write_json(path, before | report)
 
 
 def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:

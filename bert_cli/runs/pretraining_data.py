@@ -12,7 +12,7 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
-from bert_cli.corpus.text import STDIN, find_inputs
+from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.stream import training_rows
 from bert_cli.records.record_index import is_record_file
@@ -30,7 +30,7 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
         paths = find_inputs(patterns)
     except InputError as error:
         raise InputError(str(error).replace("--input_file", f"--{flag}")) from None
-    kinds = [path != STDIN and is_record_file(path) for path in paths]
+    kinds = [path != STANDARD and is_record_file(path) for path in paths]
     if any(kinds) and not all(kinds):
         other = paths[kinds.index(False)]
         raise InputError(f"{other}: is no TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}")

@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name, open_lines, read_text
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
@@ -46,7 +49,7 @@ def typed_example(question: str, context: str | None, context_file: str | None) 
     """The question of --question, about the text of --context or --context_file."""
     if context_file:
         files.check_readable(context_file, "context_file")
-        context = files.read_text(context_file)
+        context = read_text(context_file)
     return SquadExample("question", question, split_context(context))
 
 
@@ -115,11 +118,10 @@ def run(settings: SquadSettings) -> dict:
     model = task.open(checkpoint)
     if asked.question:
         example = typed_example(asked.question, asked.context, asked.context_file)
-    elif source != files.STANDARD:
+    elif source != STANDARD:
         files.check_readable(source, "input_file")
-    to_file = target not in (None, files.STANDARD)
-    if to_file:
-        files.check_can_write(target.rpartition("/")[0] or ".", "output_file")
+    to_file = target not in (None, STANDARD)
+    files.check_output_files([target], [source, asked.context_file])
     session = driver.open_session(task, model.config, settings)
     session.load_trained(checkpoint)
     windows = Windows.of(settings)
@@ -129,9 +131,9 @@ def run(settings: SquadSettings) -> dict:
         return record
     count = 0
     with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(files.open_lines(source))
-        out = stack.enter_context(files.atomic_write(target)) if to_file else sys.stdout
-        questions = parse_questions(lines, files.input_name(source))
+        lines = stack.enter_context(open_lines(source))
+        out = stack.enter_context(atomic_write(target)) if to_file else sys.stdout
+        questions = parse_questions(lines, input_name(source))
         while chunk := list(itertools.islice(questions, _CHUNK)):
             found = answer(session, chunk, model.tokenizer, windows, task.rules)
             for example, prediction in zip(chunk, found, strict=True):
@@ -139,6 +141,6 @@ def run(settings: SquadSettings) -> dict:
             out.flush()
             count += len(chunk)
         if not count:
-            name = files.input_name(source)
+            name = input_name(source)
             raise InputError(f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}')
     return {"answers": count}

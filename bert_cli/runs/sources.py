@@ -1,15 +1,18 @@
 """Which vocabulary, config and weights a run uses, for all commands; found before TensorFlow is imported."""
 
 import dataclasses
-import json
 import logging
 import os
 from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
-from bert_cli.settings.flags import read_flags
+from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
+from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
 from bert_cli.training.host import prepare_host
@@ -51,7 +54,7 @@ class ModelSources:
     @property
     def saved_flags(self) -> dict[str, str]:
         """Flags of the run of ours that made the checkpoint; empty for a checkpoint from elsewhere."""
-        return read_flags(os.path.join(self.checkpoint.folder, "flags.txt")) if self.checkpoint else {}
+        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
 
 
 def find_sources(
@@ -71,13 +74,13 @@ def find_sources(
         if path:
             files.check_readable(path, flag)
     if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
-        return ModelSources(os.path.join(BUILTIN, "vocab.txt"), os.path.join(BUILTIN, "bert_config.json"), None, True)
+        return ModelSources(os.path.join(BUILTIN, VOCABULARY), os.path.join(BUILTIN, CONFIG), None, True)
     preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
     if preprocessor:
-        vocab_file = vocab_file or preprocessor.companion("vocab.txt")
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
-        vocab_file = vocab_file or checkpoint.companion("vocab.txt")
-        bert_config_file = bert_config_file or checkpoint.companion("bert_config.json", "config.json")
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
+        bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
@@ -86,15 +89,15 @@ def find_sources(
     return ModelSources(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
 
 
-def find_model_files(settings, checkpoint: CheckpointPath) -> ModelSources:
+def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> ModelSources:
     """The files of a model that is to be converted or exported; a vocabulary may be missing.
 
-    `settings` has vocab_file and bert_config_file. Of a Hugging Face folder its own config.json counts.
+    Of a Hugging Face folder its own config.json counts.
     """
-    config_file = settings.bert_config_file
+    config_file = model.bert_config_file
     if checkpoint.kind == HUGGING_FACE:
-        config_file = config_file or os.path.join(checkpoint.location, "config.json")
-    return find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+        config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
+    return find_sources(model.vocab_file, config_file, checkpoint, needs_vocab=False)
 
 
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
@@ -122,19 +125,17 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
     return hub_handle.find_module(handle, flag)
 
 
-def choose_checkpoint(settings) -> CheckpointPath | None:
+def choose_checkpoint(start: Start, hub: Hub, phases: Phases) -> CheckpointPath | None:
     """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
     trained one.
-
-    `settings` are those of a command that trains, with do_train, output_dir, init_checkpoint and hub_module.
     """
-    given = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
-    if settings.do_train:
-        return find_module(settings.hub_module, "hub_module") if settings.hub_module else given
-    chosen = trained_checkpoint(settings.init_checkpoint, settings.output_dir)
+    given = find_checkpoint(start.init_checkpoint) if start.init_checkpoint else None
+    if phases.do_train:
+        return find_module(hub.hub_module, "hub_module") if hub.hub_module else given
+    chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir)
     if given and chosen != given:
         LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
-    if settings.hub_module:
+    if hub.hub_module:
         LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
     return chosen
 
@@ -149,7 +150,7 @@ class OpenedModel(NamedTuple):
 
 
 def open_model(
-    settings,
+    model: ModelFiles,
     checkpoint: CheckpointPath | None,
     max_seq_length: int,
     hub_preprocess: str | None = None,
@@ -157,17 +158,16 @@ def open_model(
 ) -> OpenedModel:
     """Read vocabulary and config and check them against each other.
 
-    `settings` are those of a command, with vocab_file, bert_config_file, gelu and do_lower_case. needs_bert: InputError for
-    a module that is no BERT.
+    needs_bert: InputError for a module that is no BERT.
     """
-    found = find_sources(settings.vocab_file, settings.bert_config_file, checkpoint, hub_preprocess=hub_preprocess)
+    found = find_sources(model.vocab_file, model.bert_config_file, checkpoint, hub_preprocess=hub_preprocess)
     vocabulary = read_vocabulary(found.vocab_file)
     if needs_bert:
-        config = read_bert_config(found, settings.gelu)
+        config = read_bert_config(found, model.gelu)
     else:
-        config = read_any_config(found, settings.gelu, vocabulary.size)
+        config = read_any_config(found, model.gelu, vocabulary.size)
     check_sizes(config, vocabulary, max_seq_length, found)
-    do_lower_case = find_casing(settings.do_lower_case, found)
+    do_lower_case = find_casing(model.do_lower_case, found)
     check_casing(do_lower_case, vocabulary, checkpoint)
     return OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, do_lower_case))
 
@@ -210,15 +210,15 @@ def _module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
-    path = os.path.join(checkpoint.folder, "labels.txt")
+    path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
-        return tuple(line for line in files.read_text(path).split("\n") if line)
+        return tuple(line for line in read_text(path).split("\n") if line)
     if checkpoint.kind != HUGGING_FACE:
         return None
     # Imports no TensorFlow, but safetensors, which only this case needs.
     from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
 
-    return read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))[0]
+    return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))[0]
 
 
 def find_casing(given: bool | None, sources: ModelSources) -> bool:
@@ -229,12 +229,9 @@ def find_casing(given: bool | None, sources: ModelSources) -> bool:
     if saved is not None:
         return saved == "true"
     place = sources.preprocessor or sources.checkpoint
-    tokenizer = place.companion("tokenizer_config.json") if place else None
+    tokenizer = place.companion(TOKENIZER_CONFIG) if place else None
     if tokenizer:
-        try:
-            values = json.loads(files.read_text(tokenizer))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{tokenizer}:{error.lineno}: is not JSON: {error.msg}; give --do_lower_case") from None
+        values = read_json(tokenizer, "give --do_lower_case")
         if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
             return values["do_lower_case"]
     return _module_casing(sources, place) if place and place.kind == HUB else True

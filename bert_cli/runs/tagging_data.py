@@ -2,12 +2,13 @@
 
 import collections
 import dataclasses
-import json
 import logging
 import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.names import LABELS
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.examples.tagging_text import read_text_lines, text_example
@@ -62,7 +63,7 @@ def _has_tags(path: str, word_column: int) -> bool:
     """False for a file of one column, and for JSON lines none of which has "tags"."""
     file = read_tagging_file(path, word_column, tag_column=None)
     if file.is_json:
-        return any("tags" in json.loads(file.lines[example.line - 1]) for example in file.examples)
+        return any("tags" in parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
     return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
 
 
@@ -75,7 +76,7 @@ def _read_test(path: str, task: Tagging, scheme: str | None) -> tuple[TaggingFil
 
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
-    path = os.path.join(checkpoint.folder, "labels.txt")
+    path = os.path.join(checkpoint.folder, LABELS)
     labels = sources.read_labels(checkpoint)
     if labels is None:
         raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")

@@ -6,6 +6,7 @@ import logging
 import os
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
 from bert_cli.examples.classification import (
     ClassificationExample,
     describe_examples,
@@ -39,7 +40,7 @@ class Split:
 class ClassificationTask:
     """See driver.Task. After `read`: `labels`, and `splits`, those of train, dev and test that are needed."""
 
-    files = ("test_results.tsv", "predictions.tsv")
+    files = (TEST_RESULTS, PREDICTIONS_TABLE)
 
     def __init__(self, settings: ClassifySettings):
         self.settings = settings

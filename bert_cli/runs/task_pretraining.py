@@ -5,6 +5,7 @@ import logging
 import os
 
 from bert_cli.base import files
+from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -13,7 +14,7 @@ from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.settings.pretraining import PretrainSettings
-from bert_cli.settings.saved import FLAGS_FILE, read_flags
+from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.updates import Updates
@@ -63,7 +64,7 @@ class PretrainingTask:
         self.held_out = self.train_data
         if phases.do_eval and (task.eval_file or not self.train_data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
-            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS_FILE))
+            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
@@ -135,4 +136,4 @@ def absolute_patterns(patterns: str | None) -> str | None:
     """Patterns with commas between, each from any working directory."""
     if patterns is None:
         return None
-    return ",".join(part if part == files.STANDARD else files.absolute(part) for part in patterns.split(","))
+    return ",".join(part if part == STANDARD else files.absolute(part) for part in patterns.split(","))

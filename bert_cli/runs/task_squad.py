@@ -9,6 +9,7 @@ import time
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad import (
     SquadExample,
     describe_examples,
@@ -80,14 +81,14 @@ def score_file(settings: SquadSettings) -> dict:
     print(json.dumps(scores, indent=2), flush=True)
     if folder:
         files.make_directory(folder)
-        write_eval_results(os.path.join(folder, "eval_results.txt"), scores)
+        write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
     return scores
 
 
 class SquadTask:
     """See driver.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
 
-    files = ("predictions.json", "nbest_predictions.json", "null_odds.json")
+    files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
 
     def __init__(self, settings: SquadSettings):
         self.settings = settings

@@ -7,6 +7,7 @@ import os
 import time
 
 from bert_cli.base import files
+from bert_cli.base.names import STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -38,7 +39,7 @@ def stride_of(doc_stride: int | None, max_seq_length: int) -> int:
 class TaggingTask:
     """See driver.Task. `layers` are known after `open`, `data` after `read`."""
 
-    files = ("test_predictions.txt", "test_predictions.jsonl")
+    files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
 
     def __init__(self, settings: TagSettings):
         self.settings = settings
@@ -136,7 +137,7 @@ class TaggingTask:
         predictions, _ = self._tag(session, split, self.settings.prediction.predict_batch_size, "tagging")
         if not session.is_chief:
             return
-        if text is None and target != files.STANDARD:
+        if text is None and target != STANDARD:
             write_entities(target, examples, predictions)
             LOG.info("wrote %s: %d texts", target, len(examples))
             return
@@ -167,8 +168,8 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 
 def tag_text(settings: TagSettings) -> dict:
     """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
-    if settings.input.input_file and settings.output.output_file != files.STANDARD:
-        files.check_can_write(os.path.dirname(settings.output.output_file) or ".", "output_file")
+    if settings.input.input_file:
+        files.check_output_files([settings.output.output_file], [settings.input.input_file])
     task = TaggingTask(settings)
     checkpoint = sources.choose_checkpoint(settings.start, settings.hub, settings.phases)
     model = task.open(checkpoint)

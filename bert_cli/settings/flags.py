@@ -14,6 +14,8 @@ from absl import flags as absl_flags
 from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import read_text
+from bert_cli.base.writing import atomic_write
 
 # Spellings from tutorials and forks that the original ignored, and what to say about them.
 _KNOWN_MISTAKES = {
@@ -83,7 +85,7 @@ class CommandFlags:
     def parse(self, arguments: list[str]) -> tuple[dict, frozenset[str]]:
         """Values by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
         for argument in arguments:
-            if argument.startswith(" "):
+            if argument.startswith(" ") and argument.strip().startswith("--"):
                 raise InputError(
                     f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?"
                 )
@@ -227,7 +229,7 @@ def define_device_flags(flags: CommandFlags, precision: str = "auto") -> None:
 
 def write_flags(path: str, values: dict) -> None:
     """Write flags.txt: one --name=value a line, for --flagfile; flags without a value are left out."""
-    with files.atomic_write(path) as file:
+    with atomic_write(path) as file:
         for name, value in values.items():
             if value is not None:
                 file.write(f"--{name}={_shown(value)}\n")
@@ -237,7 +239,7 @@ def read_flags(path: str) -> dict[str, str]:
     """The flags of a flags.txt, as text; an empty dict where there is none."""
     if not files.exists(path):
         return {}
-    pairs = (line.removeprefix("--").partition("=") for line in files.read_text(path).split("\n") if line)
+    pairs = (line.removeprefix("--").partition("=") for line in read_text(path).split("\n") if line)
     return {name: value for name, _, value in pairs}
 
 

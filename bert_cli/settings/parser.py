@@ -37,7 +37,7 @@ _PLAINER = (
 def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
     """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
     for argument in arguments:
-        if argument.startswith(" "):
+        if argument.startswith(" ") and argument.strip().startswith("--"):
             raise InputError(f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)

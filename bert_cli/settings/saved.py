@@ -6,10 +6,11 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import FLAGS
+from bert_cli.base.writing import atomic_write
 from bert_cli.settings.option import every_flag, values_of
 from bert_cli.settings.parser import parse, shown
-
-FLAGS_FILE = "flags.txt"
 
 
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
@@ -31,7 +32,7 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
 
 def write_flags(path: str, flags: dict[str, str]) -> None:
     """Write what flags_to_save gives."""
-    with files.atomic_write(path) as file:
+    with atomic_write(path) as file:
         file.writelines(f"--{name}={value}\n" for name, value in flags.items())
 
 
@@ -39,7 +40,7 @@ def read_flags(path: str) -> dict[str, str]:
     """The flags of a flags.txt, as text; an empty dict where there is none."""
     if not files.exists(path):
         return {}
-    pairs = (line.removeprefix("--").partition("=") for line in files.read_text(path).split("\n") if line)
+    pairs = (line.removeprefix("--").partition("=") for line in read_text(path).split("\n") if line)
     return {name: value for name, _, value in pairs}
 
 
@@ -48,7 +49,7 @@ def remembered(settings_class: type, folder: str, given: Collection[str]) -> dic
 
     InputError, naming the file, for a bad value.
     """
-    path = os.path.join(folder, FLAGS_FILE)
+    path = os.path.join(folder, FLAGS)
     saved = read_flags(path)
     names = [flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given]
     kept = [name for name in names if name in saved]

@@ -4,6 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import read_bytes
+from bert_cli.base.lines import decode
 
 PAD = "[PAD]"
 UNK = "[UNK]"
@@ -39,14 +40,7 @@ class Vocabulary:
 
 def _read_lines(path: str) -> list[str]:
     """Stripped lines. Only `\\n` ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token."""
-    data = read_bytes(path)
-    try:
-        lines = data.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); save the vocabulary as UTF-8"
-        ) from None
+    lines = decode(read_bytes(path), path, what="vocabulary").split("\n")
     if lines[-1] == "":
         lines.pop()
     return [line.strip() for line in lines]

@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CHECKPOINT, STATE, UNFINISHED
+from bert_cli.base.writing import atomic_write
 from bert_cli.training.compact import WORDS, CompactWords
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.weights.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
@@ -65,7 +67,7 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
 
     A reader of the folder, or a run that is stopped at any moment, sees the old state or the new one.
     """
-    prefix = os.path.join(folder, f"model.ckpt-{step}")
+    prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
         write_tf1(prefix, tensors)
     else:
@@ -79,13 +81,13 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     _write_state(folder, step, kept)
     for number in numbers:
         if number not in kept and number != step:
-            for path in reversed(data_files(os.path.join(folder, f"model.ckpt-{number}"))):
+            for path in reversed(data_files(os.path.join(folder, f"{CHECKPOINT}{number}"))):
                 files.remove(path)
     return prefix
 
 
 def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> None:
-    temporary = tempfile.mkdtemp(dir=folder, prefix=".writing-")
+    temporary = tempfile.mkdtemp(dir=folder, prefix=UNFINISHED)
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_tf1(hidden, tensors)
@@ -100,5 +102,5 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
 def _write_state(folder: str, step: int, kept: list[int]) -> None:
     lines = [f'model_checkpoint_path: "model.ckpt-{step}"']
     lines += [f'all_model_checkpoint_paths: "model.ckpt-{number}"' for number in kept]
-    with files.atomic_write(os.path.join(folder, "checkpoint")) as file:
+    with atomic_write(os.path.join(folder, STATE)) as file:
         file.write("\n".join(lines) + "\n")

@@ -39,7 +39,7 @@ def _workers() -> list[str]:
     text = os.environ.get("TF_CONFIG") or "{}"
     try:
         return json.loads(text).get("cluster", {}).get("worker", [])
-    except (json.JSONDecodeError, AttributeError):
+    except (ValueError, RecursionError, AttributeError):
         raise InputError(f"the environment variable TF_CONFIG is no JSON object: {text[:60]!r}") from None
 
 

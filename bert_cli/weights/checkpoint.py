@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.weights.checkpoint_index import check_index
 from bert_cli.weights.hub import HubReader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
@@ -26,6 +27,7 @@ class Tf1Reader:
     def __init__(self, prefix: str):
         self.description = prefix
         try:
+            check_index(prefix)
             # load_checkpoint would take a folder of the same name for the checkpoint.
             self._reader = tf.compat.v1.train.NewCheckpointReader(prefix)
             self.shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}

@@ -5,8 +5,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
 from bert_cli.model.config import BertConfig
 from bert_cli.weights.hugging_face import hugging_face_name
 
@@ -91,10 +91,11 @@ def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | N
     The architecture is a key of ARCHITECTURES, None where the file names none of these. InputError for a file that is
     no JSON object, or numbers its labels with gaps.
     """
-    values = files.read_json_object(path)
+    values = read_json_object(path)
     kinds = {name: kind for kind, name in ARCHITECTURES.items()}
-    named = values.get("architectures") or [None]
-    kind = kinds.get(named[0]) if isinstance(named, list) else None
+    named = values.get("architectures")
+    first = named[0] if isinstance(named, list) and named else None
+    kind = kinds.get(first) if isinstance(first, str) else None
     names = values.get("id2label")
     if not names:
         return None, kind
