@@ -32,6 +32,7 @@ setup(
         "safetensors>=0.5",  # Hugging Face weights, without pickles
         "h5py>=3.11",  # Keras weights
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
+        "google-crc32c>=1.5",  # checksums of TFRecord files, by the processor's own instruction
         "rich>=13.7",  # progress and tables
     ],
     extras_require={
