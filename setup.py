@@ -28,10 +28,11 @@ setup(
         "pandas>=2.2",
         "numpy>=1.26",
         "scikit-learn>=1.5",  # metrics
-        "scipy>=1.13",  # rank correlations
+        "scipy>=1.13",  # the truncated normal of new embedding rows
         "safetensors>=0.5",  # Hugging Face weights, without pickles
         "h5py>=3.11",  # Keras weights
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
+        "google-crc32c>=1.5",  # checksums of TFRecord files, by the processor's own instruction
         "rich>=13.7",  # progress and tables
     ],
     extras_require={

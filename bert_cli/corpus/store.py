@@ -84,8 +84,9 @@ def store_corpus(
 class StoredArray:
     """A file of numbers that slices like an array: each slice is read from the file and takes memory of its own only.
 
-    A small file is held in memory. Not a memory map: its pages would count as memory of the process, more of them the
-    larger the corpus.
+    A small file is held in memory. Not np.memmap: the pages that were touched count as memory of the process. Of a file of
+    300 MB, 300,000 slices at random places left 286 MB there, none here, and took 5.9 µs each as a memoryview of the map
+    (89 µs as slices of np.memmap itself) against 4.7 here.
     """
 
     def __init__(self, path: str, typecode: str):

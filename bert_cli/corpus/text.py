@@ -23,6 +23,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import decode, input_name
 from bert_cli.base.names import STANDARD
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import UNK
 
 BLOCK_SIZE = 1 << 19  # bytes of text handed to a worker at once
 
@@ -143,7 +144,7 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     """Tokenize the lines of a block. In the original a document goes on from one file into the next: files_end_documents
     is False there. InputError, with file:line, for text that is not UTF-8.
     """
-    unknown = tokenizer.ids[tokenizer.wordpiece_tokenizer.unk_token]
+    unknown = tokenizer.ids[UNK]
     sentences, document_ends = [], []
     for line in decode_block(block).split("\n"):
         if line and not line.isspace():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.text.tokenization import BasicTokenizer, WordpieceTokenizer
+from bert_cli.text.tokenization import LONGEST_WORD, BasicTokenizer, WordpieceTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK
 
 SPECIAL = (PAD, UNK, CLS, SEP, MASK)
@@ -154,7 +154,7 @@ def rank_words(counts: WordCounts, tokens: Sequence[str], min_count: int) -> lis
     tokenizer = _wordpiece_tokenizer(tokens)
     worth = {}
     for word, count in counts:
-        if count < min_count or len(word) > tokenizer.max_input_chars_per_word:
+        if count < min_count or len(word) > LONGEST_WORD:
             continue
         pieces = tokenizer.tokenize_words((word,))
         saved = len(word) if pieces == [UNK] else len(pieces) - 1

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, member, parse_json, read_json
-from bert_cli.base.lines import read_text
 from bert_cli.examples.tables import quoted
 
 LOG = logging.getLogger("bert_cli")
@@ -165,14 +164,6 @@ def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
             example = parse_question(line, path, number)
             _check_new(example.qas_id, f"{path}:{number}", places)
             yield example
-
-
-def read_questions(path: str) -> list[SquadExample]:
-    """The questions of a file of lines, see parse_questions. InputError for a file without any."""
-    examples = list(parse_questions(read_text(path).split("\n"), path))
-    if not examples:
-        raise InputError(f"{path}: holds no question; {_LINE_LAYOUT}")
-    return examples
 
 
 def _answers(question: _Question) -> list[_Answer]:

@@ -3,7 +3,6 @@
 A context that is too long for one window gets several, which overlap. Positions in a window count from its [CLS].
 """
 
-import random
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +16,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
-FIRST_UNIQUE_ID = 1000000000
-_SHUFFLE_SEED = 12345  # the original's, whatever the other seeds are
+FIRST_UNIQUE_ID = 1000000000  # the original numbers its windows from here
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,6 @@ class SquadFeatures:
         return len(self.sequences)
 
     @property
-    def unique_ids(self) -> np.ndarray:
-        """int32 [n], the original's number of each window."""
-        return np.arange(FIRST_UNIQUE_ID, FIRST_UNIQUE_ID + len(self), dtype=np.int32)
-
-    @property
     def doc_starts(self) -> np.ndarray:
         """Position of the first context token of each window, int32 [n]."""
         return self.query_lengths + 2
@@ -85,13 +78,6 @@ class _Pieces:
     ids: array
     first_pieces: list[int]
     offset: int
-
-
-def shuffle_examples(examples: Sequence[SquadExample]) -> list[SquadExample]:
-    """Training examples in the order of the original, which shuffles them once, always alike."""
-    shuffled = list(examples)
-    random.Random(_SHUFFLE_SEED).shuffle(shuffled)
-    return shuffled
 
 
 def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import struct
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ import numpy as np
 
 from bert_cli.outputs.features_rows import FeatureRows
 
-_HEADER_SIZE = 128  # of a .npy file of ours: room for any shape
+_HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at most three axes
 
 
 class NpyFile:
@@ -30,10 +29,9 @@ class NpyFile:
     def finish(self, row_shape: tuple[int, ...] = ()) -> None:
         """Write the header; `row_shape` is for an array that got no row."""
         shape = (self._count, *(row_shape if self._shape is None else self._shape))
-        text = f"{{'descr': '{self._dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
-        size = _HEADER_SIZE - 10
         self._file.seek(0)
-        self._file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.encode().ljust(size - 1) + b"\n")
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
         self._file.seek(0, os.SEEK_END)
 
 

@@ -2,10 +2,9 @@
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
+from bert_cli.text.tokenization import LONGEST_WORD
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK, Vocabulary
 
-# Google's WordPiece turns a longer word into [UNK]; the default of `tokenizers` is 100.
-_MAX_CHARACTERS = 200
 _SPECIAL = {"unk_token": UNK, "sep_token": SEP, "pad_token": PAD, "cls_token": CLS, "mask_token": MASK}
 
 
@@ -58,7 +57,7 @@ def tokenizer_json(vocabulary: Vocabulary, do_lower_case: bool) -> dict:
             "type": "WordPiece",
             "unk_token": UNK,
             "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": _MAX_CHARACTERS,
+            "max_input_chars_per_word": LONGEST_WORD,
             "vocab": vocabulary.ids,
         },
     }

@@ -7,13 +7,13 @@ import pathlib
 import numpy as np
 import numpy_bert
 import pytest
+from bert_cli.runs.squad_settings import Settings
 
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.outputs.squad import AnswerRules, Decoder
-from bert_cli.runs.squad_settings import Settings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.squad_run import base_flags, call, read, story, train, write_data

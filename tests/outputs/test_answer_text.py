@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.squad import split_context
-from bert_cli.outputs.answer_text import context_span, get_final_text, join_pieces, sentence_span
+from bert_cli.outputs.answer_text import context_span, final_span, join_pieces, sentence_span
 from bert_cli.text.tokenization import BasicTokenizer
 
 
@@ -23,6 +23,11 @@ def test_join_pieces(tokens, expected):
 
 
 LOWER, CASED = BasicTokenizer(True), BasicTokenizer(False)
+
+
+def final_text(pred_text, orig_text, tokenizer):
+    first, end = final_span(pred_text, orig_text, tokenizer)
+    return orig_text[first:end]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +49,7 @@ LOWER, CASED = BasicTokenizer(True), BasicTokenizer(False)
     ],
 )
 def test_final_text(pred_text, orig_text, tokenizer, expected):
-    assert get_final_text(pred_text, orig_text, tokenizer) == expected
+    assert final_text(pred_text, orig_text, tokenizer) == expected
 
 
 def plain_final_text(pred_text, orig_text, tokenizer):
@@ -68,7 +73,7 @@ def test_final_text_is_that_of_the_rule(orig_text, first, length, lower, data):
     tokenizer = LOWER if lower else CASED
     tok_text = " ".join(tokenizer.tokenize(orig_text))
     pred_text = data.draw(st.one_of(TEXT, st.just(tok_text[first : first + length])))
-    assert get_final_text(pred_text, orig_text, tokenizer) == plain_final_text(pred_text, orig_text, tokenizer)
+    assert final_text(pred_text, orig_text, tokenizer) == plain_final_text(pred_text, orig_text, tokenizer)
 
 
 def test_context_span():
