@@ -63,10 +63,10 @@ class CreateDataSettings:
         },
     )
     vocabulary: TextVocabulary = group(TextVocabulary)
-    length: Length = group(Length, {"max_seq_length": "longest sequence in tokens"})
+    length: Length = group(Length, {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}})
     masking: Masking = group(Masking)
     instances: Instances = group(Instances)
-    seed: Seed = group(Seed, {"random_seed": "seed of all that is drawn"})
+    seed: Seed = group(Seed, {"random_seed": {"help": "seed of all that is drawn", "lower": None}})
     workers: Workers = group(
         Workers,
         {
