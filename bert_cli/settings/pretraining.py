@@ -20,6 +20,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 
+VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
 
@@ -143,8 +144,8 @@ class VocabularySize:
     )
     vocab_size: int | None = option(
         None,
-        "most tokens of the vocabulary; there are fewer where the text is small; default: 30522. With --extend: words are "
-        "added at the end up to this size, and none without this flag",
+        f"most tokens of the vocabulary; there are fewer where the text is small; default: {VOCAB_SIZE}. With --extend: "
+        "words are added at the end up to this size, and none without this flag",
         lower=1,
     )
     do_lower_case: bool = option(True, _CASING)
