@@ -3,12 +3,10 @@
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.text_lines import SEPARATOR
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP
-
-# Between two texts, as in bert-extract-features.
-PAIR_MARK = " ||| "
 
 
 class MaskedText(NamedTuple):
@@ -26,14 +24,14 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
     InputError, naming `place` (such as a file and line), where there is nothing to tell, a part is empty, or the text
     has more tokens than the model has positions: what is asked might be cut off.
     """
-    first, mark, second = text.rpartition(PAIR_MARK)
+    first, mark, second = text.rpartition(SEPARATOR)
     parts = [first, second] if mark else [text]
     encoded = [_encode(part, tokenizer) for part in parts]
     if not all(encoded):
         raise InputError(f"{place}: a text is empty: {text[:60]!r}")
     mask_id = tokenizer.ids[MASK]
     if not mark and mask_id not in encoded[0]:
-        raise InputError(f"{place}: has no [MASK], nor two texts with '{PAIR_MARK}' between: {text[:60]!r}")
+        raise InputError(f"{place}: has no [MASK], nor two texts with '{SEPARATOR}' between: {text[:60]!r}")
     packed = pack(
         encoded[0], encoded[1] if mark else None, max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP]
     )  # fmt: skip

@@ -36,11 +36,12 @@ _PLAINER = (
 
 def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
     """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
-    for argument in arguments:
-        if argument.startswith(" "):
-            raise InputError(f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
+    for argument in arguments:
+        is_text = words is not None and not argument.lstrip().startswith("-") and argument.strip()
+        if argument.startswith(" ") and not is_text:
+            raise InputError(f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     values = _define(known)
     values.set_gnu_getopt(words is not None)
     try:

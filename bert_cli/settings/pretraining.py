@@ -203,6 +203,12 @@ class FillMaskSettings:
         },
         init_checkpoint="bert_output",
     )
-    model: ModelFiles = group(ModelFiles)
+    model: ModelFiles = group(
+        ModelFiles,
+        {
+            "vocab_file": "vocab.txt; default: beside the checkpoint",
+            "bert_config_file": "bert_config.json; default: beside the checkpoint",
+        },
+    )
     batch: BatchSize = group(BatchSize)
     devices: Devices = group(Devices)
