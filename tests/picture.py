@@ -44,4 +44,6 @@ def shown(readme: str) -> str:
 
 if __name__ == "__main__":
     path = ROOT / "README.md"
-    path.write_text(_BLOCK.sub(lambda found: found[1] + picture() + found[3], path.read_text(encoding="utf-8")), "utf-8")
+    path.write_text(
+        _BLOCK.sub(lambda found: found[1] + picture() + found[3], path.read_text(encoding="utf-8")), "utf-8"
+    )

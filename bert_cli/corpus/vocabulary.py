@@ -39,6 +39,11 @@ class Coverage(NamedTuple):
         return self.unknown / self.words if self.words else 0.0
 
 
+def first_tokens(reserved: Sequence[str]) -> list[str]:
+    """The special tokens, then the reserved ones that are not among them: a new vocabulary begins with these."""
+    return list(dict.fromkeys([*SPECIAL, *reserved]))
+
+
 def measure_coverage(counts: WordCounts, tokens: Sequence[str]) -> Coverage:
     """Write all words with the vocabulary `tokens`."""
     tokenizer = _wordpiece_tokenizer(tokens)

@@ -1,14 +1,20 @@
 """A pre-trained BERT that fills blanks. Imports TensorFlow."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
 from bert_cli.heads.heads import BertPretrainer
 from bert_cli.model.config import INPUTS, BertConfig
+from bert_cli.outputs.fill_mask import fill_mask_record
 from bert_cli.runs.session import Session, input_signature, memory_advice
+from bert_cli.settings.groups import Devices
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.inference import infer, make_runner
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
@@ -16,15 +22,19 @@ from bert_cli.weights.path import CheckpointPath
 _SIGNATURE = input_signature() | {
     "masked_lm_positions": tf.TensorSpec([None, None], tf.int32, name="masked_lm_positions")
 }
+_CHUNK = 512  # texts that are read and computed at a time
 
 
 class FillMaskSession(Session):
-    """A BertPretrainer with its strategy and precision; `settings` are those of fill_mask."""
+    """A BertPretrainer with its strategy and precision."""
 
-    def __init__(self, config: BertConfig, settings, top_k: int, vocab_size: int):
-        """vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate."""
-        super().__init__(settings, False, lambda precision: BertPretrainer(config, precision))
-        self._top_k, self._vocab_size = top_k, vocab_size
+    def __init__(self, config: BertConfig, devices: Devices, batch_size: int, top_k: int, vocab_size: int):
+        """batch_size: texts of full length that are computed at once; top_k: candidates for each mask.
+
+        vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate.
+        """
+        super().__init__(devices, False, lambda precision: BertPretrainer(config, precision))
+        self._batch_size, self._top_k, self._vocab_size = batch_size, top_k, vocab_size
         self._positions = config.max_position_embeddings
         self._no_next_sentence: str | None = None
         self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
@@ -66,7 +76,7 @@ class FillMaskSession(Session):
         [n, P, k], best first, and `follows` float32 [n], the probability that the second text follows the first.
         """
         lengths = sequences.lengths
-        groups = length_groups(lengths, self.settings.batch_size * int(lengths.max()))
+        groups = length_groups(lengths, self._batch_size * int(lengths.max()))
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self._positions
@@ -74,3 +84,42 @@ class FillMaskSession(Session):
 
         with memory_advice("batch_size"):
             return infer(self._runner, groups, make_batch, lambda count: None)
+
+
+def answers(
+    session: FillMaskSession, texts: Iterable[tuple[str, str]], tokenizer: FullTokenizer, positions: int
+) -> Iterator[dict]:
+    """One record for each (place for error messages, text), in order; `positions` are those of the model.
+
+    InputError for a text that cannot be answered.
+    """
+    chunk: list[tuple[str, MaskedText]] = []
+    for place, text in texts:
+        masked = masked_text(text, tokenizer, positions, place)
+        if masked.is_pair:
+            session.check_next_sentence(place)
+        chunk.append((text, masked))
+        if len(chunk) == _CHUNK:
+            yield from _answer_chunk(session, chunk, tokenizer)
+            chunk = []
+    if chunk:
+        yield from _answer_chunk(session, chunk, tokenizer)
+
+
+def _answer_chunk(
+    session: FillMaskSession, chunk: list[tuple[str, MaskedText]], tokenizer: FullTokenizer
+) -> Iterator[dict]:
+    masked = [text for _, text in chunk]
+    sequences = RaggedFeatures(
+        np.concatenate([text.token_ids for text in masked]).astype(np.int32),
+        np.concatenate([text.segment_ids for text in masked]).astype(np.int8),
+        np.cumsum([0, *(len(text.token_ids) for text in masked)]),
+    )
+    most = max(1, *(len(text.positions) for text in masked), 1)
+    positions = np.array([text.positions + [0] * (most - len(text.positions)) for text in masked], np.int32)
+    results = session.fill(sequences, positions)
+    for row, (text, found) in enumerate(chunk):
+        count = len(found.positions)
+        tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in results["candidates"][row, :count].tolist()]
+        follows = float(results["follows"][row]) if found.is_pair else None
+        yield fill_mask_record(text, tokens, results["probabilities"][row, :count], follows)
