@@ -143,7 +143,9 @@ def run(settings: Settings) -> list[dict]:
     prepare_host()
     from bert_cli.runs.fill_mask import FillMaskSession
 
-    session = FillMaskSession(config, settings, min(settings.top_k, vocabulary.size), vocabulary.size)
+    session = FillMaskSession(
+        config, settings, settings.batch_size, min(settings.top_k, vocabulary.size), vocabulary.size
+    )
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
     if settings.texts:
         records = list(answers(session, texts, tokenizer, positions))

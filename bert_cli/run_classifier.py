@@ -238,11 +238,16 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.runs.classification import ClassifierSession
+    from bert_cli.heads.classification import BertClassifier
+    from bert_cli.runs.session import Session
 
-    session = ClassifierSession(model.config, len(labels), settings)
+    def make_model(precision: str) -> BertClassifier:
+        return BertClassifier(model.config, len(labels), precision, settings.random_seed)
+
+    batch_size = settings.train_batch_size if settings.do_train else None
+    session = Session(make_model, settings, settings.max_seq_length, batch_size)
     report = {"labels": list(labels), "precision": session.precision}
-    report |= run_folder.train_or_load(session, folder, model, plan)
+    report |= run_folder.train_or_load(session, folder, model, plan, settings, not settings.hub_trainable)
     files.make_directory(folder)
     if settings.do_eval:
         report |= evaluate(session, splits["dev"], labels, settings, report["global_step"])

@@ -11,6 +11,7 @@ model.ckpt-N (Google's variable names), eval_results.txt, and vocab.txt, bert_co
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import os
 import time
@@ -39,6 +40,7 @@ from bert_cli.settings.flags import (
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.host import prepare_host
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import find_checkpoint, step_number
 
 LOG = logging.getLogger("bert_cli")
@@ -241,9 +243,14 @@ def run(settings: Settings) -> dict:
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         prepare_host()
-        from bert_cli.runs.pretraining import PretrainingSession
+        from bert_cli.heads.pretraining import BertPretrainer
+        from bert_cli.runs.session import Session
 
-        session = PretrainingSession(model.config, settings)
+        def make_model(precision: str) -> BertPretrainer:
+            return BertPretrainer(model.config, precision, settings.random_seed, not settings.no_nsp)
+
+        batch_size = settings.train_batch_size if settings.do_train else None
+        session = Session(make_model, settings, settings.max_seq_length, batch_size)
         report = {"precision": session.precision}
         steps = settings.num_train_steps
         if not train or (state and step_number(state) >= steps):
@@ -259,7 +266,10 @@ def run(settings: Settings) -> dict:
                 write_flags(os.path.join(folder, "flags.txt"), saved)  # num_train_steps may be another one
             elif session.is_chief:
                 run_folder.begin(folder, manifest, None, model.config, model.sources.vocab_file, saved)
-            report |= session.train(lambda at: train.stream(settings.train_batch_size, at), state, folder)
+            names = ("num_warmup_steps", "learning_rate", "train_batch_size", "random_seed", "optimizer")
+            updates = Updates(steps, *(getattr(settings, name) for name in names))
+            stream = functools.partial(train.stream, settings.train_batch_size)
+            report |= session.train_stream(stream, updates, settings, folder, state)
         if settings.do_eval:
             report |= evaluate(session, held_out, settings, report["global_step"])
         report["total_seconds"] = round(time.monotonic() - began, 3)
@@ -286,7 +296,7 @@ def evaluate(session, data: RecordInput | TextInput, settings: Settings, global_
     count, is_cut, chunks = data.evaluation(most)
     if is_cut:
         LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, settings.max_eval_steps)
-    sums = session.evaluate(chunks, count)
+    sums = session.infer_chunks(chunks, count, settings.eval_batch_size, "evaluating")
     rate = sums.pop("examples_per_second")
     metrics = pretraining_metrics(sums, settings.eval_batch_size, not settings.no_nsp) | {"global_step": global_step}
     if session.is_chief:

@@ -29,7 +29,6 @@ from bert_cli.examples.squad import (
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.squad import Decoder, Prediction, write_nbest_predictions, write_null_odds, write_predictions
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.runs import folder as run_folder
@@ -151,14 +150,21 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.runs.squad import SquadSession
+    from bert_cli.heads.squad import BertSpanModel
+    from bert_cli.runs.session import Session
 
-    session = SquadSession(model.config, settings)
-    report = {"precision": session.precision} | run_folder.train_or_load(session, folder, model, plan)
+    def make_model(precision: str) -> BertSpanModel:
+        return BertSpanModel(model.config, precision, settings.random_seed, settings.skip_padding)
+
+    batch_size = settings.train_batch_size if settings.do_train else None
+    session = Session(make_model, settings, settings.max_seq_length, batch_size)
+    report = {"precision": session.precision} | run_folder.train_or_load(
+        session, folder, model, plan, settings, not settings.hub_trainable
+    )
     files.make_directory(folder)
     if settings.do_predict or settings.do_eval:
         decoder = Decoder(windows, rules.n_best_size)
-        report |= compute_answers(session, decoder, windows)
+        report |= compute_answers(session, decoder, windows, settings.predict_batch_size)
         predictions = decoder.finish(questions, tokenizer, rules)
         if session.is_chief and settings.do_predict:
             write_answers(folder, predictions, settings.version_2_with_negative)
@@ -170,12 +176,12 @@ def run(settings: Settings) -> dict:
     return report
 
 
-def compute_answers(session, decoder: Decoder, windows: SquadFeatures) -> dict:
+def compute_answers(session, decoder: Decoder, windows: SquadFeatures, batch_size: int) -> dict:
     """Fill the decoder; returns the rate, in windows."""
-    with Progress("predicting", len(windows), every=max(1, len(windows) // 4), unit="windows") as progress:
-        began = time.monotonic()
-        session.fill(decoder, windows, lambda count: progress.update(progress.position + count))
-        seconds = time.monotonic() - began
+    began = time.monotonic()
+    for rows, logits in session.over(windows, batch_size, "predicting", "windows", "predict_batch_size"):
+        decoder.add(rows, logits["start"], logits["end"])
+    seconds = time.monotonic() - began
     return {"predict_windows_per_second": round(len(windows) / max(seconds, 1e-9), 2)}
 
 

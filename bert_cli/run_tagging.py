@@ -259,11 +259,16 @@ def run(settings: Settings) -> dict:
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
-    from bert_cli.runs.tagging import TaggingSession
+    from bert_cli.heads.tagging import BertTagger
+    from bert_cli.runs.session import Session
 
-    session = TaggingSession(model.config, len(data.labels), settings)
+    def make_model(precision: str) -> BertTagger:
+        return BertTagger(model.config, len(data.labels), settings.layers, precision, settings.random_seed)
+
+    batch_size = settings.train_batch_size if settings.do_train else None
+    session = Session(make_model, settings, settings.max_seq_length, batch_size)
     report = {"labels": list(data.labels), "tag_scheme": data.scheme, "precision": session.precision}
-    report |= run_folder.train_or_load(session, folder, model, plan)
+    report |= run_folder.train_or_load(session, folder, model, plan, settings, settings.freeze_encoder)
     if settings.for_text:
         write_plain_text(session, data, settings)
         return report

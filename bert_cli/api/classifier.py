@@ -63,9 +63,12 @@ class Classifier:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
 
         prepare_host()
-        from bert_cli.runs.classification import ClassifierSession
+        from bert_cli.heads.classification import BertClassifier
+        from bert_cli.runs.session import Session
 
-        session = ClassifierSession(model.config, len(names), settings)
+        session = Session(
+            lambda precision: BertClassifier(model.config, len(names), precision), settings, settings.max_seq_length
+        )
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, names, settings.max_seq_length)
 

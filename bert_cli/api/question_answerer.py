@@ -21,8 +21,8 @@ from bert_cli.training.host import prepare_host
 class QuestionAnswerer:
     """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load`."""
 
-    def __init__(self, session, tokenizer, rules):
-        self._session, self._tokenizer, self._rules = session, tokenizer, rules
+    def __init__(self, session, settings, tokenizer, rules):
+        self._session, self._settings, self._tokenizer, self._rules = session, settings, tokenizer, rules
 
     @classmethod
     def load(
@@ -49,11 +49,14 @@ class QuestionAnswerer:
         check_rules(rules)
 
         prepare_host()
-        from bert_cli.runs.squad import SquadSession
+        from bert_cli.heads.squad import BertSpanModel
+        from bert_cli.runs.session import Session
 
-        session = SquadSession(model.config, settings)
+        session = Session(
+            lambda precision: BertSpanModel(model.config, precision), settings, settings.max_seq_length
+        )  # fmt: skip
         session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, rules)
+        return cls(session, settings, model.tokenizer, rules)
 
     def answer(self, questions: Sequence[tuple[str, str]]) -> list[dict]:
         """Answer n pairs (question, context), in their order.
@@ -64,7 +67,7 @@ class QuestionAnswerer:
         examples = [_example(number, pair) for number, pair in enumerate(questions)]
         if not examples:
             return []
-        predictions = answer(self._session, examples, self._tokenizer, self._rules)
+        predictions = answer(self._session, self._settings, examples, self._tokenizer, self._rules)
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 
 

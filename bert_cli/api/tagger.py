@@ -17,6 +17,7 @@ from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.run_tagging import REMEMBERED, Settings, define_flags
 from bert_cli.runs.tagging_data import find_layers, parse_layers, trained_labels
+from bert_cli.runs.tagging_results import window_log_probabilities
 from bert_cli.training.host import prepare_host
 
 
@@ -65,9 +66,14 @@ class Tagger:
         )
 
         prepare_host()
-        from bert_cli.runs.tagging import TaggingSession
+        from bert_cli.heads.tagging import BertTagger
+        from bert_cli.runs.session import Session
 
-        session = TaggingSession(model.config, len(labels), settings)
+        session = Session(
+            lambda precision: BertTagger(model.config, len(labels), settings.layers, precision),
+            settings,
+            settings.max_seq_length,
+        )
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, labels, settings)
 
@@ -80,7 +86,7 @@ class Tagger:
             return [TaggedText((), (), []) for _ in texts]
         settings = self._settings
         features = tagging_features(worded, self.labels, self._tokenizer, settings.max_seq_length, settings.doc_stride)
-        windows = self._session.log_probabilities(features, settings.predict_batch_size, "tagging")
+        windows = window_log_probabilities(self._session, features, settings.predict_batch_size, "tagging")
         found = iter(predict_tags(features, windows, self.labels, settings.decoding))
         scheme = "BIO" if settings.tag_scheme == "auto" else settings.tag_scheme
         results = []

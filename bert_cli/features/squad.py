@@ -58,6 +58,11 @@ class SquadFeatures:
     def __len__(self) -> int:
         return len(self.sequences)
 
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.SQUAD of these windows, padded to `width` tokens; None for as many as the longest has."""
+        inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+        return inputs | {name: getattr(self, name)[rows] for name in ("start_positions", "end_positions")}
+
     @property
     def unique_ids(self) -> np.ndarray:
         """int32 [n], the original's number of each window."""

@@ -7,7 +7,6 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 
-INPUTS = ("input_word_ids", "input_mask", "input_type_ids")  # of an encoder, int32 [B, S] each
 GELU_FORMS = ("erf", "tanh")
 # Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
 _ACTIVATIONS = {

@@ -16,6 +16,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.sources import OpenedModel
 from bert_cli.settings.flags import write_flags
+from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, step_number
 
 LOG = logging.getLogger("bert_cli")
@@ -175,10 +177,10 @@ class TrainingPlan:
     state: str | None
 
 
-def train_or_load(session, folder: str, model: OpenedModel, plan: TrainingPlan | None) -> dict:
+def train_or_load(session, folder: str, model: OpenedModel, plan: TrainingPlan | None, settings, freeze=False) -> dict:
     """Train what the plan says in `folder`, or take a trained model where there is no plan, or nothing left to train.
 
-    Returns figures for the report, `global_step` among them.
+    freeze: train nothing of the encoder. Returns figures for the report, `global_step` among them.
     """
     if plan and not (plan.state and step_number(plan.state) >= plan.steps):
         session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
@@ -186,7 +188,19 @@ def train_or_load(session, folder: str, model: OpenedModel, plan: TrainingPlan |
             remove_leftovers(folder)
         elif session.is_chief:
             begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags)
-        return session.train(plan.features, plan.steps, plan.state, folder)
+        updates = Updates(
+            plan.steps,
+            int(plan.steps * settings.warmup_proportion),
+            settings.learning_rate,
+            settings.train_batch_size,
+            settings.random_seed,
+            bias_correction=settings.bias_correction,
+        )
+        factors = rate_factors(session.variables, FROZEN_ENCODER) if freeze else None
+        size = getattr(settings, "eval_batch_size", 8)
+        return session.train(
+            plan.features, updates, settings, folder, plan.state, factors, encoding_batch_size=size
+        )  # fmt: skip
     if plan:
         LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, plan.steps)
     trained = find_checkpoint(plan.state) if plan else model.sources.checkpoint

@@ -29,14 +29,17 @@ def typed_example(question: str, context: str | None, context_file: str | None) 
     return SquadExample("question", question, split_context(context))
 
 
-def answer(session, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules) -> list[Prediction]:
+def answer(
+    session, settings, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules
+) -> list[Prediction]:
     """The answers to some questions in their order."""
-    lengths = (getattr(session.settings, name) for name in ("max_seq_length", "doc_stride", "max_query_length"))
+    lengths = (getattr(settings, name) for name in ("max_seq_length", "doc_stride", "max_query_length"))
     features = squad_features(examples, tokenizer, *lengths, is_training=False)
     if features.num_cut_questions:
         LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
     decoder = Decoder(features, rules.n_best_size)
-    session.fill(decoder, features)
+    for rows, logits in session.over(features, settings.predict_batch_size, None, flag="predict_batch_size"):
+        decoder.add(rows, logits["start"], logits["end"])
     return decoder.finish(examples, tokenizer, rules)
 
 
@@ -94,12 +97,13 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
         files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
 
     prepare_host()
-    from bert_cli.runs.squad import SquadSession
+    from bert_cli.heads.squad import BertSpanModel
+    from bert_cli.runs.session import Session
 
-    session = SquadSession(config, settings)
+    session = Session(lambda precision: BertSpanModel(config, precision), settings, settings.max_seq_length)
     session.load_trained(checkpoint)
     if settings.question:
-        record = answer_record(example, answer(session, [example], tokenizer, rules)[0])
+        record = answer_record(example, answer(session, settings, [example], tokenizer, rules)[0])
         print("\n".join(format_record(record)), flush=True)
         return record
     count = 0
@@ -108,7 +112,7 @@ def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRul
         target = stack.enter_context(files.atomic_write(settings.output_file)) if to_file else sys.stdout
         questions = parse_questions(lines, files.input_name(settings.input_file))
         while chunk := list(itertools.islice(questions, _CHUNK)):
-            for example, prediction in zip(chunk, answer(session, chunk, tokenizer, rules), strict=True):
+            for example, prediction in zip(chunk, answer(session, settings, chunk, tokenizer, rules), strict=True):
                 target.write(json.dumps(answer_record(example, prediction), ensure_ascii=False) + "\n")
             target.flush()
             count += len(chunk)

@@ -4,8 +4,12 @@ import json
 import logging
 import os
 import time
+from collections.abc import Iterator
+
+import numpy as np
 
 from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.tagging import (
     TagPrediction,
@@ -21,12 +25,20 @@ from bert_cli.runs.tagging_data import Split, TaggingData
 LOG = logging.getLogger("bert_cli")
 
 
+def window_log_probabilities(
+    session, features: TaggingFeatures, batch_size: int, title: str
+) -> Iterator[tuple[int, np.ndarray]]:
+    """(number of the window, float32 [S, L]) of every window, longest first; rows behind its tokens mean nothing."""
+    for rows, found in session.over(features, batch_size, title):
+        yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
+
+
 def _tag(
     session, split: Split, data: TaggingData, settings, batch_size: int, title: str
 ) -> tuple[list[TagPrediction], float]:
     """The predictions for a split, and how many sentences there were each second."""
     began = time.monotonic()
-    windows = session.log_probabilities(split.features, batch_size, title)
+    windows = window_log_probabilities(session, split.features, batch_size, title)
     predictions = predict_tags(split.features, windows, data.labels, settings.decoding)
     return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 

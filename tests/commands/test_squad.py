@@ -117,6 +117,7 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 def session(trained):
     """The trained model, packed; `settings` are replaced by no test."""
     from bert_cli.runs.squad import SquadSession
+
     from bert_cli.weights.path import find_checkpoint
 
     settings = Settings(max_seq_length=26, doc_stride=6, max_query_length=8, precision="float32", predict_batch_size=3)
@@ -156,8 +157,8 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
 def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_padding):
     """All max_seq_length positions are in the softmax, as an independent model in NumPy has it; --skip_padding drops some."""
     import tensorflow as tf
-
     from bert_cli.runs.squad import SquadSession
+
     from bert_cli.weights.path import find_checkpoint
 
     config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))

@@ -7,13 +7,13 @@ import numpy as np
 import numpy_bert
 import numpy_optimizer
 import pytest
+from bert_cli.runs.tagging import TaggingSession
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.model.config import BertConfig
 from bert_cli.run_tagging import Settings
-from bert_cli.runs.tagging import TaggingSession
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 
