@@ -22,19 +22,10 @@ from bert_cli.runs import sources
 from bert_cli.settings.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.training.host import prepare_host
 from bert_cli.weights.hub_handle import is_url
+from bert_cli.weights.kinds import CLASSIFIER, ENCODER, KINDS, POOLER, TAGGER
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
-# What --head can ask for, and the heads (names of model/all_heads.py) that belong to it.
-_KINDS = {
-    "encoder": (),
-    "pretraining": ("masked_lm", "next_sentence"),
-    "masked_lm": ("masked_lm",),
-    "next_sentence": ("next_sentence",),
-    "classifier": ("classifier",),
-    "tagger": ("classifier",),
-    "spans": ("spans",),
-}
 _TITLES = {
     "tf1": "TF1 checkpoint",
     "hf": "Hugging Face folder",
@@ -81,7 +72,7 @@ def define_flags(flags: CommandFlags) -> None:
     flags.boolean("overwrite", False, "replace files that stand under the names to be written")
     flags.section("Model")
     flags.enum(
-        "head", "auto", ("auto", *_KINDS), "what to keep on top of the encoder; auto: everything. tagger: output_weights "
+        "head", "auto", ("auto", *KINDS), "what to keep on top of the encoder; auto: everything. tagger: output_weights "
         "is a classifier of tokens; auto takes it for one where labels.txt has the tag O"
     )  # fmt: skip
     flags.string("vocab_file", None, "vocab.txt; default: beside the checkpoint")
@@ -111,21 +102,21 @@ def settings_from_flags(values: dict, given: frozenset[str]) -> Settings:
 
 
 def choose_kind(head: str, found: tuple[str, ...], companions: Companions, target: Target) -> str | None:
-    """A key of _KINDS; None where the target takes several heads side by side. InputError where it cannot."""
+    """A key of KINDS; None where the target takes several heads side by side. InputError where it cannot."""
     if target.format == "hub":
-        if head not in ("auto", "encoder"):
+        if head not in ("auto", ENCODER):
             raise InputError(f"--head={head}: a module for tensorflow-hub holds the encoder alone")
-        return "encoder"
+        return ENCODER
     if head != "auto":
-        lacking = [name for name in _KINDS[head] if name not in found]
+        lacking = [name for name in KINDS[head].heads if name not in found]
         if lacking:
             raise InputError(
                 f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has {', '.join(found) or 'no head'}"
             )
         return head
-    if found == ("classifier",):
-        return "tagger" if companions.kind == "tagger" else "classifier"
-    kind = next((kind for kind, heads in _KINDS.items() if heads == found), None)
+    if found == (CLASSIFIER,):
+        return TAGGER if companions.kind == TAGGER else CLASSIFIER
+    kind = next((name for name, kind in KINDS.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(
             f"the checkpoint has {', '.join(found)}; Hugging Face has no class for all: choose with --head"
@@ -172,15 +163,15 @@ def run(settings: Settings) -> dict:
     prepare_host()
     from bert_cli.exports import conversion
     from bert_cli.model.resizing import resize_embeddings
-    from bert_cli.weights.hugging_face_writing import ARCHITECTURES, WITHOUT_POOLER, generic_labels
+    from bert_cli.weights.hugging_face_writing import generic_labels
 
     reader = conversion.open_source(checkpoint)
     found = conversion.heads_in(reader)
     kind = choose_kind(settings.head, found, companions, target)
-    heads = found if kind is None else _KINDS[kind]
-    loaded = conversion.load(reader, config, heads, of_tokens=kind == "tagger")
-    labels = companions.labels if "classifier" in heads else None
-    if "classifier" in heads:
+    heads = found if kind is None else KINDS[kind].heads
+    loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
+    labels = companions.labels if CLASSIFIER in heads else None
+    if CLASSIFIER in heads:
         count, width = loaded.classifier_shape
         check_labels(labels, count)
         if target.format == "hf" and (width != config.hidden_size or not companions.last_layer_only):
@@ -188,8 +179,8 @@ def run(settings: Settings) -> dict:
         labels = labels or (generic_labels(count) if target.format == "hf" else None)
     tensors = dict(loaded.tensors)
     left_out = []
-    if target.format == "hf" and kind in WITHOUT_POOLER:
-        left_out = [name for name in tensors if name.startswith("bert/pooler/")]
+    if target.format == "hf" and not KINDS[kind].needs_pooler:
+        left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
     elif "bert/pooler/dense/kernel" not in tensors:
         LOG.warning("warning: %s has no pooler, so none is written", reader.description)
@@ -201,14 +192,14 @@ def run(settings: Settings) -> dict:
         reader.description, config.num_hidden_layers, config.hidden_size, config.vocab_size, config.activation,
         ", ".join(found) or "none",
     )  # fmt: skip
-    named = f", {ARCHITECTURES[kind]}" if target.format == "hf" else ""
+    named = f", {KINDS[kind].architecture}" if target.format == "hf" else ""
     LOG.info("converted to a %s%s: %d weights, %s", _TITLES[target.format], named, len(tensors), settings.dtype)
     if loaded.leftovers:
         LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", loaded.leftovers)
     if target.format == "hub" and found:
         LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
     if left_out:
-        LOG.info("dropped: %s, which %s does not have", _listed(left_out), ARCHITECTURES[kind])
+        LOG.info("dropped: %s, which %s does not have", _listed(left_out), KINDS[kind].architecture)
     if loaded.report.unused:
         LOG.info("unused: %s", _listed(loaded.report.unused))
     warn_of_google(config, target)
@@ -239,7 +230,7 @@ def check(settings: Settings, loaded, staged: str, target: Target, heads: tuple[
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
     config = read_config(path.companion(CONFIG, HUGGING_FACE_CONFIG))
     reader = conversion.open_source(path)
-    converted = conversion.load(reader, config, heads, of_tokens=kind == "tagger")
+    converted = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     differences = conversion.largest_differences(loaded, converted, settings.random_seed)
     each = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
     LOG.info("check: largest difference %.3g (%s)", max(differences.values()), each)

@@ -25,6 +25,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.runs import sources
 from bert_cli.settings.flags import CommandFlags, define_gelu_flag, run_command
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.kinds import TAGGER
 from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
@@ -139,7 +140,7 @@ def agreed_labels(settings: Settings, companions: Companions) -> tuple[str, ...]
 def find_labels(settings: Settings, companions: Companions, model: sources.ModelSources) -> tuple[str, ...]:
     """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
     folder = model.checkpoint.folder
-    if companions.kind == "tagger":
+    if companions.kind == TAGGER:
         raise InputError(f"{folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
     labels = agreed_labels(settings, companions)
     if not labels:

@@ -186,7 +186,15 @@ def run(settings: Settings) -> int:
     from bert_cli.runs.extraction import FeaturesSession
 
     with_attention = shown or bool(settings.attentions)
-    session = FeaturesSession(config, settings, [layer.place for layer in layers], with_attention)
+    session = FeaturesSession(
+        config,
+        settings,
+        [layer.place for layer in layers],
+        settings.pooling,
+        settings.max_seq_length,
+        settings.batch_size,
+        with_attention,
+    )
     session.load(checkpoint)
     token_cost = 0 if form.kind == "line" else len(layers) * config.hidden_size
     pair_cost = config.num_hidden_layers * config.num_attention_heads if with_attention else 0

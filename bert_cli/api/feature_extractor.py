@@ -70,7 +70,14 @@ class FeatureExtractor:
         prepare_host()
         from bert_cli.runs.extraction import FeaturesSession
 
-        session = FeaturesSession(model.config, settings, [layer.place for layer in chosen])
+        session = FeaturesSession(
+            model.config,
+            settings,
+            [layer.place for layer in chosen],
+            settings.pooling,
+            settings.max_seq_length,
+            settings.batch_size,
+        )
         session.load(checkpoint)
         return cls(session, model.tokenizer, settings, model.config.hidden_size * len(chosen))
 

@@ -14,6 +14,7 @@ from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs import sources
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
+from bert_cli.weights.kinds import TAGGER
 from bert_cli.weights.path import HUGGING_FACE
 
 LOG = logging.getLogger("bert_cli")
@@ -28,7 +29,7 @@ class Companions:
     vocab_bytes: bytes | None
     do_lower_case: bool
     labels: tuple[str, ...] | None
-    kind: str | None  # of the classifier: "classifier" or "tagger", None where nothing says
+    kind: str | None  # of the classifier: CLASSIFIER or TAGGER, None where nothing says
     flags_file: str | None
     last_layer_only: bool  # False where a tagger reads other layers
 
@@ -58,7 +59,7 @@ def read_companions(given_casing: bool | None, model: sources.ModelSources, conf
         kind = read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))[1]
     saved = model.saved_flags
     if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (labels or ())):
-        kind = "tagger"
+        kind = TAGGER
     layers = saved.get("layers", "-1")
     flags_file = os.path.join(checkpoint.folder, FLAGS) if saved else None
     last_only = layers in ("-1", str(config.num_hidden_layers - 1))

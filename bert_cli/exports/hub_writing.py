@@ -8,10 +8,11 @@ import tensorflow as tf
 from bert_cli.base import files
 from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import write_json
+from bert_cli.features import spec
+from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, write_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.runs.session import input_signature
 
 _EXTRAS = "assets.extra"  # the place that SavedModel keeps for others' files
 
@@ -44,7 +45,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
         }
 
     for training in (False, True):
-        encode.get_concrete_function(input_signature(), training=training)
+        encode.get_concrete_function(tensor_specs(spec.ENCODER), training=training)
     module.__call__ = encode
 
     @tf.function
@@ -58,7 +59,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
             with open(vocab_file, "wb") as file:
                 file.write(vocab)
             module.vocab_file = tf.saved_model.Asset(vocab_file)
-        tf.saved_model.save(module, path, serve.get_concrete_function(**input_signature()))
+        tf.saved_model.save(module, path, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
     write_extras(path, do_lower_case)
     write_config(os.path.join(path, _EXTRAS, CONFIG), config)
 

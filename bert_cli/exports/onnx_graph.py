@@ -11,11 +11,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bert_cli.model.config import INPUTS, BertConfig
+from bert_cli.features.spec import INPUTS
+from bert_cli.model.config import BertConfig
 from bert_cli.model.layout import MASKED_SCORE
+from bert_cli.weights.kinds import CLASSIFIER, SPANS, TAGGER
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
-ENCODER, CLASSIFIER, TAGGER, SPANS = "encoder", "classifier", "tagger", "spans"
 
 
 class _Graph:

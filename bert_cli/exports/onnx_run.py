@@ -17,6 +17,7 @@ from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs import sources
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
+from bert_cli.weights.kinds import CLASSIFIER, TAGGER
 
 LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
@@ -73,16 +74,16 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str | None)
     InputError where the checkpoint is not whole, or the ONNX model gives other outputs than the original.
     """
     companions, config = exported.companions, exported.config
-    wants_dev = quantize and companions.kind != "tagger" and exported.labels
+    wants_dev = quantize and companions.kind != TAGGER and exported.labels
     dev = read_dev(exported, data_dir) if wants_dev else None
     prepare_host()
     from bert_cli.exports import onnx as onnx_export
     from bert_cli.weights.checkpoint import open_checkpoint
 
     reader = open_checkpoint(exported.source.checkpoint)
-    kind = onnx_export.find_kind(reader, companions.kind == "tagger")
+    kind = onnx_export.find_kind(reader, companions.kind == TAGGER)
     loaded = onnx_export.load(reader, config, kind, exported.layers)
-    labels = exported.labels if kind in ("classifier", "tagger") else None
+    labels = exported.labels if kind in (CLASSIFIER, TAGGER) else None
     if labels and len(labels) != len(loaded.tensors["output_bias"]):
         count = len(loaded.tensors["output_bias"])
         raise InputError(
@@ -99,7 +100,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str | None)
         onnx_export.quantize(path, small)
         gap = onnx_export.largest_difference(small, loaded, config, 0)
         LOG.info("%s: int8, %.1f MB; largest difference to the original %.2g", QUANTIZED, _megabytes(small), gap)
-        if dev is not None and kind == "classifier":
+        if dev is not None and kind == CLASSIFIER:
             before, after = (onnx_export.accuracy(each, dev.sequences, dev.label_ids) for each in (path, small))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
     _write_companions(folder, exported, labels)

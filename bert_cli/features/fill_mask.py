@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import PAIR_MARK
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP

@@ -56,6 +56,11 @@ class SquadFeatures:
     def __len__(self) -> int:
         return len(self.sequences)
 
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.SQUAD of these windows, padded to `width` tokens; None for as many as the longest has."""
+        inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+        return inputs | {name: getattr(self, name)[rows] for name in ("start_positions", "end_positions")}
+
     @property
     def doc_starts(self) -> np.ndarray:
         """Position of the first context token of each window, int32 [n]."""

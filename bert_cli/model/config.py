@@ -10,7 +10,6 @@ from bert_cli.base.memory import machine_memory
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
 
-INPUTS = ("input_word_ids", "input_mask", "input_type_ids")  # of an encoder, int32 [B, S] each
 GELU_FORMS = ("erf", "tanh")
 # Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
 _ACTIVATIONS = {

@@ -7,6 +7,8 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 
+WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
+
 
 class BertEncoder(keras.Model):
     """A BERT encoder with Google's variables, initialisation and places of dropout.

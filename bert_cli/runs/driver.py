@@ -19,6 +19,7 @@ from bert_cli.runs import sources
 from bert_cli.settings.groups import Devices, Hub, Length, Phases, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
+from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
@@ -65,10 +66,14 @@ class Evaluation(NamedTuple):
 class Task(Protocol):
     """What is of one kind of command alone. The methods are called in this order, those that a run needs.
 
-    files: names of what it writes into output_dir, beside what every run does.
+    files: names of what it writes into output_dir, beside what every run does. freezes_encoder: train nothing of the encoder.
     """
 
     files: tuple[str, ...]
+
+    @property
+    def freezes_encoder(self) -> bool:
+        """See above."""
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
         """The model's files, read and checked against each other."""
@@ -82,8 +87,11 @@ class Task(Protocol):
     def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
 
-    def train(self, session, updates: Updates, state: str | None) -> dict[str, Any]:
-        """Train from the checkpoint `state`, where there is one; figures for the report, `global_step` among them."""
+    def train(self, session, updates: Updates, **how: Any) -> dict[str, Any]:
+        """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
+
+        how: saving, folder, state, factors, and hooks, as Session.train has them.
+        """
 
     def facts(self) -> dict[str, Any]:
         """What the report says of the task itself."""
@@ -109,7 +117,7 @@ def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model.config, settings)
         report = {**task.facts(), "precision": session.precision}
-        report |= train_or_load(task, session, model, plan, folder)
+        report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
             report |= evaluate(task, session, folder, report["global_step"])
@@ -173,22 +181,25 @@ class _Planned:
 
 
 def train_or_load(
-    task: Task, session, model: sources.OpenedModel, plan: _Planned | None, folder: str
+    task: Task, session, model: sources.OpenedModel, plan: _Planned | None, settings: TrainingSettings
 ) -> dict[str, Any]:
     """Train what the plan says, or take a trained model where there is no plan, or nothing left to train.
 
     Returns figures for the report, `global_step` among them.
     """
+    folder = settings.phases.output_dir
     if plan and not plan.is_finished:
         session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
         if session.is_chief and plan.state:
             run_folder.remove_leftovers(folder)
             write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may be made longer
         elif session.is_chief:
-            run_folder.begin(
-                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
-            )
-        return task.train(session, plan.updates, plan.state)
+            run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags)
+        # Which variables are trained, and how fast, is one table for all tasks.
+        factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
+        return task.train(
+            session, updates=plan.updates, saving=settings.saving, folder=folder, state=plan.state, factors=factors
+        )
     if plan:
         LOG.info(
             "%s: training is already finished (%d steps); --overwrite_output_dir trains anew",

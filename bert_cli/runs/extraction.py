@@ -6,29 +6,43 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.features import spec
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.heads.encoders import make_encoder
-from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import make_runner
+from bert_cli.heads.model import make_encoder
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs.session import Session
+from bert_cli.runs.training_run import memory_advice
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
 
-_SIGNATURE = input_signature() | {"counted": tf.TensorSpec([None, None], tf.int32, name="counted")}
 _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes layers · heads · length numbers a token
 
 
 class FeaturesSession(Session):
-    """A BertEncoder with its strategy and precision; `settings` are those of extract_features."""
+    """A BertEncoder with its strategy and precision."""
 
-    def __init__(self, config: BertConfig | ModuleConfig, settings, places: Sequence[int], attention: bool = False):
-        """places: of the layers that are asked for, 0 for the embedding, n for the n-th Transformer layer."""
-        super().__init__(settings, False, lambda precision: make_encoder(config, precision))
-        self._pooling, self._places, self._attention = settings.pooling, tuple(places), attention
-        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        devices,
+        places: Sequence[int],
+        pooling: str,
+        max_seq_length: int,
+        batch_size: int,
+        attention: bool = False,
+    ):
+        """places: of the layers that are asked for, 0 for the embedding, n for the n-th Transformer layer.
+
+        devices: see Session. pooling: one of outputs.features_rows.POOLINGS. As many windows are computed at once as have
+        the tokens of `batch_size` ones of max_seq_length.
+        """
+        super().__init__(lambda precision: make_encoder(config, precision), devices, max_seq_length)
+        self._pooling, self._places, self._attention = pooling, tuple(places), attention
+        self._batch_size = batch_size
+        self._runner = self.runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """Take the weights. InputError where one is missing; the pooler's count only where it is asked for.
@@ -50,7 +64,7 @@ class FeaturesSession(Session):
 
         What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
         """
-        inputs = {name: batch[name] for name in INPUTS}
+        inputs = {name: batch[name] for name in spec.INPUTS}
         only_pooler = self._pooling == "pooler" and not self._attention
         outputs = self.model(inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._attention)
         results = {}
@@ -82,11 +96,11 @@ class FeaturesSession(Session):
         """
         sequences, lengths = features.sequences, features.sequences.lengths
         counted = RaggedFeatures((features.places >= 0).astype(np.int32), sequences.segment_ids, sequences.offsets)
-        tokens = self.settings.batch_size * self.settings.max_seq_length
+        tokens = self._batch_size * self.max_seq_length
         vectors, attention = None, [None] * len(sequences) if self._attention else None
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            width = int(lengths[rows].max()) if self.packed else self.settings.max_seq_length
+            width = int(lengths[rows].max()) if self.packed else self.max_seq_length
             return sequences.padded(rows, width) | {"counted": counted.padded(rows, width)["input_word_ids"]}
 
         with memory_advice("batch_size"):

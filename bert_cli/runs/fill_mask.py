@@ -6,22 +6,22 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.features import spec
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.heads.heads import BertPretrainer
-from bert_cli.model.config import INPUTS, BertConfig
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.model.config import BertConfig
 from bert_cli.outputs.fill_mask import fill_mask_record
-from bert_cli.runs.session import Session, input_signature, memory_advice
+from bert_cli.runs.session import Session
+from bert_cli.runs.training_run import memory_advice
 from bert_cli.settings.groups import Devices
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.inference import infer, make_runner
+from bert_cli.training.inference import infer
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.kinds import HEADS, NEXT_SENTENCE, POOLER
 from bert_cli.weights.path import CheckpointPath
 
-_SIGNATURE = input_signature() | {
-    "masked_lm_positions": tf.TensorSpec([None, None], tf.int32, name="masked_lm_positions")
-}
 _CHUNK = 512  # texts that are read and computed at a time
 
 
@@ -33,18 +33,18 @@ class FillMaskSession(Session):
 
         vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate.
         """
-        super().__init__(devices, False, lambda precision: BertPretrainer(config, precision))
+        positions = config.max_position_embeddings
+        super().__init__(lambda precision: BertPretrainer(config, precision), devices, positions)
         self._batch_size, self._top_k, self._vocab_size = batch_size, top_k, vocab_size
-        self._positions = config.max_position_embeddings
         self._no_next_sentence: str | None = None
-        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
+        self._runner = self.runner(self._forward, spec.FILL_MASK)
 
     def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
         """Take the weights. A next-sentence head that is missing, or that was `trained_without` its loss, only counts
         where it is asked for; InputError where anything else is missing.
         """
         report = load_weights(self.variables, open_checkpoint(checkpoint))
-        unneeded = [name for name in report.missing if name.startswith(("cls/seq_relationship/", "bert/pooler/"))]
+        unneeded = [name for name in report.missing if name.startswith((HEADS[NEXT_SENTENCE], POOLER))]
         needed = [name for name in report.missing if name not in unneeded]
         if needed:
             raise InputError(
@@ -64,8 +64,7 @@ class FillMaskSession(Session):
             )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        inputs = {name: batch[name] for name in (*INPUTS, "masked_lm_positions")}
-        outputs = self.model(inputs, packed=self.packed)
+        outputs = self.model(batch, packed=self.packed)
         logits = outputs["masked_lm_logits"][..., : self._vocab_size]  # [B, P, V]
         best, candidates = tf.math.top_k(tf.nn.softmax(logits), self._top_k)
         follows = tf.nn.softmax(outputs["next_sentence_logits"])[:, 0]
@@ -79,7 +78,7 @@ class FillMaskSession(Session):
         groups = length_groups(lengths, self._batch_size * int(lengths.max()))
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            width = int(lengths[rows].max()) if self.packed else self._positions
+            width = int(lengths[rows].max()) if self.packed else self.max_seq_length
             return sequences.padded(rows, width) | {"masked_lm_positions": positions[rows]}
 
         with memory_advice("batch_size"):

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Sized
 
 import numpy as np
 
@@ -16,9 +15,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs.sources import OpenedModel
 from bert_cli.settings.saved import write_flags
-from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, step_number
+from bert_cli.weights.path import CheckpointPath, latest_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 MANIFEST = "run.json"
@@ -160,36 +158,3 @@ def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, st
         "config": dataclasses.asdict(config),
         "vocabulary": vocabulary,
     }
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingPlan:
-    """A training run before TensorFlow is there.
-
-    `state` is the checkpoint that it goes on from (see find_state), `labels` and `flags` are what `begin` writes.
-    """
-
-    features: Sized
-    steps: int
-    manifest: dict
-    labels: tuple[str, ...] | None
-    flags: dict
-    state: str | None
-
-
-def train_or_load(session, folder: str, model: OpenedModel, plan: TrainingPlan | None) -> dict:
-    """Train what the plan says in `folder`, or take a trained model where there is no plan, or nothing left to train.
-
-    Returns figures for the report, `global_step` among them.
-    """
-    if plan and not (plan.state and step_number(plan.state) >= plan.steps):
-        session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
-        if session.is_chief and plan.state:
-            remove_leftovers(folder)
-        elif session.is_chief:
-            begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags)
-        return session.train(plan.features, plan.steps, plan.state, folder)
-    if plan:
-        LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, plan.steps)
-    trained = find_checkpoint(plan.state) if plan else model.sources.checkpoint
-    return {"global_step": session.load_trained(trained)}

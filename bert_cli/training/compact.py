@@ -12,8 +12,6 @@ import tensorflow as tf
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.training.optimizer import AdamWeightDecay
 
-WORDS = "bert/embeddings/word_embeddings"
-
 
 class CompactWords:
     """The trained rows of an encoder's word embeddings; between construction and `close` the encoder reads these.

@@ -11,16 +11,18 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import CHECKPOINT, STATE, UNFINISHED
 from bert_cli.base.writing import atomic_write
-from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.model.encoder import WORDS
+from bert_cli.training.compact import CompactWords
 from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
 from bert_cli.weights.path import numbered_checkpoints
 
 
 def training_tensors(
-    variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None
+    variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None, loss_scale: LossScale | None = None
 ) -> dict[str, np.ndarray]:
-    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64)."""
+    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale."""
     if compact:
         compact.full_table(optimizer)
     tensors = {name: variable.numpy() for name, variable in variables.items()}
@@ -28,11 +30,18 @@ def training_tensors(
     if compact:
         for ending in ("adam_m", "adam_v"):
             moments[f"{WORDS}/{ending}"] = compact.expand(moments[f"{WORDS}/{ending}"])
-    return tensors | moments | {STEP_NAME: np.int64(optimizer.step.numpy())}
+    kept = loss_scale.tensors() if loss_scale else {}
+    return tensors | moments | kept | {STEP_NAME: np.int64(optimizer.step.numpy())}
 
 
-def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None) -> int:
-    """Bring weights, moments and step back from a training checkpoint; returns the number of finished steps.
+def restore_training(
+    prefix: str,
+    variables: dict,
+    optimizer: AdamWeightDecay,
+    compact: CompactWords | None,
+    loss_scale: LossScale | None = None,
+) -> int:
+    """Bring weights, moments, step and loss scale back from a training checkpoint; returns the number of finished steps.
 
     Raises InputError where a variable is missing or has another shape.
     """
@@ -59,6 +68,8 @@ def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, c
         for ending in ("adam_m", "adam_v"):
             values[f"{WORDS}/{ending}"] = values[f"{WORDS}/{ending}"][compact.used]
     optimizer.restore(values, step)
+    if loss_scale:
+        loss_scale.restore(reader)
     return step
 
 

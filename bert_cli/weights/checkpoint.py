@@ -18,7 +18,10 @@ _OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
 STEP_NAME = "global_step"
 # Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
 POSITION_NAME = "input_position"
-_BOOKKEEPING = (STEP_NAME, POSITION_NAME)
+# The loss scale of training in float16, and the steps since it last changed.
+SCALE_NAME = "loss_scale"
+GOOD_STEPS_NAME = "loss_scale_good_steps"
+_BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME)
 
 
 class Tf1Reader:

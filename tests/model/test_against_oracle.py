@@ -6,9 +6,12 @@ import numpy as np
 import numpy_bert
 import pytest
 import tensorflow as tf
+from bert_cli.heads.XXX import masked_lm_loss
 
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel, span_loss
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.training.optimizer import global_norm

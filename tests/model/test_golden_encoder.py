@@ -6,9 +6,10 @@ import types
 import numpy as np
 import pytest
 import tensorflow as tf
+from bert_cli.heads.XXX import masked_lm_loss
 
-from bert_cli.heads.heads import BertPretrainer
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss
+from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights

@@ -6,12 +6,16 @@ import pathlib
 import numpy as np
 import pytest
 import tensorflow as tf
+from bert_cli.heads.XXX import masked_lm_loss
 
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel, span_loss
 from bert_cli.model.config import read_config
+from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.training.compact import CompactWords
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import training_tensors
 from bert_cli.training.step import make_train_step
