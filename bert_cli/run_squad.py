@@ -35,7 +35,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         folder = trained_model(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(SquadSettings, folder, given)
     check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
-    check_rules(answer_rules(build(SquadSettings, values).answers))
+    check_rules(answer_rules(build(SquadSettings, values).answers, values["version_2_with_negative"]))
     return values
 
 

@@ -1,7 +1,6 @@
 """What is of bert-squad alone: its windows, its head, its answers and scores, its files."""
 
 import contextlib
-import dataclasses
 import json
 import logging
 import os
@@ -41,9 +40,14 @@ LOG = logging.getLogger("bert_cli")
 _SHOWN = {False: 1, True: 20}  # windows in the log, by --verbose_logging
 
 
-def answer_rules(answers: Answers) -> AnswerRules:
-    """The flags of Answers as the decoder takes them."""
-    return AnswerRules(**{field.name: getattr(answers, field.name) for field in dataclasses.fields(AnswerRules)})
+def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
+    """The flags as the decoder takes them; version_2: a question may have no answer."""
+    return AnswerRules(
+        n_best_size=answers.n_best_size,
+        max_answer_length=answers.max_answer_length,
+        version_2_with_negative=version_2,
+        null_score_diff_threshold=answers.null_score_diff_threshold,
+    )
 
 
 def trained_model(init_checkpoint: str | None, output_dir: str | None) -> CheckpointPath:
@@ -91,7 +95,7 @@ class SquadTask:
 
     def __init__(self, settings: SquadSettings):
         self.settings = settings
-        self.rules = answer_rules(settings.answers)
+        self.rules = answer_rules(settings.answers, settings.task.version_2_with_negative)
         self.examples: dict[str, list[SquadExample]] = {}
         self.windows: dict[str, SquadFeatures] = {}
         self.gold: dict | None = None

@@ -1,5 +1,7 @@
 """bert-squad as a user calls it: training, answers, scores, going on; and that it computes what the original does."""
 
+import dataclasses
+import functools
 import json
 import logging
 import pathlib
@@ -7,13 +9,14 @@ import pathlib
 import numpy as np
 import numpy_bert
 import pytest
-from bert_cli.runs.squad_settings import Settings
 
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.outputs.squad import AnswerRules, Decoder
+from bert_cli.runs.squad import fill
+from bert_cli.settings.groups import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.squad_run import base_flags, call, read, story, train, write_data
@@ -115,12 +118,13 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 
 @pytest.fixture(scope="module")
 def session(trained):
-    """The trained model, packed; `settings` are replaced by no test."""
-    from bert_cli.runs.squad import SquadSession
+    """The trained model, packed."""
+    from bert_cli.heads.squad import BertSpanModel
+    from bert_cli.runs.session import Session
     from bert_cli.weights.path import find_checkpoint
 
-    settings = Settings(max_seq_length=26, doc_stride=6, max_query_length=8, precision="float32", predict_batch_size=3)
-    session = SquadSession(read_config(str(trained / "bert_config.json"), "auto"), settings)
+    config = read_config(str(trained / "bert_config.json"), "auto")
+    session = Session(lambda precision: BertSpanModel(config, precision), Devices(precision="float32"), 26)
     session.load_trained(find_checkpoint(str(trained)))
     return session
 
@@ -139,7 +143,7 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
     rules = AnswerRules(n_best_size=26, version_2_with_negative=version_2)
     packed, dense = Decoder(features, 26), Decoder(features, 26)
     assert session.packed
-    session.fill(packed, features)
+    fill(session, packed, features, batch_size=3)
     inputs = features.sequences.padded(range(len(features)), 26)
     logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()
@@ -157,24 +161,25 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
     """All max_seq_length positions are in the softmax, as an independent model in NumPy has it; --skip_padding drops some."""
     import tensorflow as tf
 
-    from bert_cli.runs.squad import SquadSession
+    from bert_cli.heads.squad import BertSpanModel
+    from bert_cli.runs.session import Session
     from bert_cli.weights.path import find_checkpoint
 
-    config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
-    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    settings = Settings(
-        max_seq_length=26, train_batch_size=4, do_train=True, skip_padding=skip_padding, precision="float32"
-    )
-    session = SquadSession(BertConfig(**config), settings)
+    values = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
+    config = BertConfig(**values | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
+    make_model = functools.partial(BertSpanModel, config, skip_padding=skip_padding)
+    session = Session(make_model, Devices(precision="float32"), 26, 4)
     session.load_trained(find_checkpoint(str(trained)))
     rng, lengths = np.random.default_rng(1), np.array([9, 20, 14, 17])
     ids = rng.integers(5, 40, lengths.sum()).astype(np.int32)
     sequences = RaggedFeatures(ids, np.ones_like(ids, np.int8), np.concatenate([[0], np.cumsum(lengths)]))
-    batch = session._inputs(sequences, np.arange(4), cut=skip_padding)
-    assert batch["input_mask"].shape == (4, 20 if skip_padding else 26)
     starts, ends = np.array([0, 3, 5, 16], np.int32), np.array([0, 4, 5, 16], np.int32)
+    inputs = sequences.padded(np.arange(4), 20 if skip_padding else 26)
+    batch = inputs | {"start_positions": starts, "end_positions": ends}
     tensors = {name: tf.constant(values) for name, values in batch.items()}
-    loss = session._loss(tensors | {"start_positions": starts, "end_positions": ends}, None)
+    losses, shares = session.model.loss_terms(tensors, None, session.packed, batch_size=4)
+    loss = tf.reduce_sum(losses * shares)
+    config = dataclasses.asdict(config)
     full, number = sequences.padded(range(4), 26), run_folder(trained).checkpoints()[-1]
     weights = {name: value for name, value in run_folder(trained).tensors(number).items() if "adam" not in name}
     hidden = numpy_bert.forward(config, weights, *(full[name] for name in full))["sequence_output"]
