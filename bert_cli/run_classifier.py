@@ -40,6 +40,7 @@ from bert_cli.training.host import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
+_RESULTS = (TEST_RESULTS, PREDICTIONS_TABLE)
 # What a run that only evaluates or predicts takes from the flags.txt of the training run, unless it is given.
 REMEMBERED = ("task_name", "data_dir", "max_seq_length", "header", "gelu")
 # Settings that change the result of training.
@@ -233,9 +234,12 @@ def run(settings: Settings) -> dict:
         train = splits["train"].features
         steps = check_steps(len(train), settings.train_batch_size, settings.num_train_epochs)
         manifest = training_manifest(settings, labels, train, model)
-        state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
+        state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint, _RESULTS)
         saved = flags_to_save(settings, labels, model.tokenizer.do_lower_case)
-        plan = run_folder.TrainingPlan(train, steps, manifest, labels, saved, state)
+        plan = run_folder.TrainingPlan(train, steps, manifest, labels, saved, state, _RESULTS)
+    results = (EVAL_RESULTS,) * settings.do_eval + _RESULTS * settings.do_predict
+    if not settings.do_train:
+        run_folder.check_results(folder, results)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
@@ -251,7 +255,7 @@ def run(settings: Settings) -> dict:
         report |= predict(session, splits["test"], labels, settings)
     report["total_seconds"] = round(time.monotonic() - began, 3)
     if session.is_chief:
-        run_folder.write_report(folder, report)
+        run_folder.write_report(folder, report, results)
     return report
 
 
@@ -280,7 +284,7 @@ def predict(session, split: Split, labels: tuple[str, ...], settings: Settings) 
     results = session.infer(split.features, settings.predict_batch_size, "predicting")
     texts = [(example.text_a, example.text_b) for example in split.examples]
     if session.is_chief:
-        paths = [os.path.join(settings.output_dir, name) for name in (TEST_RESULTS, PREDICTIONS_TABLE)]
+        paths = [os.path.join(settings.output_dir, name) for name in _RESULTS]
         write_test_results(paths[0], results["probabilities"])
         write_predictions(paths[1], split.features.guids, texts, labels, results["probabilities"])
         LOG.info("wrote %s and %s: %d predictions", *paths, len(texts))

@@ -238,6 +238,8 @@ def run(settings: Settings) -> dict:
         held_out = train
         if settings.do_eval and (settings.eval_file or not train):
             held_out = stack.enter_context(open_evaluation(settings, model, found))
+        if not train:
+            run_folder.check_results(folder, (EVAL_RESULTS,))
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         prepare_host()
@@ -264,7 +266,7 @@ def run(settings: Settings) -> dict:
             report |= evaluate(session, held_out, settings, report["global_step"])
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
-            run_folder.write_report(folder, report)
+            run_folder.write_report(folder, report, (EVAL_RESULTS,))
     return report
 
 

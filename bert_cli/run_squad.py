@@ -52,7 +52,7 @@ _PATHS = (
     "train_file", "predict_file", "output_dir", "vocab_file", "bert_config_file", "init_checkpoint", "hub_module",
     "hub_preprocess",
 )  # fmt: skip
-_ANSWER_FILES = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
+_RESULTS = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
 
 
 def read_windows(
@@ -139,9 +139,9 @@ def run(settings: Settings) -> dict:
         count = len(examples) if settings.steps_from_examples and len(train) else len(train)
         steps = check_steps(count, settings.train_batch_size, settings.num_train_epochs)
         manifest = training_manifest(settings, train, model)
-        state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
+        state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint, _RESULTS)
         saved = flags_to_save(settings, tokenizer.do_lower_case)
-        plan = run_folder.TrainingPlan(train, steps, manifest, None, saved, state)
+        plan = run_folder.TrainingPlan(train, steps, manifest, None, saved, state, _RESULTS)
     if settings.do_predict or settings.do_eval:
         files.check_readable(settings.predict_file, "predict_file")
         gold = read_gold_answers(settings.predict_file) if settings.do_eval else None
@@ -149,6 +149,9 @@ def run(settings: Settings) -> dict:
             score(settings, gold, {}, None)  # what cannot be scored is said before the work
         questions = read_examples(settings.predict_file)
         windows = read_windows(settings, questions, tokenizer, "predict", is_training=False)
+    results = (EVAL_RESULTS,) * settings.do_eval + _RESULTS * settings.do_predict
+    if not settings.do_train:
+        run_folder.check_results(folder, results)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
@@ -167,7 +170,7 @@ def run(settings: Settings) -> dict:
             report |= evaluate(session, settings, gold, predictions, report["global_step"])
     report["total_seconds"] = round(time.monotonic() - began, 3)
     if session.is_chief:
-        run_folder.write_report(folder, report)
+        run_folder.write_report(folder, report, results)
     return report
 
 
@@ -182,7 +185,7 @@ def compute_answers(session, decoder: Decoder, windows: SquadFeatures) -> dict:
 
 def write_answers(folder: str, predictions: list[Prediction], version_2_with_negative: bool) -> None:
     """Write the files of the answers, and say for which questions nothing could be one."""
-    paths = [os.path.join(folder, name) for name in _ANSWER_FILES]
+    paths = [os.path.join(folder, name) for name in _RESULTS]
     write_predictions(paths[0], predictions)
     write_nbest_predictions(paths[1], predictions)
     if version_2_with_negative:

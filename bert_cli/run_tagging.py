@@ -19,7 +19,7 @@ import time
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import FLAGS, STANDARD
+from bert_cli.base.names import EVAL_RESULTS, FLAGS, STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import PREFIXES
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.tagging import DECODINGS
@@ -40,6 +40,7 @@ from bert_cli.settings.flags import (
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
+_RESULTS = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
 # What a run that does not train takes from the flags.txt of the training run, unless it is given.
 REMEMBERED = (
     "max_seq_length", "doc_stride", "word_column", "tag_column", "tag_scheme", "label_all_pieces", "layers", "gelu",
@@ -253,9 +254,12 @@ def run(settings: Settings) -> dict:
         train = data.splits["train"].features
         steps = check_steps(len(train), settings.train_batch_size, settings.num_train_epochs)
         manifest = training_manifest(settings, data, model)
-        state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint)
+        state = run_folder.find_state(folder, manifest, settings.overwrite_output_dir, checkpoint, _RESULTS)
         saved = flags_to_save(settings, data.scheme, model.tokenizer.do_lower_case)
-        plan = run_folder.TrainingPlan(train, steps, manifest, data.labels, saved, state)
+        plan = run_folder.TrainingPlan(train, steps, manifest, data.labels, saved, state, _RESULTS)
+    results = (EVAL_RESULTS,) * settings.do_eval + _RESULTS * settings.do_predict
+    if not settings.do_train and not settings.for_text:
+        run_folder.check_results(folder, results)
 
     # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
     prepare_host()
@@ -274,7 +278,7 @@ def run(settings: Settings) -> dict:
         report |= predict(session, data, settings)
     report["total_seconds"] = round(time.monotonic() - began, 3)
     if session.is_chief:
-        run_folder.write_report(folder, report)
+        run_folder.write_report(folder, report, results)
     return report
 
 
