@@ -13,31 +13,23 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json, read_json_object
-from bert_cli.base.lines import read_text
+from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
-    ANSWERS,
     CHECKPOINT,
     CONFIG,
-    EVAL_RESULTS,
     FLAGS,
     HUGGING_FACE_CONFIG,
     LABELS,
     MANIFEST,
-    NBEST_ANSWERS,
-    NULL_ODDS,
-    PREDICTIONS_TABLE,
     REPORT,
     STATE,
-    TEST_PREDICTIONS,
-    TEST_PREDICTIONS_JSON,
-    TEST_RESULTS,
     UNFINISHED,
     VOCABULARY,
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs.manifest import FILES, read_manifest
+from bert_cli.runs.manifest import FILES, read_manifest, vocabulary_digest
+from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.runs.sources import OpenedModel
 from bert_cli.settings.flags import write_flags
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, step_number
@@ -47,14 +39,6 @@ _ANEW = "--overwrite_output_dir starts anew"
 _CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
 # What tempfile makes of the prefix that all our writers give it.
 _UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
-# Of each run, beside the task's own; labels and vocabulary where it has some.
-_COMPANIONS = (MANIFEST, STATE, CONFIG, FLAGS, EVAL_RESULTS, REPORT)
-_RESULTS = (
-    EVAL_RESULTS, TEST_RESULTS, PREDICTIONS_TABLE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON, ANSWERS, NBEST_ANSWERS,
-    NULL_ODDS,
-)  # fmt: skip
-# Owned by a run whose run.json is from before it listed its files.
-_OF_OLDER_RUNS = (*_COMPANIONS, LABELS, VOCABULARY, *_RESULTS)
 # Files that tell a folder of models or data.
 _FOREIGN = (VOCABULARY, CONFIG, LABELS, HUGGING_FACE_CONFIG, "bert_model.ckpt.index", "train.tsv")
 
@@ -67,67 +51,12 @@ def digest(*arrays: np.ndarray) -> str:
     return total.hexdigest()[:16]
 
 
-def _written_names(manifest: dict, names: Iterable[str]) -> list[str]:
-    """Names of the files, but for checkpoints, of a run with this manifest whose task writes `names`."""
-    has = {LABELS: manifest.get("labels") is not None, VOCABULARY: manifest.get("vocabulary") is not None}
-    return [*_COMPANIONS, *(name for name in has if has[name]), *names]
-
-
-def _read_report(folder: str) -> dict | None:
-    """The report of an earlier run; None where there is none, or a run_report.json that no run of ours wrote."""
-    path = os.path.join(folder, REPORT)
-    if not files.exists(path) or files.is_directory(path):
-        return None
-    try:
-        values = parse_json(read_text(path), path)
-    except InputError:  # not ours: these are written whole
-        return None
-    return values if isinstance(values, dict) and "total_seconds" in values else None
-
-
-def _listed(values: dict, otherwise: Iterable[str]) -> set[str]:
-    """The files that a manifest or report lists; a name that leads out of the folder is none of ours."""
-    listed = values.get(FILES, list(otherwise))
-    names = listed if isinstance(listed, list) else []
-    return {name for name in names if isinstance(name, str) and name == os.path.basename(name)}
-
-
-def owned_names(folder: str) -> set[str]:
-    """Names of the files, but for checkpoints, that runs of ours wrote into a folder, by what they have listed there.
-
-    A run.json that cannot be read counts as that of an older run, as --overwrite_output_dir is the way out of it.
-    """
-    owned: set[str] = set()
-    if files.exists(os.path.join(folder, MANIFEST)):
-        try:
-            manifest = read_manifest(folder)
-        except InputError:
-            manifest = {}
-        if manifest is not None:
-            owned |= _listed(manifest, _OF_OLDER_RUNS) | {MANIFEST, STATE}
-    report = _read_report(folder)
-    return owned if report is None else owned | _listed(report, _RESULTS) | {REPORT}
-
-
-def _check_ours(folder: str, names: Iterable[str]) -> None:
-    """InputError, naming it, for the first of these files that is there and that no run of ours wrote."""
-    owned = owned_names(folder)
-    present = set(files.list_directory(folder))
-    for name in names:
-        path = os.path.join(folder, name)
-        if name in present and (name not in owned or files.is_directory(path)):
-            raise InputError(
-                f"{path}: would be written over, but no run of ours has listed it as its own; move it away, or use another "
-                "--output_dir"
-            )
-
-
 def check_results(folder: str, names: Iterable[str]) -> None:
     """InputError where a run that does not train would write over a file of somebody else's. Nothing is changed.
 
     names: of the files that it writes beside its report.
     """
-    _check_ours(folder, (*names, REPORT))
+    check_ours(folder, (*names, REPORT))
 
 
 def find_state(
@@ -147,7 +76,7 @@ def find_state(
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
     if overwrite or latest is None:
-        _check_ours(folder, _written_names(manifest, names))
+        check_ours(folder, written_names(manifest, names))
         return None
     before = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
     now = json.loads(json.dumps(manifest))
@@ -161,7 +90,7 @@ def find_state(
             f"{folder}: holds another run: {'; '.join(changes)}; use another --output_dir to keep both, or "
             "--overwrite_output_dir to start anew"
         )
-    _check_ours(folder, names)
+    check_ours(folder, names)
     return latest
 
 
@@ -219,7 +148,7 @@ def begin(
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
-    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: _written_names(manifest, names)})
+    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
     if vocabulary is not None:
@@ -255,13 +184,22 @@ def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None
 
     names: of the files that this run may have written; those that no run.json lists are listed here, and so known as ours.
     """
-    before = _read_report(folder) or {}
+    before = read_report(folder) or {}
     manifest = read_manifest(folder)
-    listed = _listed(manifest, _OF_OLDER_RUNS) if manifest else set()
+    listed = listed_names(manifest, OF_OLDER_RUNS) if manifest else set()
     written = {name for name in names if files.exists(os.path.join(folder, name))}
-    unlisted = (_listed(before, ()) | written) - listed
+    unlisted = (listed_names(before, ()) | written) - listed
     after = before | report | ({FILES: sorted(unlisted)} if unlisted else {})
     write_json(os.path.join(folder, REPORT), after)
+
+
+def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:
+    """The model's part of a manifest; `start` is what a new run starts from."""
+    return {
+        "init_checkpoint": start.identity if start else None,
+        "config": dataclasses.asdict(config),
+        "vocabulary": vocabulary_digest(vocab_file) if vocab_file else None,
+    }
 
 
 @dataclasses.dataclass(frozen=True)

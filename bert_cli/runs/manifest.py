@@ -31,15 +31,6 @@ def vocabulary_digest(vocab_file: str) -> str:
     return hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16]
 
 
-def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:
-    """The model's part of a manifest; `start` is what a new run starts from."""
-    return {
-        "init_checkpoint": start.identity if start else None,
-        "config": dataclasses.asdict(config),
-        "vocabulary": vocabulary_digest(vocab_file) if vocab_file else None,
-    }
-
-
 def _is_companion(path: str | None, checkpoint: CheckpointPath | None, name: str) -> bool:
     """Whether a file is the one that a run left beside its checkpoint, not one that was given."""
     if not path or not checkpoint:
