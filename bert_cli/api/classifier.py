@@ -47,16 +47,18 @@ class Classifier:
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str = "auto",
+        hub_module: str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
         checkpoint say, and 128 and lower-cased where they say nothing. precision: auto, float32, bfloat16 or float16.
-        Raises InputError where something is missing, damaged, or does not fit together.
+        hub_module: the handle of the module that the model was trained on, where it is no BERT and does not lie in the
+        model's folder. Raises InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path)
         given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case}
-        given |= {"precision": precision, "init_checkpoint": checkpoint.location}
+        given |= {"precision": precision, "init_checkpoint": checkpoint.location, "hub_module": hub_module}
         settings, model = loading.open_model(checkpoint, Settings, define_flags, ("max_seq_length", "gelu"), given)
         names = tuple(labels) if labels else sources.read_labels(checkpoint)
         if names is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import FLAGS
+from bert_cli.model.config import ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.settings.flags import CommandFlags, remembered_flags
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -34,6 +35,10 @@ def open_model(
     settings = settings_class(**saved)
     asked = saved.get("max_seq_length", 1)
     model = sources.open_model(settings, checkpoint, asked)
+    if settings.hub_module and not isinstance(model.config, ModuleConfig):
+        raise InputError(
+            f"hub_module={settings.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
+        )
     if "max_seq_length" not in saved:
         length = min(settings.max_seq_length, model.config.max_position_embeddings)
         settings = dataclasses.replace(settings, max_seq_length=length)

@@ -33,16 +33,23 @@ class QuestionAnswerer:
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str = "auto",
+        hub_module: str | None = None,
     ) -> "QuestionAnswerer":
         """Load from an output_dir of bert-squad, or a checkpoint with vocabulary and config beside it.
 
-        n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length: tokens of a window. A model
-        that was trained with --version_2_with_negative may say that there is no answer. Raises InputError where something
-        is missing, damaged, or does not fit together.
+        n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length: tokens of a window. A
+        model that was trained with --version_2_with_negative may say that there is no answer. hub_module: the handle of
+        the module that the model was trained on, where it is no BERT and does not lie in the model's folder. Raises
+        InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path)
         given = {"n_best_size": n_best_size, "max_answer_length": max_answer_length, "max_seq_length": max_seq_length}
-        given |= {"do_lower_case": do_lower_case, "precision": precision, "init_checkpoint": checkpoint.location}
+        given |= {
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "init_checkpoint": checkpoint.location,
+            "hub_module": hub_module,
+        }
         settings, model = loading.open_model(checkpoint, Settings, define_flags, REMEMBERED, given)
         check_lengths(settings.max_seq_length, settings.doc_stride, settings.max_query_length)
         rules = answer_rules(settings)

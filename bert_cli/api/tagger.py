@@ -46,15 +46,23 @@ class Tagger:
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str = "auto",
+        hub_module: str | None = None,
     ) -> "Tagger":
         """Load from an output_dir of bert-tag, or a checkpoint with vocabulary, config and labels beside it.
 
-        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length: in tokens; longer texts
-        are cut into windows. Raises InputError where something is missing, damaged, or does not fit together.
+        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length: in tokens; longer
+        texts are cut into windows. hub_module: the handle of the module that the model was trained on, where it is no
+        BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not
+        fit together.
         """
         checkpoint = loading.find(path)
         given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case}
-        given |= {"decoding": decoding, "precision": precision, "init_checkpoint": checkpoint.location}
+        given |= {
+            "decoding": decoding,
+            "precision": precision,
+            "init_checkpoint": checkpoint.location,
+            "hub_module": hub_module,
+        }
         settings, model = loading.open_model(checkpoint, Settings, define_flags, REMEMBERED, given)
         labels = trained_labels(checkpoint)
         chosen = parse_layers(settings.layers) if isinstance(settings.layers, str) else settings.layers

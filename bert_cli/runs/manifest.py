@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import os
+from collections.abc import Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -61,15 +62,20 @@ def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
         )
 
 
-def check_config(config: BertConfig | ModuleConfig, path: str | None, checkpoint: CheckpointPath | None) -> None:
-    """InputError where a run's bert_config.json, read as `config`, says something else than when the run was trained."""
+def check_config(
+    config: BertConfig | ModuleConfig, path: str | None, checkpoint: CheckpointPath | None, left_out: Sequence[str] = ()
+) -> None:
+    """InputError where a run's bert_config.json, read as `config`, says something else than when the run was trained.
+
+    left_out: keys that a flag has changed.
+    """
     if not _is_companion(path, checkpoint, CONFIG):
         return
     manifest = read_manifest(checkpoint.folder)
     if manifest is None:
         return
     now, before = dataclasses.asdict(config), manifest["config"]
-    changed = [key for key in now if key in before and now[key] != before[key]]
+    changed = [key for key in now if key in before and key not in left_out and now[key] != before[key]]
     if changed:
         key = changed[0]
         raise InputError(
