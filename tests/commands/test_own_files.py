@@ -27,8 +27,8 @@ def test_an_output_that_is_the_input(command, make, trained, tmp_path, capfd):
     if command == "bert-tag":
         (trained / "run.json").unlink()
         (trained / "labels.txt").write_text("O\nB-X\n")
-    flags = [f"--input_file={path}", f"--output_file={output}", f"--init_checkpoint={trained}", "--max_seq_length=24"]
-    assert main(flags if command != "bert-fill-mask" else flags[:3]) == 1
+    flags = [f"--input_file={path}", f"--output_file={output}", f"--init_checkpoint={trained}", "--max_query_length=8"]
+    assert main(flags if command == "bert-squad" else flags[:3]) == 1
     last = capfd.readouterr().err.rstrip("\n").rpartition("\n")[2]
     assert last == f"{command}: error: {output}: would be written over, but it is read; check --output_file"
     assert path.read_text() == text
@@ -72,7 +72,8 @@ def test_training_beside_files_of_somebody_else(trained_flags, tmp_path, classif
 
 
 DAMAGED = {
-    "emptied labels": ("labels.txt", lambda text: "", "is not the list of labels that the model was trained with (run.json) (0, 1)"),
+    "emptied labels": ("labels.txt", lambda text: "",
+                       "is not the list of labels that the model was trained with (run.json) (0, 1)"),
     "labels in another order": ("labels.txt", lambda text: "1\n0\n", "is not the list of labels"),
     "half a vocabulary": ("vocab.txt", lambda text: text[: len(text) // 2], "is not the vocabulary that the model was"),
     "another word": ("vocab.txt", lambda text: text.replace("horse", "house"), "is not the vocabulary that the model was"),

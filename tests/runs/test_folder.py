@@ -199,7 +199,7 @@ def test_leftovers_in_a_folder_that_is_not_ours_stay(tmp_path):
 
 def test_what_cannot_be_removed_is_one_line(start, monkeypatch):
     """A folder that is read-only, also for root, for whom permissions do not count."""
-    folder = start(*TASK)
+    start(*TASK)
 
     def refuse(path, **_):
         raise PermissionError(13, "Permission denied")
