@@ -67,7 +67,7 @@ def check_config(
 ) -> None:
     """InputError where a run's bert_config.json, read as `config`, says something else than when the run was trained.
 
-    left_out: keys that a flag has changed.
+    left_out: keys that may differ.
     """
     if not _is_companion(path, checkpoint, CONFIG):
         return

@@ -189,7 +189,7 @@ def read_any_config(
         module = read_module_config(found.config_file)
         if module is None:
             return read_bert_config(found, gelu)
-        check_config(module, found.config_file, found.checkpoint)
+        check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
         return dataclasses.replace(module, hub_module=_trusted_module(found.config_file, module, hub_module))
     config = _module_bert(found.checkpoint, gelu)
     if config is None:

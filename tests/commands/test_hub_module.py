@@ -152,7 +152,8 @@ def test_a_module_that_a_folder_names_elsewhere_is_never_followed(
     (trained_on_module / "link").symlink_to(tmp_path / "outside")
     handle = {"http": f"{server.url}/module", "/absolute": str(tmp_path / "outside")}.get(handle, handle)
     name_module(trained_on_module, handle)
-    said = f"{trained_on_module / 'bert_config.json'}: this model was trained on the module {handle}, which is not in its folder"
+    config = trained_on_module / "bert_config.json"
+    said = f"{config}: this model was trained on the module {handle}, which is not in its folder"
     classify("--do_predict", f"--output_dir={trained_on_module}").assert_refused(said, f"--hub_module={handle}")
     for load in (Classifier.load, FeatureExtractor.load):
         with pytest.raises(InputError) as caught:

@@ -173,6 +173,7 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
     flags |= {"output_file": tmp_path / "none" / "answers.jsonl"}
     lines.write_text(line, encoding="utf-8")
     refused([], "none: no such folder; make it, or check --output_file", **flags)
+    flags |= {"output_file": tmp_path / "answers.jsonl"}
     del weights["cls/squad/output_bias"]
     write_tf1(str(prefix), weights)
     refused([], "lacks cls/squad/output_bias: it is not fine-tuned to answer questions", **flags)
