@@ -161,12 +161,14 @@ def run(settings: Settings) -> int:
     if not shown:
         _check_files(settings)
     check_max_seq_length(settings.max_seq_length, pairs=settings.long_text)
-    if settings.hub_module:
+    if settings.hub_module and not settings.init_checkpoint:
         checkpoint = sources.find_module(settings.hub_module, "hub_module")
     else:
         checkpoint = find_checkpoint(settings.init_checkpoint)
     model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)
     config, vocabulary = model.config, model.vocabulary
+    if settings.hub_module and settings.init_checkpoint and not isinstance(config, ModuleConfig):
+        raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     default = "-1" if shown or settings.words or settings.pooling != "none" else "-1,-2,-3,-4"
     layers = parse_layers(settings.layers or default, config.num_hidden_layers)
     form, combine = _form(settings, layers, config)

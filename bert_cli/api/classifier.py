@@ -47,15 +47,22 @@ class Classifier:
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
+        hub_module: str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
         checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
-        or float16. Raises InputError where something is missing, damaged, or does not fit together.
+        or float16. hub_module: the handle of the module that the
+        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path)
-        given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case, "precision": precision}
+        given = {
+            "max_seq_length": max_seq_length,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "hub_module": hub_module,
+        }
         settings, model = loading.open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())

@@ -48,21 +48,23 @@ class FeatureExtractor:
         long_text: bool = False,
         do_lower_case: bool | None = None,
         precision: str = "float32",
+        hub_module: str | None = None,
     ) -> "FeatureExtractor":
         """Load a checkpoint with vocabulary and config beside it.
 
-        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is
-        the hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in
-        tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap by half.
-        precision: auto, float32, bfloat16 or float16. Raises InputError where something is missing, damaged, or does not fit
-        together.
+        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W
+        is the hidden size times their number, side by side. normalize: divide each vector by its length.
+        max_seq_length: in tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that
+        overlap by half. precision: auto, float32, bfloat16 or float16. hub_module: the handle of the module that the
+        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where
+        something is missing, damaged, or does not fit together.
         """
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         checkpoint = loading.find(path)
         given = {"pooling": pooling, "layers": layers, "normalize": normalize, "max_seq_length": max_seq_length}
         given |= {"long_text": long_text, "do_lower_case": do_lower_case, "precision": precision}
-        given |= {"init_checkpoint": checkpoint.location}
+        given |= {"init_checkpoint": checkpoint.location, "hub_module": hub_module}
         settings, model = loading.open_model(checkpoint, Settings, define_flags, (), given)
         check_max_seq_length(settings.max_seq_length, pairs=long_text)
         chosen = parse_layers(layers, model.config.num_hidden_layers)

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.model.config import ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.settings.option import build
 from bert_cli.settings.saved import remembered
@@ -26,7 +27,11 @@ def open_model(
     given = {name: value for name, value in given.items() if value is not None}
     values = remembered(settings_class, checkpoint.folder, given.keys()) | given
     settings = build(settings_class, values)
-    model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1))
+    model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1), settings.hub)
+    if settings.hub.hub_module and not isinstance(model.config, ModuleConfig):
+        raise InputError(
+            f"hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
+        )
     if "max_seq_length" not in values:
         length = min(settings.length.max_seq_length, model.config.max_position_embeddings)
         settings = build(settings_class, values | {"max_seq_length": length})

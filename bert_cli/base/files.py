@@ -3,7 +3,6 @@
 Nothing here imports TensorFlow unless a remote path is used, so that a missing file is reported at once.
 """
 
-import contextlib
 import functools
 import glob
 import os
@@ -135,8 +134,12 @@ def remove(path: str) -> None:
         if exists(path):
             gfile().remove(path)
         return
-    with contextlib.suppress(FileNotFoundError):
+    try:
         os.remove(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{path}: cannot be removed: {error.strerror}") from None
 
 
 def check_readable(path: str, flag: str) -> None:

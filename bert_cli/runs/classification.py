@@ -48,8 +48,7 @@ class ClassificationTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
         settings = self.settings
-        length, preprocess = settings.length.max_seq_length, settings.hub.hub_preprocess
-        return sources.open_model(settings.model, checkpoint, length, preprocess)
+        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
     def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""

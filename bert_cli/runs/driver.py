@@ -16,7 +16,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
-from bert_cli.settings.groups import Devices, Hub, Length, Phases, Saving, Seed, Start, Training
+from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
@@ -32,6 +32,7 @@ class TrainingSettings(Protocol):
 
     phases: Phases
     start: Start
+    model: ModelFiles
     length: Length
     training: Training
     seed: Seed
@@ -106,13 +107,17 @@ class Task(Protocol):
 def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     began, phases = time.monotonic(), settings.phases
+    does_predict = getattr(settings, "prediction", Prediction()).do_predict
     folder = phases.output_dir
     files.check_can_write(folder, "output_dir")
-    checkpoint = sources.choose_checkpoint(settings.start, getattr(settings, "hub", Hub()), phases)
+    checkpoint = sources.choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         task.read(model, checkpoint, stack)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
+        results = (EVAL_RESULTS,) * phases.do_eval + task.files * does_predict
+        if not plan:
+            run_folder.check_results(folder, results)
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model.config, settings)
@@ -121,11 +126,11 @@ def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
         files.make_directory(folder)
         if phases.do_eval:
             report |= evaluate(task, session, folder, report["global_step"])
-        if getattr(settings, "prediction", None) and settings.prediction.do_predict:
+        if does_predict:
             report |= task.predict(session)
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
-            run_folder.write_report(folder, report)
+            run_folder.write_report(folder, report, results)
     return report
 
 
@@ -162,7 +167,7 @@ class _Planned:
         # All that decides the result of training: a run with another manifest is another run.
         manifest = deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
-        state = run_folder.find_state(phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint)
+        state = run_folder.find_state(phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint, task.files)
         updates = Updates(
             steps=plan.steps,
             warmup_steps=plan.warmup_steps,

@@ -11,6 +11,7 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
 from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
 from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
@@ -81,6 +82,7 @@ def find_sources(
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
         bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+    check_vocabulary(vocab_file, checkpoint)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
@@ -125,7 +127,7 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
     return hub_handle.find_module(handle, flag)
 
 
-def choose_checkpoint(start: Start, hub: Hub, phases: Phases) -> CheckpointPath | None:
+def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
     """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
     trained one.
     """
@@ -135,7 +137,8 @@ def choose_checkpoint(start: Start, hub: Hub, phases: Phases) -> CheckpointPath 
     chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir)
     if given and chosen != given:
         LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
-    if hub.hub_module:
+    config_file = model.bert_config_file or chosen.companion(CONFIG)
+    if hub.hub_module and not (config_file and read_module_config(config_file)):
         LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
     return chosen
 
@@ -153,32 +156,40 @@ def open_model(
     model: ModelFiles,
     checkpoint: CheckpointPath | None,
     max_seq_length: int,
-    hub_preprocess: str | None = None,
+    hub: Hub = Hub(),  # noqa: B008 (frozen)
     needs_bert: bool = False,
 ) -> OpenedModel:
     """Read vocabulary and config and check them against each other.
 
-    needs_bert: InputError for a module that is no BERT.
+    hub: its hub_module is the only handle from outside of the model's folder that is followed. needs_bert: InputError for a
+    module that is no BERT.
     """
-    found = find_sources(model.vocab_file, model.bert_config_file, checkpoint, hub_preprocess=hub_preprocess)
+    found = find_sources(model.vocab_file, model.bert_config_file, checkpoint, hub_preprocess=hub.hub_preprocess)
     vocabulary = read_vocabulary(found.vocab_file)
     if needs_bert:
         config = read_bert_config(found, model.gelu)
     else:
-        config = read_any_config(found, model.gelu, vocabulary.size)
+        config = read_any_config(found, model.gelu, vocabulary.size, hub.hub_module)
     check_sizes(config, vocabulary, max_seq_length, found)
     do_lower_case = find_casing(model.do_lower_case, found)
     check_casing(do_lower_case, vocabulary, checkpoint)
     return OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, do_lower_case))
 
 
-def read_any_config(found: ModelSources, gelu: str, vocab_size: int) -> BertConfig | ModuleConfig:
+def read_any_config(
+    found: ModelSources, gelu: str, vocab_size: int, hub_module: str | None = None
+) -> BertConfig | ModuleConfig:
     """The model's config, for commands that also run modules that are no BERT; of those vocab_size is taken over.
 
-    Imports TensorFlow where a module has no config beside it.
+    hub_module: the handle that the user gave, which a config may need. Imports TensorFlow where a module has no config
+    beside it.
     """
     if found.config_file:
-        return read_module_config(found.config_file) or read_config(found.config_file, gelu)
+        module = read_module_config(found.config_file)
+        if module is None:
+            return read_bert_config(found, gelu)
+        check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
+        return dataclasses.replace(module, hub_module=_trusted_module(found.config_file, module, hub_module))
     config = _module_bert(found.checkpoint, gelu)
     if config is None:
         from bert_cli.weights.hub_encoder import module_config
@@ -187,13 +198,27 @@ def read_any_config(found: ModelSources, gelu: str, vocab_size: int) -> BertConf
     return config
 
 
+def _trusted_module(config_file: str, config: ModuleConfig, given: str | None) -> str:
+    """The handle of a config's module: the one that the user gave, else a path within the config's own folder."""
+    handle = files.absolute(given) if given else hub_handle.own_module(config_file, config.hub_module)
+    if handle is None:
+        raise InputError(
+            f"{config_file}: this model was trained on the module {config.hub_module}, which is not in its folder; a module is "
+            f"run, so it must be named by you: if you trust it, give --hub_module={config.hub_module} (in Python hub_module=…)"
+        )
+    return handle
+
+
 def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
     """The model's config; InputError where it is no BERT. Imports TensorFlow where a module has no config beside it.
 
     vocab_size: see read_config.
     """
     if found.config_file:
-        return read_config(found.config_file, gelu, vocab_size)
+        config = read_config(found.config_file, gelu, vocab_size)
+        left_out = () if gelu == "auto" else ("gelu",)
+        check_config(config, found.config_file, found.checkpoint, left_out)
+        return config
     config = _module_bert(found.checkpoint, gelu)
     if config is None:
         raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
@@ -212,7 +237,11 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
     path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
-        return tuple(line for line in read_text(path).split("\n") if line)
+        labels = tuple(line for line in read_text(path).split("\n") if line)
+        check_labels(labels, checkpoint)
+        if not labels:
+            raise InputError(f"{path}: is empty; it has to list the labels of the model, one a line")
+        return labels
     if checkpoint.kind != HUGGING_FACE:
         return None
     # Imports no TensorFlow, but safetensors, which only this case needs.

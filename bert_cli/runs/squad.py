@@ -104,8 +104,7 @@ class SquadTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
         settings = self.settings
-        length, preprocess = settings.length.max_seq_length, settings.hub.hub_preprocess
-        return sources.open_model(settings.model, checkpoint, length, preprocess)
+        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
     def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases

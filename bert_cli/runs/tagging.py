@@ -51,8 +51,7 @@ class TaggingTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
         settings = self.settings
-        length, preprocess = settings.length.max_seq_length, settings.hub.hub_preprocess
-        model = sources.open_model(settings.model, checkpoint, length, preprocess)
+        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
@@ -168,7 +167,7 @@ def tag_text(settings: TagSettings) -> dict:
     if settings.input.input_file:
         files.check_output_files([settings.output.output_file], [settings.input.input_file])
     task = TaggingTask(settings)
-    checkpoint = sources.choose_checkpoint(settings.start, settings.hub, settings.phases)
+    checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
     with contextlib.ExitStack() as stack:
         task.read(model, checkpoint, stack)

@@ -188,7 +188,8 @@ def define_hub_flags(flags: CommandFlags, can_train: bool = True) -> None:
 
 def check_hub_flags(values: dict) -> None:
     """InputError where what define_hub_flags defines does not go with the other flags."""
-    if values["hub_module"] and values["init_checkpoint"]:
+    # A run that does not train may name both: a model that was trained on a module, and this module.
+    if values["hub_module"] and values["init_checkpoint"] and values.get("do_train"):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if not values["hub_module"] and not values.get("hub_trainable", True):
         raise InputError("--hub_trainable=false is about --hub_module, which is missing")

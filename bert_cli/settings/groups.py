@@ -134,7 +134,8 @@ class HubTraining:
 
 def check_hub(values: dict) -> None:
     """InputError where the flags of Hub and HubTraining do not go with the others."""
-    if values["hub_module"] and values["init_checkpoint"]:
+    # A run that does not train may name both: a model that was trained on a module, and this module.
+    if values["hub_module"] and values["init_checkpoint"] and values.get("do_train"):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if not values["hub_module"] and not values.get("hub_trainable", True):
         raise InputError("--hub_trainable=false is about --hub_module, which is missing")

@@ -162,7 +162,7 @@ def refused(classify, tmp_path):
         missing, present = tmp_path / "no" / "out", tmp_path / "present"
         present.mkdir(exist_ok=True)
         (present / "notes.txt").write_text("mine", encoding="utf-8")
-        (present / "test_results.tsv").write_text("0.5\t0.5\n", encoding="utf-8")
+        (present / "results.tsv").write_text("0.5\t0.5\n", encoding="utf-8")
         before = snapshot(present)
         for output_dir in (missing, present):
             classify(f"--output_dir={output_dir}", *flags).assert_refused(*parts)

@@ -52,13 +52,13 @@ def test_overwriting_starts_anew_and_leaves_files_of_others(trained, trained_fla
     for name, text in others.items():
         (trained / name).write_text(text, encoding="utf-8")
     (trained / "sub").mkdir()
-    (trained / ".writing-x").mkdir()
+    (trained / ".writing-x1_y2z3k").mkdir()
     flags = ("--num_train_epochs=2", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
     assert classify(*trained_flags, f"--output_dir={trained}", *flags).code == 0
     assert {name: (trained / name).read_text(encoding="utf-8") for name in others} == others
     assert (trained / "sub").is_dir()
     assert run_folder(trained).checkpoints() == [10, 12]
-    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x"}
+    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x1_y2z3k"}
     assert run_folder(trained).names().isdisjoint(old)
     assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
 
@@ -92,7 +92,7 @@ def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags
     assert outcome.code == 130
     assert outcome.last_line == "bert-classify: interrupted; the same command goes on from the last checkpoint"
     assert run_folder(output_dir).checkpoints() == [10, 20]
-    (output_dir / ".writing-half").mkdir()  # what a kill in the middle of saving leaves
+    (output_dir / ".writing-half_9ab").mkdir()  # what a kill in the middle of saving leaves
 
     outcome = classify(*trained_flags, f"--output_dir={output_dir}")
     assert outcome.code == 0, outcome.err

@@ -30,7 +30,7 @@ def refused(model, tmp_path, capfd, snapshot):
     """Call bert-squad, which must refuse in one line that holds all `parts`, and must change nothing."""
     present = tmp_path / "present"
     present.mkdir()
-    (present / "predictions.json").write_text("{}", encoding="utf-8")
+    (present / "old_predictions.json").write_text("{}", encoding="utf-8")
 
     def call(words, *parts, **flags):
         flags = {
@@ -172,7 +172,8 @@ def test_lines_that_are_no_questions(refused, model, tmp_path):
         assert not (tmp_path / "answers.jsonl").exists()
     flags |= {"output_file": tmp_path / "none" / "answers.jsonl"}
     lines.write_text(line, encoding="utf-8")
-    refused([], "answers.jsonl: cannot be written", **flags)
+    refused([], "none: no such folder; make it, or check --output_file", **flags)
+    flags |= {"output_file": tmp_path / "answers.jsonl"}
     del weights["cls/squad/output_bias"]
     write_tf1(str(prefix), weights)
     refused([], "lacks cls/squad/output_bias: it is not fine-tuned to answer questions", **flags)

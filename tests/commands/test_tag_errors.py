@@ -36,7 +36,7 @@ def refused(capfd, tmp_path, snapshot):
         missing, present = tmp_path / "no" / "out", tmp_path / "present"
         present.mkdir(exist_ok=True)
         (present / "notes.txt").write_text("mine", encoding="utf-8")
-        (present / "test_predictions.txt").write_text("mine", encoding="utf-8")
+        (present / "predictions.txt").write_text("mine", encoding="utf-8")
         before = snapshot(present)
         for output_dir in (missing, present):
             capfd.readouterr()
