@@ -15,6 +15,8 @@ from bert_cli.base.errors import InputError
 
 _MASK_DELTA = 0xA282EAD8
 _LARGEST = 0xFFFFFFFF  # of 32 bits
+_HEAD = 12  # bytes before the data of a record
+_BLOCK = 1 << 22  # bytes that are read at once
 
 
 def masked_crc32c(data: bytes) -> bytes:
@@ -24,7 +26,7 @@ def masked_crc32c(data: bytes) -> bytes:
 
 
 @functools.lru_cache  # the records of a file have few lengths
-def _head(length: int) -> bytes:
+def _head_of(length: int) -> bytes:
     data = struct.pack("<Q", length)
     return data + masked_crc32c(data)
 
@@ -33,23 +35,32 @@ def pack_records(records: Sequence[bytes]) -> bytes:
     """Records as a stretch of a TFRecord file."""
     parts = []
     for record in records:
-        parts += (_head(len(record)), record, masked_crc32c(record))
+        parts += (_head_of(len(record)), record, masked_crc32c(record))
     return b"".join(parts)
 
 
 def read_records(path: str) -> Iterator[bytes]:
     """The records of a TFRecord file (not a compressed one), one by one. InputError where it is none, or is cut short."""
 
-    def check(data: bytes, stored: bytes) -> None:
-        if masked_crc32c(data) != stored:
+    def check(data: bytes, stored: bytes, is_whole: bool) -> None:
+        if masked_crc32c(data) != stored or not is_whole:
             raise InputError(f"{path}: record {number} is damaged, or this is no TFRecord file; make it again")
 
     with files.open_binary(path) as file:
         number = 0
-        while head := file.read(12):
-            check(head[:8].ljust(8, b"\0"), head[8:])
+        while head := file.read(_HEAD):
+            check(head[:8], head[8:], len(head) == _HEAD)
             (length,) = struct.unpack("<Q", head[:8])
-            data, stored = file.read(length), file.read(4)
-            check(data, stored)
+            data, stored = _read_up_to(file, length), file.read(4)
+            check(data, stored, len(data) == length)
             yield data
             number += 1
+
+
+def _read_up_to(file, size: int) -> bytes:
+    """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
+    blocks = []
+    while size and (block := file.read(min(size, _BLOCK))):
+        blocks.append(block)
+        size -= len(block)
+    return b"".join(blocks)

@@ -110,3 +110,28 @@ def test_damaged_files(tmp_path, damage):
     path.write_bytes(damage(pack_records([b"some data that is long enough"])))
     with pytest.raises(InputError, match=r"data\.tfrecord: record 0 is damaged, or this is no TFRecord file"):
         list(read_records(str(path)))
+
+
+@pytest.mark.parametrize("left", [12, 13, 14, 17])
+def test_a_file_that_is_cut_behind_a_head(tmp_path, left):
+    path = tmp_path / "cut"
+    first = pack_records([b"one"])
+    path.write_bytes(first + pack_records([b"two"])[:left])
+    with pytest.raises(InputError, match=r"cut: record 1 is damaged, or this is no TFRecord file; make it again$"):
+        list(read_records(str(path)))
+
+
+def test_a_length_that_no_file_has(tmp_path):
+    path = tmp_path / "claimed"
+    length = (1 << 60).to_bytes(8, "little")
+    path.write_bytes(length + masked_crc32c(length) + b"data")
+    with pytest.raises(InputError, match=r"claimed: record 0 is damaged"):
+        list(read_records(str(path)))
+
+
+def test_a_record_without_data(tmp_path):
+    path = tmp_path / "empty"
+    length = bytes(8)
+    # The checksum of nothing is 0 before it is shifted, so what is stored is the shift itself.
+    path.write_bytes(length + masked_crc32c(length) + 0xA282EAD8.to_bytes(4, "little"))
+    assert list(read_records(str(path))) == [b""]
