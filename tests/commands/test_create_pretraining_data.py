@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from typing import NamedTuple
 
 import pytest
 
@@ -14,6 +13,7 @@ from bert_cli.create_pretraining_data import main
 from bert_cli.features.spec import pretraining_features
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
+from tests.commands import helpers
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old farmer sees a small bird.
@@ -33,11 +33,6 @@ WORDS = [*dict.fromkeys(re.findall(r"[a-z]+", TEXT.lower())), "."]
 COLOURS = [f"colour{number}" for number in range(60)]
 
 
-class Outcome(NamedTuple):
-    code: int
-    lines: list[str]  # of standard error
-
-
 @pytest.fixture
 def create(tmp_path, monkeypatch, capfd):
     """Call the command in a folder with text.txt and vocab.txt."""
@@ -45,11 +40,9 @@ def create(tmp_path, monkeypatch, capfd):
     (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, *WORDS, *COLOURS]) + "\n")
     (tmp_path / "text.txt").write_text(TEXT)
 
-    def call(*flags, **values) -> Outcome:
+    def call(*flags, **values) -> helpers.Outcome:
         values = {"input_file": "text.txt", "output_file": "out", "vocab_file": "vocab.txt"} | values
-        capfd.readouterr()
-        code = main([*(f"--{name}={value}" for name, value in values.items() if value is not None), *flags])
-        return Outcome(code, capfd.readouterr().err.splitlines())
+        return helpers.call(capfd, "bert-create-pretraining-data", main, *helpers.words(values), *flags)
 
     return call
 
