@@ -53,8 +53,8 @@ class Classifier:
 
         labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
         checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
-        or float16. hub_module: the handle of the module that the
-        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
+        or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does not lie
+        in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path)
         given = {

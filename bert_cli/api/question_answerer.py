@@ -41,8 +41,9 @@ class QuestionAnswerer:
 
         n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length: tokens of a window; by default
         as the model was trained, else as the flags of bert-squad. A model that was trained with --version_2_with_negative
-        may say that there is no answer. hub_module: the handle of the module that the
-        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
+        may say that there is no answer. hub_module: the handle of the module that the model was trained on, where it is no
+        BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit
+        together.
         """
         checkpoint = loading.find(path)
         given = {"n_best_size": n_best_size, "max_answer_length": max_answer_length, "max_seq_length": max_seq_length}

@@ -54,9 +54,9 @@ class Tagger:
 
         decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length, doc_stride: in pieces;
         longer texts are cut into windows, of which each starts doc_stride pieces behind the one before. By default as the
-        model was trained, else as the flags of bert-tag. hub_module: the handle of the module that the
-        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not
-        fit together.
+        model was trained, else as the flags of bert-tag. hub_module: the handle of the module that the model was trained on,
+        where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or
+        does not fit together.
         """
         checkpoint = loading.find(path)
         given = {"max_seq_length": max_seq_length, "doc_stride": doc_stride, "do_lower_case": do_lower_case}

@@ -26,7 +26,7 @@ def masked_crc32c(data: bytes) -> bytes:
 
 
 @functools.lru_cache  # the records of a file have few lengths
-def _head(length: int) -> bytes:
+def _head_of(length: int) -> bytes:
     data = struct.pack("<Q", length)
     return data + masked_crc32c(data)
 
@@ -35,7 +35,7 @@ def pack_records(records: Sequence[bytes]) -> bytes:
     """Records as a stretch of a TFRecord file."""
     parts = []
     for record in records:
-        parts += (_head(len(record)), record, masked_crc32c(record))
+        parts += (_head_of(len(record)), record, masked_crc32c(record))
     return b"".join(parts)
 
 

@@ -199,7 +199,9 @@ def train_or_load(
             run_folder.remove_leftovers(folder)
             write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may be made longer
         elif session.is_chief:
-            run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags)
+            run_folder.begin(
+                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
+            )
         # Which variables are trained, and how fast, is one table for all tasks.
         factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
         return task.train(

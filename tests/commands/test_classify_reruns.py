@@ -1,13 +1,13 @@
 """A second call on the same output_dir: go on, say that it is finished, refuse, or start anew."""
 
-import logging
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 import tensorflow as tf
+
+from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 
 def test_same_run_again_is_already_finished(trained, trained_flags, classify, snapshot):
@@ -63,32 +63,10 @@ def test_overwriting_starts_anew_and_leaves_files_of_others(trained, trained_fla
     assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
 
 
-def assert_same_tensors(found, wanted):
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
-
-
-class InterruptAfter(logging.Handler):
-    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.text = text
-
-    def emit(self, record):
-        if self.text in record.getMessage():
-            raise KeyboardInterrupt
-
-
 def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags, tmp_path, classify, run_folder):
     output_dir = tmp_path / "out"
-    interrupt = InterruptAfter("model.ckpt-20")
-    logging.getLogger("bert_cli").addHandler(interrupt)
-    try:
+    with interrupted_after("model.ckpt-20"):
         outcome = classify(*trained_flags, f"--output_dir={output_dir}")
-    finally:
-        logging.getLogger("bert_cli").removeHandler(interrupt)
     assert outcome.code == 130
     assert outcome.last_line == "bert-classify: interrupted; the same command goes on from the last checkpoint"
     assert run_folder(output_dir).checkpoints() == [10, 20]

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import json
-import logging
 import pathlib
 
 import numpy as np
@@ -19,6 +18,7 @@ from bert_cli.runs.squad import fill
 from bert_cli.settings.groups import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.squad_run import base_flags, call, read, story, train, write_data
 
 
@@ -37,18 +37,6 @@ def data(tmp_path) -> pathlib.Path:
 def trained(model, tmp_path_factory) -> pathlib.Path:
     """See train; not to be changed."""
     return train(model, tmp_path_factory.mktemp("squad"))
-
-
-class InterruptAfter(logging.Handler):
-    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.text = text
-
-    def emit(self, record):
-        if self.text in record.getMessage():
-            raise KeyboardInterrupt
 
 
 def test_train_predict_evaluate(squad, data, tmp_path, run_folder):
@@ -76,8 +64,14 @@ def test_train_predict_evaluate(squad, data, tmp_path, run_folder):
     assert "bert/pooler/dense/kernel/adam_m" not in tensors  # as in the original, nothing reads the pooler
 
 
-def test_it_learns(squad, data, tmp_path, run_folder):
-    flags = {"max_seq_length": 48, "learning_rate": 0.003, "num_train_epochs": 100, "save_checkpoints_steps": 1000}
+def test_it_learns(squad, model, data, tmp_path, run_folder):
+    # With weights as small as those of `model` attention is even at first, and most runs stop at the loss ln 2: they know
+    # the two places where answers stand, and never look at the question. Which run goes on is a matter of rounding.
+    config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
+    config |= {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "initializer_range": 0.2}
+    (tmp_path / "bert_config.json").write_text(json.dumps(config), encoding="utf-8")
+    flags = {"max_seq_length": 48, "learning_rate": 0.001, "num_train_epochs": 100, "save_checkpoints_steps": 1000}
+    flags |= {"bert_config_file": tmp_path / "bert_config.json"}
     outcome = squad("--do_train", "--do_eval", "--skip_padding", train_file=data, predict_file=data, **flags)
     assert outcome.code == 0, outcome.err
     assert run_folder(tmp_path / "out").eval_results()["exact_match"] > 90
@@ -86,20 +80,14 @@ def test_it_learns(squad, data, tmp_path, run_folder):
 
 def test_a_stopped_run_goes_on_to_the_same_weights(squad, data, tmp_path, run_folder):
     assert squad("--do_train", train_file=data, output_dir=tmp_path / "whole").code == 0
-    interrupt = InterruptAfter("model.ckpt-4")
-    logging.getLogger("bert_cli").addHandler(interrupt)
-    try:
+    with interrupted_after("model.ckpt-4"):
         assert squad("--do_train", train_file=data).code == 130
-    finally:
-        logging.getLogger("bert_cli").removeHandler(interrupt)
     assert run_folder(tmp_path / "out").checkpoints() == [4]
     outcome = squad("--do_train", train_file=data)
     assert outcome.code == 0, outcome.err
     assert "going on from" in outcome.err
     found, wanted = (run_folder(tmp_path / name).tensors(7) for name in ("out", "whole"))
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
+    assert_same_tensors(found, wanted)
     again = squad("--do_train", "--do_predict", train_file=data, predict_file=data)
     assert "training is already finished (7 steps)" in again.err
     for flag, value in (("learning_rate", 0.1), ("doc_stride", 5), ("skip_padding", "true")):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from bert_cli.run_squad import main
+from tests.commands import helpers
 
 CONTEXT = "The old farmer sees a cat in the garden."
 
@@ -37,17 +38,8 @@ def refused(model, tmp_path, capfd, snapshot):
             "vocab_file": model / "vocab.txt", "bert_config_file": model / "bert_config.json", "max_seq_length": 32,
             "max_query_length": 8, "train_batch_size": 1, "output_dir": present,
         } | flags  # fmt: skip
-        capfd.readouterr()
         before = snapshot(present)
-        code = main([*words, *(f"--{name}={value}" for name, value in flags.items() if value is not None)])
-        out, err = capfd.readouterr()
-        last = err.rstrip("\n").rpartition("\n")[2]
-        assert code == 1, err
-        assert last.startswith("bert-squad: error: "), err
-        assert "Traceback" not in err
-        assert out == ""
-        for part in parts:
-            assert part in last
+        helpers.call(capfd, "bert-squad", main, *words, *helpers.words(flags)).assert_refused(*parts)
         assert snapshot(present) == before
 
     return call

@@ -219,9 +219,9 @@ def test_windows_cover_every_word_piece_of_the_context(words, length, stride, qu
     assert owned == pieces
 
 
-def golden(shared, run, kind):
+def golden(home, run, kind):
     """Windows of the original, and ours in the same form, by unique_id."""
-    folder = shared / "golden/squad"
+    folder = home / "golden/squad"
     flags = json.loads((folder / run / "flags.json").read_text(encoding="utf-8"))
     tokenizer = FullTokenizer(read_vocabulary(str(folder / flags["vocab"])), flags["do_lower_case"])
     data = str(folder / flags["data"])
@@ -244,6 +244,13 @@ def golden(shared, run, kind):
 def test_windows_of_the_original(shared, run, kind):
     expected, ours = golden(shared, run, kind)
     assert len(expected) > 50
+    assert ours == expected
+
+
+@pytest.mark.parametrize(("run", "kind"), [("v1", "predict"), ("v2", "train")])
+def test_windows_of_the_shipped_set(fixtures, run, kind):
+    expected, ours = golden(fixtures, run, kind)
+    assert len(expected) > 20
     assert ours == expected
 
 

@@ -1,5 +1,6 @@
 """The text of an answer as it was written, and its sentence."""
 
+import plain_squad
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,18 +53,6 @@ def test_final_text(pred_text, orig_text, tokenizer, expected):
     assert final_text(pred_text, orig_text, tokenizer) == expected
 
 
-def plain_final_text(pred_text, orig_text, tokenizer):
-    """The rule in words: pair the characters that are not spaces one to one; if that fails, everything."""
-    tok_text = " ".join(tokenizer.tokenize(orig_text))
-    start = tok_text.find(pred_text)
-    tok_places = [i for i, character in enumerate(tok_text) if character != " "]
-    orig_places = [i for i, character in enumerate(orig_text) if character != " "]
-    end = start + len(pred_text) - 1
-    if start < 0 or len(tok_places) != len(orig_places) or start not in tok_places or end not in tok_places:
-        return orig_text
-    return orig_text[orig_places[tok_places.index(start)] : orig_places[tok_places.index(end)] + 1]
-
-
 TEXT = st.text(alphabet="aB. -é\u0301\u00a0日ß\t\x07İ'", max_size=12)
 
 
@@ -73,7 +62,7 @@ def test_final_text_is_that_of_the_rule(orig_text, first, length, lower, data):
     tokenizer = LOWER if lower else CASED
     tok_text = " ".join(tokenizer.tokenize(orig_text))
     pred_text = data.draw(st.one_of(TEXT, st.just(tok_text[first : first + length])))
-    assert final_text(pred_text, orig_text, tokenizer) == plain_final_text(pred_text, orig_text, tokenizer)
+    assert final_text(pred_text, orig_text, tokenizer) == plain_squad.final_text(pred_text, orig_text, lower)
 
 
 def test_context_span():

@@ -24,8 +24,49 @@ def words_of_context(context: str) -> list[str]:
     return [word for word in re.split("[ \t\r\n\u202f]", context) if word]
 
 
+def read_training_questions(squad: dict) -> list[dict]:
+    """As `read_questions`, with `answer`, `first` and `last`, its text and the numbers of its words, and `is_impossible`.
+
+    A question whose answer does not stand at its answer_start is left out.
+    """
+    entries = [
+        (paragraph["context"], entry)
+        for article in squad["data"]
+        for paragraph in article["paragraphs"]
+        for entry in paragraph["qas"]
+    ]
+    found = []
+    for question, (context, entry) in zip(read_questions(squad), entries, strict=True):
+        if entry.get("is_impossible"):
+            found.append(question | {"is_impossible": True})
+            continue
+        (answer,) = entry["answers"]
+        start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
+        # A character stands in the last word that has begun.
+        first, last = (len(words_of_context(context[:length])) - 1 for length in (start + 1, end))
+        if " ".join(answer["text"].split()) in " ".join(question["words"][first : last + 1]):
+            found.append(question | {"answer": answer["text"], "first": first, "last": last, "is_impossible": False})
+    return found
+
+
+def answer_pieces(question: dict, pieces: list[tuple[str, int]], vocabulary, do_lower_case: bool) -> tuple[int, int]:
+    """First and last piece of the answer: the first stretch of its words' pieces that is the answer alone, or all."""
+    first = sum(word < question["first"] for _, word in pieces)
+    last = sum(word <= question["last"] for _, word in pieces) - 1
+    wanted = tokenize(question["answer"], vocabulary, do_lower_case)
+    for start in range(first, last + 1):
+        for end in range(last, start - 1, -1):
+            if [piece for piece, _ in pieces[start : end + 1]] == wanted:
+                return start, end
+    return first, last
+
+
 def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, max_query_length) -> list[dict]:
-    """All windows in the form of the original's features: `[CLS] question [SEP] part of the context [SEP]`."""
+    """All windows in the form of the original's features: `[CLS] question [SEP] part of the context [SEP]`.
+
+    Those of training questions have start_position, end_position and is_impossible; a window without the whole answer
+    has 0 and 0.
+    """
     found = []
     for index, question in enumerate(questions):
         query = tokenize(question["question"], vocabulary, do_lower_case)[:max_query_length]
@@ -43,6 +84,14 @@ def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, ma
             tokens = ["[CLS]", *query, "[SEP]", *(piece for piece, _ in pieces[start : start + length]), "[SEP]"]
             places = {len(query) + 2 + i: start + i for i in range(length)}  # position -> piece of the context
             padding = [0] * (max_seq_length - len(tokens))
+            labels = {}
+            if "is_impossible" in question:
+                labels = {"start_position": 0, "end_position": 0, "is_impossible": question["is_impossible"]}
+            if "answer" in question:
+                first, last = answer_pieces(question, pieces, vocabulary, do_lower_case)
+                if start <= first and last < start + length:
+                    shift = len(query) + 2 - start
+                    labels |= {"start_position": first + shift, "end_position": last + shift}
             found.append(
                 {
                     "unique_id": 1000000000 + len(found),
@@ -58,6 +107,7 @@ def windows(questions, vocabulary, do_lower_case, max_seq_length, doc_stride, ma
                     "input_mask": [1] * len(tokens) + padding,
                     "segment_ids": [0] * (len(query) + 2) + [1] * (length + 1) + padding,
                 }
+                | labels
             )
     return found
 

@@ -1,6 +1,7 @@
 """The plain implementations against the original's golden sets: what the shipped expected values are made with."""
 
 import json
+import random
 
 import numpy as np
 import plain_classification
@@ -47,6 +48,17 @@ def test_squad(shared, run):
         rules = {"null_score_diff_threshold": 0.0} | flags | call
         for name, found in plain_squad.predict(questions, windows, start, end, lower, rules).items():
             assert found == read_json(folder / run / call["folder"] / f"{name}.json")
+
+
+@pytest.mark.parametrize("run", ["v1", "v2"])
+def test_squad_training_windows(shared, run):
+    folder = shared / "golden" / "squad"
+    flags = read_json(folder / run / "flags.json")
+    questions = plain_squad.read_training_questions(read_json(folder / flags["data"]))
+    random.Random(12345).shuffle(questions)  # as the original does
+    lengths = (flags["max_seq_length"], flags["doc_stride"], flags["max_query_length"])
+    windows = plain_squad.windows(questions, read_vocabulary(folder / flags["vocab"]), flags["do_lower_case"], *lengths)
+    assert windows == read_lines(folder / run / "train_features.jsonl")
 
 
 @pytest.mark.parametrize("name", ["defaults", "dupe3_len64", "short_seq", "whole_word_mask", "mixed"])
