@@ -3,10 +3,13 @@
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs import sources
 from bert_cli.settings.flags import CommandFlags, remembered_flags
+from bert_cli.settings.option import build
+from bert_cli.settings.saved import remembered as remembered_values
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 
@@ -36,6 +39,25 @@ def open_model(
     if "max_seq_length" not in saved:
         length = min(settings.max_seq_length, model.config.max_position_embeddings)
         settings = dataclasses.replace(settings, max_seq_length=length)
+    return settings, model
+
+
+def open_settings(
+    checkpoint: CheckpointPath, settings_class: type, given: dict[str, Any], remembers: bool = True
+) -> tuple[Any, sources.OpenedModel]:
+    """A command's Settings, of groups, for a checkpoint, and its model.
+
+    Settings are those given, by the names of flags (None for not given), else, where it `remembers`, what the training
+    run had, else the defaults; max_seq_length is then at most what the model has positions for.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    saved = remembered_values(settings_class, checkpoint.folder, given.keys()) if remembers else {}
+    values = saved | given
+    settings = build(settings_class, values)
+    model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1))
+    if "max_seq_length" not in values:
+        length = min(settings.length.max_seq_length, model.config.max_position_embeddings)
+        settings = build(settings_class, values | {"max_seq_length": length})
     return settings, model
 
 

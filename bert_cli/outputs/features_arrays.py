@@ -1,15 +1,17 @@
 """Vectors and attention in NumPy's files, written piece by piece: no array is held whole."""
 
+import contextlib
 import os
 import shutil
 import struct
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
 
+from bert_cli.base import files
 from bert_cli.outputs.features_rows import FeatureRows
 
 _HEADER_SIZE = 128  # of a .npy file of ours: room for any shape
@@ -103,6 +105,13 @@ def write_member(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> Non
     """Write an array into a .npz file."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+@contextlib.contextmanager
+def open_archive(path: str) -> Iterator[zipfile.ZipFile]:
+    """An empty .npz file for write_member; it appears when the block ends."""
+    with files.atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        yield archive
 
 
 def write_attention(

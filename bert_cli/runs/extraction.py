@@ -1,17 +1,26 @@
 """A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
 
-from collections.abc import Sequence
+import itertools
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.extraction import ExtractionFeatures
+from bert_cli.examples.text_lines import split_line
+from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
 from bert_cli.heads.encoders import make_encoder
 from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
+from bert_cli.outputs.features_arrays import strongest_links, write_attention
+from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs.session import Session, input_signature, memory_advice
+from bert_cli.settings.groups import Devices
+from bert_cli.settings.tools import Attention, Extraction
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.inference import make_runner
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -22,12 +31,25 @@ _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes l
 
 
 class FeaturesSession(Session):
-    """A BertEncoder with its strategy and precision; `settings` are those of extract_features."""
+    """A BertEncoder with its strategy and precision."""
 
-    def __init__(self, config: BertConfig | ModuleConfig, settings, places: Sequence[int], attention: bool = False):
-        """places: of the layers that are asked for, 0 for the embedding, n for the n-th Transformer layer."""
-        super().__init__(settings, False, lambda precision: make_encoder(config, precision))
-        self._pooling, self._places, self._attention = settings.pooling, tuple(places), attention
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        devices: Devices,
+        pooling: str,
+        places: Sequence[int],
+        max_seq_length: int,
+        batch_size: int,
+        attention: bool = False,
+    ):
+        """pooling: of settings.tools.POOLINGS; places: of the layers that are asked for, 0 for the embedding, n for the
+        n-th Transformer layer; max_seq_length: tokens of a window; batch_size: windows of so many tokens that are
+        computed at once; attention: whether extract gives it.
+        """
+        super().__init__(devices, False, lambda precision: make_encoder(config, precision))
+        self._pooling, self._places, self._attention = pooling, tuple(places), attention
+        self._max_seq_length, self._batch_size = max_seq_length, batch_size
         self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
 
     def load(self, checkpoint: CheckpointPath) -> None:
@@ -82,11 +104,11 @@ class FeaturesSession(Session):
         """
         sequences, lengths = features.sequences, features.sequences.lengths
         counted = RaggedFeatures((features.places >= 0).astype(np.int32), sequences.segment_ids, sequences.offsets)
-        tokens = self.settings.batch_size * self.settings.max_seq_length
+        tokens = self._batch_size * self._max_seq_length
         vectors, attention = None, [None] * len(sequences) if self._attention else None
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            width = int(lengths[rows].max()) if self.packed else self.settings.max_seq_length
+            width = int(lengths[rows].max()) if self.packed else self._max_seq_length
             return sequences.padded(rows, width) | {"counted": counted.padded(rows, width)["input_word_ids"]}
 
         with memory_advice("batch_size"):
@@ -113,3 +135,43 @@ def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, featu
         places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
         counts = np.flatnonzero(places >= 0)
         vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
+
+
+def extract_lines(
+    session: FeaturesSession,
+    chunks: Iterable[ExtractionFeatures],
+    extraction: Extraction,
+    combine: str,
+    tokenizer: FullTokenizer,
+    writer,
+    archive: zipfile.ZipFile | None,
+    progress: Callable[[int], None],
+) -> tuple[int, int]:
+    """Compute and write all chunks; returns the numbers of lines and of lines that were cut.
+
+    writer: of features_files.open_writer; archive: for the attention, None where it is not asked for; progress is called
+    with the number of lines that are done.
+    """
+    convert, dtype = tokenizer.convert_ids_to_tokens, "<f2" if extraction.float16 else "<f4"
+    lines = cut = 0
+    for features in chunks:
+        vectors, attention = session.extract(features)
+        writer.write(feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert))
+        if archive:
+            ends = features.offsets.tolist()
+            tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
+            write_attention(archive, features.first_line, tokens, attention, dtype)
+        lines, cut = lines + len(features), cut + features.num_truncated
+        progress(features.first_line + len(features))
+    return lines, cut
+
+
+def show_attention(session: FeaturesSession, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
+    """Print the strongest links of one text: asked.show_attention."""
+    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, max_seq_length))
+    tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
+    attention = session.extract(features)[1][0][asked.layer]
+    heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]
+    for probability, source, target in strongest_links(heads, tokens, asked.top_k):
+        print(f"{probability:.4f}  {source} -> {target}")
+    sys.stdout.flush()

@@ -22,6 +22,8 @@ from bert_cli.settings.option import group, option
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
+TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
+LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
 HEADS = ("encoder", "pretraining", "masked_lm", "next_sentence", "classifier", "tagger", "spans")
 EXPORT_FORMATS = ("saved_model", "hub", "onnx")
@@ -44,7 +46,7 @@ class Extraction:
     layers: str | None = option(
         None,
         "layers: numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'; default: "
-        "-1,-2,-3,-4, and with --pooling or --words -1",
+        f"{TOKEN_LAYERS}, and with --pooling or --words {LAST_LAYER}",
     )
     pooling: str = option(
         "none",
