@@ -25,7 +25,16 @@ COMBINATIONS = ("none", "concat", "sum", "mean")
 TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
 LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
-HEADS = ("encoder", "pretraining", "masked_lm", "next_sentence", "classifier", "tagger", "spans")
+# What bert-convert can keep, and the heads of heads/all_heads that belong to it.
+HEADS: dict[str, tuple[str, ...]] = {
+    "encoder": (),
+    "pretraining": ("masked_lm", "next_sentence"),
+    "masked_lm": ("masked_lm",),
+    "next_sentence": ("next_sentence",),
+    "classifier": ("classifier",),
+    "tagger": ("classifier",),
+    "spans": ("spans",),
+}
 EXPORT_FORMATS = ("saved_model", "hub", "onnx")
 QUANTIZATIONS = ("none", "int8")
 _BESIDE: dict[str, str | dict] = {
