@@ -17,15 +17,16 @@ def find(path: str | os.PathLike) -> CheckpointPath:
 
 
 def open_model(
-    checkpoint: CheckpointPath, settings_class: type, given: dict[str, Any]
+    checkpoint: CheckpointPath, settings_class: type, given: dict[str, Any], remembers: bool = True
 ) -> tuple[Any, sources.OpenedModel]:
     """A command's settings for a checkpoint, and the model's files.
 
-    Settings are those given by name (None for not given), else what the training run had, else the command's defaults;
-    max_seq_length is then at most what the model has positions for.
+    Settings are those given by name (None for not given), else, where it `remembers`, what the training run had, else the
+    command's defaults; max_seq_length is then at most what the model has positions for.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    values = remembered(settings_class, checkpoint.folder, given.keys()) | given
+    saved = remembered(settings_class, checkpoint.folder, given.keys()) if remembers else {}
+    values = saved | given
     settings = build(settings_class, values)
     model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1), settings.hub)
     if settings.hub.hub_module and not isinstance(model.config, ModuleConfig):

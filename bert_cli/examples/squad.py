@@ -14,6 +14,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, member, parse_json, read_json
 from bert_cli.examples.tables import quoted
+from bert_cli.settings.fine_tuning import MULTIPLE_ANSWERS
 
 LOG = logging.getLogger("bert_cli")
 
@@ -23,8 +24,6 @@ _WORD = re.compile("[^ \t\r\n\u202f]+")
 _LAYOUT = 'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}'
 _LINE_LAYOUT = 'each line is {"id": "…", "question": "…", "context": "…"}'
 _ANSWER_LAYOUT = 'an answer is {"text": "…", "answer_start": characters before it in the context}'
-
-MULTIPLE_ANSWERS = ("first", "all")
 
 
 @dataclass(frozen=True, eq=False)

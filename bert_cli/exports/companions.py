@@ -7,6 +7,7 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import TAGGER
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
@@ -14,7 +15,6 @@ from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs import sources
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
-from bert_cli.weights.kinds import TAGGER
 from bert_cli.weights.path import HUGGING_FACE
 
 LOG = logging.getLogger("bert_cli")

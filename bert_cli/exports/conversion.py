@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import CLASSIFIER, POOLER, head_of
 from bert_cli.exports.hub_writing import save_encoder
 from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
@@ -17,7 +18,6 @@ from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoin
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.hugging_face_writing import write_safetensors
 from bert_cli.weights.keras_weights import write_keras
-from bert_cli.weights.kinds import CLASSIFIER, POOLER, head_of
 from bert_cli.weights.path import CheckpointPath
 
 # What --check computes.

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import CLASSIFIER, ENCODER, POOLER, SPANS, TAGGER, head_of
 from bert_cli.exports import onnx_graph
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
@@ -20,7 +21,6 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import load_weights
-from bert_cli.weights.kinds import CLASSIFIER, ENCODER, POOLER, SPANS, TAGGER, head_of
 
 _MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096

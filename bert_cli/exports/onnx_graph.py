@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from bert_cli.base.kinds import CLASSIFIER, SPANS, TAGGER
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layout import MASKED_SCORE
-from bert_cli.weights.kinds import CLASSIFIER, SPANS, TAGGER
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
 

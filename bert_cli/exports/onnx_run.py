@@ -1,6 +1,5 @@
 """bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program around it needs."""
 
-import dataclasses
 import importlib.util
 import json
 import logging
@@ -8,38 +7,21 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import CLASSIFIER, TAGGER
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
-from bert_cli.exports.companions import Companions
+from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
-from bert_cli.model.config import BertConfig, write_config
-from bert_cli.runs import sources
+from bert_cli.model.config import write_config
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
-from bert_cli.weights.kinds import CLASSIFIER, TAGGER
 
 LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 # What an export leaves in its folder.
 FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
 _PACKAGES = ("onnx", "onnxruntime")
-
-
-@dataclasses.dataclass(frozen=True)
-class Exported:
-    """What is exported: `source` with its `config` and `companions`; texts have at most max_seq_length tokens."""
-
-    source: sources.ModelSources
-    config: BertConfig
-    companions: Companions
-    labels: tuple[str, ...] | None
-    max_seq_length: int
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """The layers that a tagger reads."""
-        return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
 
 
 def check_packages() -> None:

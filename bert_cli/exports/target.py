@@ -13,7 +13,6 @@ from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKE
 from bert_cli.base.writing import copy_file
 from bert_cli.model.config import read_config
 
-FORMATS = ("tf1", "hf", "h5", "hub")
 _KERAS_ENDING = ".weights.h5"
 # A file with this name in the target folder would be taken for the new model's where that brings none of its own.
 _TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG)
@@ -22,7 +21,7 @@ _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """`format` is one of FORMATS; `name` is the TF1 prefix's or the file's name in `folder`."""
+    """`format` is one of settings.tools.MODEL_FORMATS; `name` is the TF1 prefix's or the file's name in `folder`."""
 
     format: str
     folder: str
@@ -44,7 +43,7 @@ def find_target(path: str, to_format: str) -> Target:
     """What --to and --to_format mean; InputError where they do not go together.
 
     A name that ends in .weights.h5 is a Keras file, one with .ckpt in it is the prefix of a TF1 checkpoint, and any other
-    is a folder, which becomes Hugging Face's unless to_format (one of FORMATS, or "auto") says otherwise.
+    is a folder, which becomes Hugging Face's unless to_format (a format, or "auto") says otherwise.
     """
     name = os.path.basename(path.rstrip("/"))
     is_folder = files.is_directory(path) or path.endswith("/")

@@ -3,12 +3,12 @@
 import keras
 import tensorflow as tf
 
+from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.classification import ClassifierHead
 from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead
 from bert_cli.heads.squad import SpanHead
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.weights.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 
 
 class BertWithHeads(keras.Model):

@@ -4,12 +4,12 @@ import math
 
 import tensorflow as tf
 
+from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
-from bert_cli.weights.kinds import POOLER
 
 
 def span_loss(starts: tf.Tensor, ends: tf.Tensor, start_logits: tf.Tensor, end_logits: tf.Tensor) -> tf.Tensor:

@@ -2,11 +2,11 @@
 
 import tensorflow as tf
 
+from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.weights.kinds import POOLER
 
 
 class BertTagger(TaskModel):

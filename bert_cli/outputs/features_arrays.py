@@ -1,14 +1,16 @@
 """Vectors and attention in NumPy's files, written piece by piece: no array is held whole."""
 
+import contextlib
 import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
 
+from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.features_rows import FeatureRows
 
 _HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at most three axes
@@ -101,6 +103,13 @@ def write_member(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> Non
     """Write an array into a .npz file."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+@contextlib.contextmanager
+def open_archive(path: str) -> Iterator[zipfile.ZipFile]:
+    """An empty .npz file for write_member; it appears when the block ends."""
+    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        yield archive
 
 
 def write_attention(

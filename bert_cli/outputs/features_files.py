@@ -19,9 +19,8 @@ from bert_cli.outputs.features_json import format_line, token_heads, word_heads
 from bert_cli.outputs.features_rows import FeatureRows
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
-from bert_cli.settings.flags import read_flags, write_flags
+from bert_cli.settings.saved import read_flags, write_flags
 
-FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 _RECORD_BYTES = 1 << 22  # of records that are encoded at once
 
 
@@ -163,32 +162,34 @@ def partial_name(path: str) -> str:
     return f"{path}.partial"
 
 
-def lines_to_skip(path: str, settings: dict) -> int:
-    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other `settings`."""
+def is_whole(path: str) -> bool:
+    """Whether the output of an earlier run stands there, and none that was stopped."""
+    return os.path.exists(path) and not os.path.exists(partial_name(path))
+
+
+def lines_to_skip(path: str, facts: dict[str, str]) -> int:
+    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other `facts`, by flag."""
     partial = partial_name(path)
     if not os.path.exists(partial):
         return 0
-    saved, now = (
-        read_flags(f"{partial}.flags"),
-        {name: str(value) for name, value in settings.items() if value is not None},
-    )
-    for name in sorted({*saved, *now}):
-        if saved.get(name, "").lower() != now.get(name, "").lower():
+    saved = read_flags(f"{partial}.flags")
+    for name in sorted({*saved, *facts}):
+        if saved.get(name) != facts.get(name):
             raise InputError(
-                f"{partial}: was begun with --{name}={saved.get(name, '')}, not {now.get(name, '')}: give the same flags, or "
+                f"{partial}: was begun with --{name}={saved.get(name, '')}, not {facts.get(name, '')}: give the same flags, or "
                 "leave --resume out to begin anew"
             )
     return finished_lines(partial)
 
 
 @contextlib.contextmanager
-def _partial_file(path: str, done: int, settings: dict) -> Iterator:
+def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
     """The partial output, opened behind its `done` lines; it takes its name when the block ends, and else stays."""
     partial = partial_name(path)
     try:
         if not done:
             files.remove(partial)
-            write_flags(f"{partial}.flags", settings)
+            write_flags(f"{partial}.flags", facts)
         with open(partial, "a" if done else "w", encoding="utf-8", newline="\n") as file:
             yield file
             file.flush()
@@ -202,10 +203,12 @@ def _partial_file(path: str, done: int, settings: dict) -> Iterator:
 
 
 @contextlib.contextmanager
-def open_writer(path: str, output_format: str, form: Form, done: int = 0, settings: dict | None = None) -> Iterator:
+def open_writer(
+    path: str, output_format: str, form: Form, done: int = 0, facts: dict[str, str] | None = None
+) -> Iterator:
     """A writer with write(FeatureRows); the file appears when the block ends.
 
-    For JSON lines: `done` lines stand in a partial file already, and `settings` are those that a later run must share.
+    For JSON lines: `done` lines stand in a partial file already, and `facts` are those that a later run must share.
     """
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":
@@ -214,7 +217,7 @@ def open_writer(path: str, output_format: str, form: Form, done: int = 0, settin
             elif files.is_remote(path):
                 file = stack.enter_context(atomic_write(path))
             else:
-                file = stack.enter_context(_partial_file(path, done, settings or {}))
+                file = stack.enter_context(_partial_file(path, done, facts or {}))
             writer = JsonLinesWriter(file, None if form.combined else form.layers)
         else:
             file = stack.enter_context(atomic_write(path, "wb"))

@@ -7,9 +7,6 @@ import numpy as np
 
 from bert_cli.features.extraction import ExtractionFeatures
 
-COMBINATIONS = ("none", "concat", "sum", "mean")
-POOLINGS = ("none", "cls", "mean", "max", "pooler")
-
 
 @dataclass(frozen=True)
 class FeatureRows:
@@ -83,7 +80,10 @@ def feature_rows(
     normalized: bool,
     convert_ids_to_tokens: Callable[[Sequence[int]], list[str]],
 ) -> FeatureRows:
-    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for "mean": sums)."""
+    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for "mean": sums).
+
+    pooling, combine: of POOLINGS and COMBINATIONS in settings/tools.
+    """
     tokens = token_ids = words = None
     if pooling != "none":
         vectors = join_windows(vectors, features, pooling)

@@ -1,19 +1,28 @@
 """A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
 
-from collections.abc import Sequence
+import itertools
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.text_lines import split_line
 from bert_cli.features import spec
-from bert_cli.features.extraction import ExtractionFeatures
+from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.features_arrays import strongest_links, write_attention
+from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs.session import Session
 from bert_cli.runs.training_run import memory_advice
+from bert_cli.settings.groups import Devices
+from bert_cli.settings.tools import Attention, Extraction
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
@@ -27,17 +36,16 @@ class FeaturesSession(Session):
     def __init__(
         self,
         config: BertConfig | ModuleConfig,
-        devices,
-        places: Sequence[int],
+        devices: Devices,
         pooling: str,
+        places: Sequence[int],
         max_seq_length: int,
         batch_size: int,
         attention: bool = False,
     ):
-        """places: of the layers that are asked for, 0 for the embedding, n for the n-th Transformer layer.
-
-        devices: see Session. pooling: one of outputs.features_rows.POOLINGS. As many windows are computed at once as have
-        the tokens of `batch_size` ones of max_seq_length.
+        """pooling: of settings.tools.POOLINGS; places: of the layers that are asked for, 0 for the embedding, n for the
+        n-th Transformer layer; max_seq_length: tokens of a window; batch_size: windows of so many tokens that are
+        computed at once; attention: whether extract gives it.
         """
         super().__init__(lambda precision: make_encoder(config, precision), devices, max_seq_length)
         self._pooling, self._places, self._attention = pooling, tuple(places), attention
@@ -127,3 +135,43 @@ def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, featu
         places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
         counts = np.flatnonzero(places >= 0)
         vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
+
+
+def extract_lines(
+    session: FeaturesSession,
+    chunks: Iterable[ExtractionFeatures],
+    extraction: Extraction,
+    combine: str,
+    tokenizer: FullTokenizer,
+    writer,
+    archive: zipfile.ZipFile | None,
+    progress: Callable[[int], None],
+) -> tuple[int, int]:
+    """Compute and write all chunks; returns the numbers of lines and of lines that were cut.
+
+    writer: of features_files.open_writer; archive: for the attention, None where it is not asked for; progress is called
+    with the number of lines that are done.
+    """
+    convert, dtype = tokenizer.convert_ids_to_tokens, "<f2" if extraction.float16 else "<f4"
+    lines = cut = 0
+    for features in chunks:
+        vectors, attention = session.extract(features)
+        writer.write(feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert))
+        if archive:
+            ends = features.offsets.tolist()
+            tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
+            write_attention(archive, features.first_line, tokens, attention, dtype)
+        lines, cut = lines + len(features), cut + features.num_truncated
+        progress(features.first_line + len(features))
+    return lines, cut
+
+
+def show_attention(session: FeaturesSession, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
+    """Print the strongest links of one text: asked.show_attention."""
+    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, max_seq_length))
+    tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
+    attention = session.extract(features)[1][0][asked.layer]
+    heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]
+    for probability, source, target in strongest_links(heads, tokens, asked.top_k):
+        print(f"{probability:.4f}  {source} -> {target}")
+    sys.stdout.flush()

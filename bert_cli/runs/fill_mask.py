@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import HEADS, NEXT_SENTENCE, POOLER
 from bert_cli.features import spec
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
@@ -19,7 +20,6 @@ from bert_cli.settings.groups import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.inference import infer
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
-from bert_cli.weights.kinds import HEADS, NEXT_SENTENCE, POOLER
 from bert_cli.weights.path import CheckpointPath
 
 _CHUNK = 512  # texts that are read and computed at a time

@@ -13,8 +13,8 @@ def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
     """Names with commas between; InputError unless there are `least` or more, all of them different."""
     names = tuple(name.strip() for name in text.split(","))
     if len(names) < least or "" in names or len(set(names)) < len(names):
-        wanted = "two or more different names" if least > 1 else "different names"
-        raise InputError(f"--{flag}={text}: {wanted} with commas between are needed")
+        wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}: different names"
+        raise InputError(f"{wanted} with commas between are needed")
     return names
 
 

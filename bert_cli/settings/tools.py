@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.base.kinds import KINDS
 from bert_cli.settings.groups import (
     BatchSize,
     DataFolder,
@@ -22,8 +23,9 @@ from bert_cli.settings.option import group, option
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
+TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
+LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
-HEADS = ("encoder", "pretraining", "masked_lm", "next_sentence", "classifier", "tagger", "spans")
 EXPORT_FORMATS = ("saved_model", "hub", "onnx")
 QUANTIZATIONS = ("none", "int8")
 _BESIDE: dict[str, str | dict] = {
@@ -44,7 +46,7 @@ class Extraction:
     layers: str | None = option(
         None,
         "layers: numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'; default: "
-        "-1,-2,-3,-4, and with --pooling or --words -1",
+        f"{TOKEN_LAYERS}, and with --pooling or --words {LAST_LAYER}",
     )
     pooling: str = option(
         "none",
@@ -121,7 +123,7 @@ class Changes:
         "auto",
         "what to keep on top of the encoder; auto: everything. tagger: output_weights is a classifier of tokens; auto takes "
         "it for one where labels.txt has the tag O",
-        choices=("auto", *HEADS),
+        choices=("auto", *KINDS),
     )
     float16: bool = option(False, "store float16 (Hugging Face folders only: the other formats hold float32)")
     bfloat16: bool = option(False, "store bfloat16 (Hugging Face folders only)")

@@ -7,9 +7,9 @@ from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
+from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS
 from bert_cli.model.config import BertConfig
 from bert_cli.weights.hugging_face import hugging_face_name
-from bert_cli.weights.kinds import CLASSIFIER, ENCODER, KINDS
 
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 _ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from bert_cli.convert_checkpoint import Settings, main, run
+from bert_cli.convert_checkpoint import main, run
+from bert_cli.settings.option import build
+from bert_cli.settings.tools import ConvertSettings
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -46,7 +48,7 @@ def source(tmp_path):
 
 
 def convert(source, target, **settings) -> dict:
-    return run(Settings(str(source), str(target), **settings))
+    return run(build(ConvertSettings, {"from": str(source), "to": str(target)} | settings))
 
 
 def tensors_of(prefix) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
@@ -14,7 +15,6 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.keras_weights import KerasReader, write_keras
-from bert_cli.weights.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.weights.path import KERAS, CheckpointPath, find_checkpoint
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
