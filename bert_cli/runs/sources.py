@@ -82,7 +82,6 @@ def find_sources(
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
         bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    check_vocabulary(vocab_file, checkpoint)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
@@ -99,7 +98,9 @@ def find_model_files(settings, checkpoint: CheckpointPath) -> ModelSources:
     config_file = settings.bert_config_file
     if checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
-    return find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+    found = find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+    check_vocabulary(found.vocab_file, checkpoint)
+    return found
 
 
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
@@ -266,7 +267,10 @@ def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: Checkp
 
 
 def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
-    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together."""
+    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together, or the vocabulary is
+    not any more what the model was trained with.
+    """
+    check_vocabulary(sources.vocab_file, sources.checkpoint)
     if vocabulary and vocabulary.size > config.vocab_size:
         raise InputError(
             f"{sources.vocab_file} has {vocabulary.size} entries, but {sources.config_name} says vocab_size "
