@@ -11,6 +11,7 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
 from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
 from bert_cli.settings.saved import read_flags
@@ -82,7 +83,6 @@ def find_sources(
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
         bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    check_vocabulary(vocab_file, checkpoint)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
@@ -99,7 +99,9 @@ def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> ModelSour
     config_file = model.bert_config_file
     if checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
-    return find_sources(model.vocab_file, config_file, checkpoint, needs_vocab=False)
+    found = find_sources(model.vocab_file, config_file, checkpoint, needs_vocab=False)
+    check_vocabulary(found.vocab_file, checkpoint)
+    return found
 
 
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
@@ -189,24 +191,13 @@ def read_any_config(
         if module is None:
             return read_bert_config(found, gelu)
         check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
-        return dataclasses.replace(module, hub_module=_trusted_module(found.config_file, module, hub_module))
-    config = _module_bert(found.checkpoint, gelu)
+        return dataclasses.replace(module, hub_module=trusted_module(found.config_file, module, hub_module))
+    config = module_bert(found.checkpoint, gelu)
     if config is None:
         from bert_cli.weights.hub_encoder import module_config
 
         config = module_config(found.checkpoint, vocab_size)
     return config
-
-
-def _trusted_module(config_file: str, config: ModuleConfig, given: str | None) -> str:
-    """The handle of a config's module: the one that the user gave, else a path within the config's own folder."""
-    handle = files.absolute(given) if given else hub_handle.own_module(config_file, config.hub_module)
-    if handle is None:
-        raise InputError(
-            f"{config_file}: this model was trained on the module {config.hub_module}, which is not in its folder; a module is "
-            f"run, so it must be named by you: if you trust it, give --hub_module={config.hub_module} (in Python hub_module=…)"
-        )
-    return handle
 
 
 def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
@@ -219,18 +210,10 @@ def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = No
         left_out = () if gelu == "auto" else ("gelu",)
         check_config(config, found.config_file, found.checkpoint, left_out)
         return config
-    config = _module_bert(found.checkpoint, gelu)
+    config = module_bert(found.checkpoint, gelu)
     if config is None:
         raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
     return config
-
-
-def _module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
-    prepare_host()
-    from bert_cli.weights.hub import HubReader
-
-    config = HubReader(checkpoint.location, checkpoint.name).config()
-    return dataclasses.replace(config, gelu=gelu) if config and gelu != "auto" else config
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
@@ -263,22 +246,9 @@ def find_casing(given: bool | None, sources: ModelSources) -> bool:
         values = read_json(tokenizer, "give --do_lower_case")
         if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
             return values["do_lower_case"]
-    return _module_casing(sources, place) if place and place.kind == HUB else True
-
-
-def _module_casing(sources: ModelSources, module: CheckpointPath) -> bool:
-    """What a module's graph or variables say of the casing; where they say nothing, as in TF1's format, its words do."""
-    prepare_host()
-    vocabulary = read_vocabulary(sources.vocab_file)
-    if module is sources.preprocessor:
-        from bert_cli.weights.hub_encoder import preprocessor_lower_cases
-
-        words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
-        return preprocessor_lower_cases(module.location, module.name, next(words, "a"))
-    from bert_cli.weights.hub import HubReader
-
-    said = HubReader(module.location, module.name).do_lower_case()
-    return not looks_cased(vocabulary) if said is None else said
+    if not place or place.kind != HUB:
+        return True
+    return module_casing(place, sources.vocab_file, is_preprocessor=place is sources.preprocessor)
 
 
 def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: CheckpointPath | None) -> None:
@@ -296,7 +266,10 @@ def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: Checkp
 
 
 def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
-    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together."""
+    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together, or the vocabulary is
+    not any more what the model was trained with.
+    """
+    check_vocabulary(sources.vocab_file, sources.checkpoint)
     if vocabulary and vocabulary.size > config.vocab_size:
         raise InputError(
             f"{sources.vocab_file} has {vocabulary.size} entries, but {sources.config_name} says vocab_size "

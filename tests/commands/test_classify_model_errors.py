@@ -97,6 +97,7 @@ def test_number_of_labels(trained, refused, flags, classify, snapshot):
         [*flags, "--do_train", "--labels=0,1,2", f"--init_checkpoint={trained / 'model.ckpt-30'}"],
         f"{trained / 'model.ckpt-30'}: output_weights has the shape [2, 16], this model needs [3, 16]", "--labels",
     )  # fmt: skip
+    (trained / "run.json").unlink()  # it tells that there were two
     (trained / "labels.txt").write_text("0\n1\n2\n", encoding="utf-8")
     before = snapshot(trained)
     classify("--do_predict", f"--output_dir={trained}").assert_refused("[2, 16]", "[3, 16]")

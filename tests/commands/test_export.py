@@ -288,6 +288,7 @@ def test_refusals(trained, model, tmp_path, refused):
     (trained / "labels.txt").unlink()
     refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")
     refused([*there, *to, "--labels=0,1,2"], "output_weights has the shape [2, 16]", "[3, 16]")
+    (trained / "run.json").unlink()  # it tells the labels of the classifier
     (trained / "labels.txt").write_text("O\nB-X\n", encoding="utf-8")
     (trained / "flags.txt").unlink()
     refused([*there, *to], "tagger")
