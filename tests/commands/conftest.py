@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from bert_cli import export_model
 from bert_cli.run_classifier import main
 from tests.commands import helpers, tag_run
 
@@ -219,3 +220,12 @@ def tagger_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]
 @pytest.fixture(scope="session")
 def tagger(tagger_once) -> pathlib.Path:
     return tagger_once[0]
+
+
+@pytest.fixture(scope="session")
+def exported(trained_once, tmp_path_factory) -> pathlib.Path:
+    """Hub modules of the trained classifier's encoder."""
+    folder = tmp_path_factory.mktemp("hub") / "modules"
+    flags = {"format": "hub", "init_checkpoint": trained_once[0], "export_dir": folder, "max_seq_length": 24}
+    assert export_model.main(helpers.words(flags)) == 0
+    return folder
