@@ -115,13 +115,13 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 
 @pytest.fixture(scope="module")
 def session(trained):
-    """The trained model, packed; `settings` are replaced by no test."""
-    from bert_cli.runs.squad import SquadSession
-
+    """The trained model, packed."""
+    from bert_cli.heads.squad import BertSpanModel
+    from bert_cli.runs.session import Session
     from bert_cli.weights.path import find_checkpoint
 
-    settings = Settings(max_seq_length=26, doc_stride=6, max_query_length=8, precision="float32", predict_batch_size=3)
-    session = SquadSession(read_config(str(trained / "bert_config.json"), "auto"), settings)
+    config = read_config(str(trained / "bert_config.json"), "auto")
+    session = Session(lambda precision: BertSpanModel(config, precision), Settings(precision="float32"), 26)
     session.load_trained(find_checkpoint(str(trained)))
     return session
 
@@ -140,7 +140,8 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
     rules = AnswerRules(n_best_size=26, version_2_with_negative=version_2)
     packed, dense = Decoder(features, 26), Decoder(features, 26)
     assert session.packed
-    session.fill(packed, features)
+    for rows, logits in session.over(features, 3, None):
+        packed.add(rows, logits["start"], logits["end"])
     inputs = features.sequences.padded(range(len(features)), 26)
     logits = session.model({name: tf.constant(values) for name, values in inputs.items()}, packed=False)
     assert np.isfinite(logits[0]).all()
@@ -157,25 +158,26 @@ def test_answers_are_those_of_the_dense_computation(session, trained, version_2)
 def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_padding):
     """All max_seq_length positions are in the softmax, as an independent model in NumPy has it; --skip_padding drops some."""
     import tensorflow as tf
-    from bert_cli.runs.squad import SquadSession
 
+    from bert_cli.heads.squad import BertSpanModel
+    from bert_cli.model.layers import named_weights
+    from bert_cli.weights.checkpoint import load_weights, open_checkpoint
     from bert_cli.weights.path import find_checkpoint
 
     config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    settings = Settings(
-        max_seq_length=26, train_batch_size=4, do_train=True, skip_padding=skip_padding, precision="float32"
-    )
-    session = SquadSession(BertConfig(**config), settings)
-    session.load_trained(find_checkpoint(str(trained)))
+    model = BertSpanModel(BertConfig(**config), skip_padding=skip_padding)
+    assert model.padding_counts is not skip_padding
+    assert load_weights(named_weights(model), open_checkpoint(find_checkpoint(str(trained)))).missing == []
     rng, lengths = np.random.default_rng(1), np.array([9, 20, 14, 17])
     ids = rng.integers(5, 40, lengths.sum()).astype(np.int32)
     sequences = RaggedFeatures(ids, np.ones_like(ids, np.int8), np.concatenate([[0], np.cumsum(lengths)]))
-    batch = session._inputs(sequences, np.arange(4), cut=skip_padding)
-    assert batch["input_mask"].shape == (4, 20 if skip_padding else 26)
+    batch = sequences.padded(range(4), 20 if skip_padding else 26)
     starts, ends = np.array([0, 3, 5, 16], np.int32), np.array([0, 4, 5, 16], np.int32)
     tensors = {name: tf.constant(values) for name, values in batch.items()}
-    loss = session._loss(tensors | {"start_positions": starts, "end_positions": ends}, None)
+    tensors |= {"start_positions": tf.constant(starts), "end_positions": tf.constant(ends)}
+    losses, shares = model.loss_terms(tensors, None, packed=True, batch_size=4)
+    loss = tf.reduce_sum(losses * shares)
     full, number = sequences.padded(range(4), 26), run_folder(trained).checkpoints()[-1]
     weights = {name: value for name, value in run_folder(trained).tensors(number).items() if "adam" not in name}
     hidden = numpy_bert.forward(config, weights, *(full[name] for name in full))["sequence_output"]
