@@ -26,14 +26,18 @@ def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.nda
 
 
 def training_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.ndarray]:
-    """As model_batch, for training: masked_lm_weights are w / (Σ w + 1e-5).
+    """As model_batch, for training: masked_lm_weights are shares of the loss."""
+    batch = model_batch(features, trim)
+    return batch | {"masked_lm_weights": loss_shares(batch["masked_lm_weights"])}
+
+
+def loss_shares(weights: np.ndarray) -> np.ndarray:
+    """What each prediction counts in the loss: w / (Σ w + 1e-5), float32 [n, P].
 
     As in the original the loss is a mean over the masked tokens of the whole batch, however it is divided over devices,
     and the small number is in it.
     """
-    batch = model_batch(features, trim)
-    weights = batch["masked_lm_weights"]
-    return batch | {"masked_lm_weights": weights / (weights.sum() + 1e-5)}
+    return weights / (weights.sum() + 1e-5)
 
 
 def _used(flags: np.ndarray) -> int:
