@@ -19,6 +19,7 @@ from bert_cli import (
 )
 from bert_cli.examples.classification import TASKS
 from bert_cli.settings import flags as flag_module
+from bert_cli.settings.option import every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,9 +40,13 @@ COMMANDS = {
 def known_flags() -> set[str]:
     names = {"flagfile", "help"}
     for module in COMMANDS.values():
-        flags = flag_module.CommandFlags()
-        module.define_flags(flags)
-        names |= set(flags.names())
+        if hasattr(module, "define_flags"):
+            flags = flag_module.CommandFlags()
+            module.define_flags(flags)
+            names |= set(flags.names())
+        else:
+            settings_class = next(value for name, value in vars(module).items() if name.endswith("Settings"))
+            names |= {flag.name for flag in every_flag(settings_class)}
     return names
 
 
