@@ -44,7 +44,7 @@ def table(entries, handle=None, compression=0) -> bytes:
 
     def with_trailer(data: bytes, kind: int) -> bytes:
         body = data + bytes([kind])
-        return body + masked_crc32c([body]).astype("<u4").tobytes()
+        return body + masked_crc32c(body)
 
     first = with_trailer(block(entries), compression)
     listing = block([(b"z", handle or varint(0) + varint(len(first) - 5))])
