@@ -1,6 +1,7 @@
 """One training of a model: optimizer, checkpoints, the loop, and the figures that come of it. Imports TensorFlow."""
 
 import contextlib
+import functools
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,13 +97,14 @@ class TrainingRun:
         """Run the updates and save; returns figures for the report.
 
         batches: those of step `start` and the following ones, which `specs` describe. hooks: called before a saving of the
-        same step. extra_tensors(): what else goes into a checkpoint.
+        same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
         shown = specs if strategy.num_replicas_in_sync == 1 else None
         step_fn = make_train_step(strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown)
         placed = (place(batch, strategy) for batch in batches)
         saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()))
+        all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
         every = self._saving.log_steps
         with Progress("training", updates.steps, start, every, updates.batch_size) as progress:
 
@@ -111,7 +113,7 @@ class TrainingRun:
 
             began = time.monotonic()
             with memory_advice("train_batch_size"):
-                losses = run_steps(step_fn, placed, start, updates.steps, [*hooks, saving], report, every)
+                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every)
             seconds = time.monotonic() - began
         if self.compact:
             self.compact.close(self.optimizer)
@@ -122,6 +124,11 @@ class TrainingRun:
             "first_loss": losses[0],
             "last_loss": losses[-1],
         }
+
+    def _call(self, hook: Hook, step: int) -> bool | None:
+        """The hook sees the model as a checkpoint of this step would have it."""
+        with self.compact.set_aside(self.optimizer) if self.compact else contextlib.nullcontext():
+            return hook.call(step)
 
     def _save(self, step: int, extra: dict[str, np.ndarray]) -> None:
         session = self._session

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.ragged import RaggedFeatures, with_token_ids
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.session import Session
@@ -102,3 +102,26 @@ def test_layers_of_their_own_rates_and_a_frozen_encoder(features, tmp_path):
         for name, factor in factors.items():
             assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
             assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
+
+
+def test_a_hook_can_predict_and_training_goes_on_as_without(features, tmp_path):
+    """It sees the weights of its step, also where part of the word embeddings is trained apart."""
+    plain, watched = tmp_path / "plain", tmp_path / "watched"
+    plain.mkdir()
+    watched.mkdir()
+    make_session("float32").train(features, UPDATES, SAVING, str(plain), None)
+    session, seen = make_session("float32"), {}
+    other = with_token_ids(features, np.full_like(features.sequences.token_ids, 29))  # a word that is not trained
+
+    def predict(step):
+        seen[step] = session.infer(other, 4, "predicting")["probabilities"]
+
+    session.train(features, UPDATES, SAVING, str(watched), None, hooks=[Hook(1, predict)])
+    assert list(seen) == list(range(1, 9))
+    for step in (5, 8):
+        found, wanted = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched, plain))
+        assert all(found[name].tobytes() == value.tobytes() for name, value in wanted.items())
+        loaded = make_session("float32")
+        loaded.load_trained(find_checkpoint(str(watched / f"model.ckpt-{step}")))
+        np.testing.assert_array_equal(loaded.infer(other, 4, "predicting")["probabilities"], seen[step])
+    np.testing.assert_array_equal(session.infer(other, 4, "predicting")["probabilities"], seen[8])
