@@ -18,7 +18,6 @@ from bert_cli import (
     run_tagging,
 )
 from bert_cli.examples.classification import TASKS
-from bert_cli.settings import flags as flag_module
 from bert_cli.settings.option import every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -40,13 +39,8 @@ COMMANDS = {
 def known_flags() -> set[str]:
     names = {"flagfile", "help"}
     for module in COMMANDS.values():
-        if hasattr(module, "define_flags"):
-            flags = flag_module.CommandFlags()
-            module.define_flags(flags)
-            names |= set(flags.names())
-        else:
-            settings_class = next(value for name, value in vars(module).items() if name.endswith("Settings"))
-            names |= {flag.name for flag in every_flag(settings_class)}
+        settings_class = next(value for name, value in vars(module).items() if name.endswith("Settings"))
+        names |= {flag.name for flag in every_flag(settings_class)}
     return names
 
 
