@@ -197,16 +197,18 @@ def train_or_load(
         session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
         if session.is_chief and plan.state:
             run_folder.remove_leftovers(folder)
-            write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may be made longer
         elif session.is_chief:
             run_folder.begin(
                 folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
             )
         # Which variables are trained, and how fast, is one table for all tasks.
         factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
-        return task.train(
+        figures = task.train(
             session, updates=plan.updates, saving=settings.saving, folder=folder, state=plan.state, factors=factors
         )
+        if session.is_chief and plan.state:
+            write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may have been made longer
+        return figures
     if plan:
         LOG.info(
             "%s: training is already finished (%d steps); --overwrite_output_dir trains anew",

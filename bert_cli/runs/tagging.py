@@ -152,7 +152,7 @@ def _is_for_text(settings: TagSettings) -> bool:
 def log_probabilities(session, features, batch_size: int, title: str):
     """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):
-        yield from zip(rows.tolist(), found["values"], strict=True)
+        yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
 
 
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
