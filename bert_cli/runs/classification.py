@@ -22,6 +22,7 @@ from bert_cli.outputs.metrics import classification_metrics, classification_repo
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.manifest import check_labels
 from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.weights.path import CheckpointPath
 
@@ -55,7 +56,10 @@ class ClassificationTask:
         settings, task_name = self.settings, self.settings.task.task_name
         labels = settings.labels.labels
         if not settings.phases.do_train:
-            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint) or find_task(task_name).labels
+            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint)
+            if not labels:
+                check_labels((), checkpoint)  # a run of ours had some: its labels.txt is lost
+                labels = find_task(task_name).labels
         wanted = {
             "train": settings.phases.do_train,
             "dev": settings.phases.do_eval,
