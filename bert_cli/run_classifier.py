@@ -13,8 +13,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import find_task
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 

@@ -16,9 +16,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.runs import driver, sources
 from bert_cli.runs.tagging import TaggingTask, stride_of, tag_text
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import TagSettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
+from bert_cli.settings.tagging import TagSettings
 
 # The trained run's own, which another data_dir has files in the place of.
 _FILES = ("data_dir", "dev_file", "test_file")

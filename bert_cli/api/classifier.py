@@ -17,7 +17,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
-from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
 
 

@@ -16,7 +16,7 @@ from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs import driver
 from bert_cli.runs.questions import Windows, answer, answer_record
 from bert_cli.runs.squad import SquadTask
-from bert_cli.settings.fine_tuning import SquadSettings
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 

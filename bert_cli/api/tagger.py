@@ -17,7 +17,7 @@ from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.runs import driver
 from bert_cli.runs.tagging import TaggingTask, log_probabilities, stride_of
 from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
-from bert_cli.settings.fine_tuning import TagSettings
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 

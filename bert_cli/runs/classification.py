@@ -22,7 +22,7 @@ from bert_cli.outputs.metrics import classification_metrics, classification_repo
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")

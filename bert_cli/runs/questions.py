@@ -19,7 +19,7 @@ from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
 from bert_cli.runs import driver
 from bert_cli.runs.squad import SquadTask, fill, trained_model
-from bert_cli.settings.fine_tuning import SquadSettings
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")

@@ -32,7 +32,7 @@ from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scor
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.settings.fine_tuning import Answers, SquadSettings
+from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 

@@ -24,7 +24,7 @@ from bert_cli.runs import driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
-from bert_cli.settings.fine_tuning import TagSettings
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")

@@ -15,7 +15,7 @@ from bert_cli.examples.tagging_text import read_text_lines, text_example
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
-from bert_cli.settings.fine_tuning import Tagging, TagSettings
+from bert_cli.settings.tagging import Tagging, TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
