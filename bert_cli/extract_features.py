@@ -41,7 +41,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     check_hub(values)
     if not values["init_checkpoint"] and not values["hub_module"]:
         raise InputError("--init_checkpoint is needed: give a pre-trained model")
-    if values["show_attention"] is not None:
+    if values["show_attention"]:
         return values
     for name in ("input_file", "output_file"):
         if not values[name]:
@@ -70,7 +70,7 @@ def run(settings: ExtractSettings) -> int:
     """Do what the settings say; returns the number of lines that were written."""
     extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.length.max_seq_length
     input_file, output_file = settings.input.input_file, settings.output.output_file
-    shown = attention.show_attention is not None
+    shown = bool(attention.show_attention)
     if not shown:
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)

@@ -65,7 +65,7 @@ class Tagger:
         task = TaggingTask(settings)
         task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})
         task.layers = find_layers(settings.tagger.layers, False, model.config)
-        session = driver.open_session(task, model.config, settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, task.data.labels, settings)
 

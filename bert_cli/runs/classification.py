@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import logging
 import os
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
@@ -16,14 +17,18 @@ from bert_cli.examples.classification import (
 )
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.features.stream import check_steps
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.classification import write_predictions, write_test_results
 from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
@@ -50,12 +55,12 @@ class ClassificationTask:
         settings = self.settings
         return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+    def read(self, model: sources.OpenedModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
         settings, task_name = self.settings, self.settings.task.task_name
         labels = settings.labels.labels
         if not settings.phases.do_train:
-            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint) or find_task(task_name).labels
+            labels = _agreed(labels, model.sources.required_checkpoint) or find_task(task_name).labels
         wanted = {
             "train": settings.phases.do_train,
             "dev": settings.phases.do_eval,
@@ -100,22 +105,22 @@ class ClassificationTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: sources.OpenedModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.classification import BertClassifier
 
-        return BertClassifier(config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
+        return BertClassifier(model.config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
 
     @property
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
 
-    def train(self, session, **how) -> dict:
-        return session.train(self.splits["train"].features, **how)
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        return session.train(self.splits["train"].features, updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {"labels": list(self.labels)}
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Loss, accuracy and what else metrics.py has, and the scores of each class."""
         features, batch_size = self.splits["dev"].features, self.settings.evaluation.eval_batch_size
         results = session.infer(features, batch_size, "evaluating")
@@ -125,7 +130,7 @@ class ClassificationTask:
         rate = {"eval_examples_per_second": results["examples_per_second"]}
         return Evaluation(metrics, [f"  {line}" for line in format_report(details)], rate | {"eval": details})
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_results.tsv and predictions.tsv."""
         split, folder = self.splits["test"], self.settings.phases.output_dir
         results = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
@@ -138,8 +143,9 @@ class ClassificationTask:
         return {"predict_examples_per_second": results["examples_per_second"]}
 
 
-def _agreed(given, saved, checkpoint: CheckpointPath):
+def _agreed(given: tuple[str, ...] | None, checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels of the flag or of a trained model; InputError where both are there and differ."""
+    saved = sources.read_labels(checkpoint)
     if given and saved and given != saved:
         raise InputError(
             f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "

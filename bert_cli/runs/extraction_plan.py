@@ -46,13 +46,13 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
 
 def layers_text(extraction: Extraction, attention: Attention) -> str:
     """--layers, or its default."""
-    one = attention.show_attention is not None or extraction.words or extraction.pooling != "none"
+    one = attention.show_attention or extraction.words or extraction.pooling != "none"
     return extraction.layers or (LAST_LAYER if one else TOKEN_LAYERS)
 
 
 def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
     """InputError for a layer or a head that the model does not show."""
-    wanted = attention.attentions or attention.show_attention is not None
+    wanted = attention.attentions or attention.show_attention
     if isinstance(config, ModuleConfig):
         if wanted or any(layer.place == 0 for layer in chosen):
             raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")

@@ -51,12 +51,25 @@ class ModelSources:
     @property
     def config_name(self) -> str:
         """What messages call the place that the config comes from."""
-        return self.config_file or self.checkpoint.name
+        return self.config_file or self.required_checkpoint.name
+
+    @property
+    def required_checkpoint(self) -> CheckpointPath:
+        """The checkpoint of a run that has one: it does not train, or its config has no file but comes from a module."""
+        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
+        return self.checkpoint
 
     @property
     def saved_flags(self) -> dict[str, str]:
         """Flags of the run of ours that made the checkpoint; empty for a checkpoint from elsewhere."""
         return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredModel(ModelSources):
+    """Files of a model that is to be converted or exported."""
+
+    checkpoint: CheckpointPath
 
 
 def find_sources(
@@ -91,7 +104,7 @@ def find_sources(
     return ModelSources(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
 
 
-def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> ModelSources:
+def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> StoredModel:
     """The files of a model that is to be converted or exported; a vocabulary may be missing.
 
     Of a Hugging Face folder its own config.json counts.
@@ -101,7 +114,7 @@ def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> ModelSour
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
     found = find_sources(model.vocab_file, config_file, checkpoint, needs_vocab=False)
     check_vocabulary(found.vocab_file, checkpoint)
-    return found
+    return StoredModel(found.vocab_file, found.config_file, checkpoint)
 
 
 def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
@@ -192,12 +205,12 @@ def read_any_config(
             return read_bert_config(found, gelu)
         check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
         return dataclasses.replace(module, hub_module=trusted_module(found.config_file, module, hub_module))
-    config = module_bert(found.checkpoint, gelu)
-    if config is None:
-        from bert_cli.weights.hub_encoder import module_config
+    config = module_bert(found.required_checkpoint, gelu)
+    if config is not None:
+        return config
+    from bert_cli.weights.hub_encoder import module_config
 
-        config = module_config(found.checkpoint, vocab_size)
-    return config
+    return module_config(found.required_checkpoint, vocab_size)
 
 
 def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
@@ -210,10 +223,11 @@ def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = No
         left_out = () if gelu == "auto" else ("gelu",)
         check_config(config, found.config_file, found.checkpoint, left_out)
         return config
-    config = module_bert(found.checkpoint, gelu)
-    if config is None:
-        raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    return config
+    checkpoint = found.required_checkpoint
+    module = module_bert(checkpoint, gelu)
+    if module is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
+    return module
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
@@ -265,7 +279,9 @@ def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: Checkp
         )
 
 
-def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
+def check_sizes(
+    config: BertConfig | ModuleConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources
+) -> None:
     """InputError where vocabulary (if there is one), config and max_seq_length do not fit together, or the vocabulary is
     not any more what the model was trained with.
     """

@@ -5,12 +5,16 @@ import json
 import logging
 import os
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.names import STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.features.stream import check_steps
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -25,7 +29,12 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
 from bert_cli.settings.tagging import TagSettings
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
@@ -55,9 +64,11 @@ class TaggingTask:
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
-        read = read_plain_text if _is_for_text(self.settings) else read_data
-        self.data = read(self.settings, model.tokenizer, checkpoint)
+    def read(self, model: sources.OpenedModel, stack: contextlib.ExitStack) -> None:
+        if _is_for_text(self.settings):
+            self.data = read_plain_text(self.settings, model.tokenizer, model.sources.required_checkpoint)
+        else:
+            self.data = read_data(self.settings, model.tokenizer, model.sources.checkpoint)
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
@@ -81,27 +92,27 @@ class TaggingTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: sources.OpenedModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
-        return BertTagger(config, len(self.data.labels), self.layers, compute_dtype, seed)
+        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
 
-    def train(self, session, **how) -> dict:
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         batch_size = self.settings.evaluation.eval_batch_size
-        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, **how)
+        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
 
-    def _tag(self, session, split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+    def _tag(self, session: "Session", split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
         windows = log_probabilities(session, split.features, batch_size, title)
         predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them."""
         split = self.data.splits["dev"]
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
@@ -109,7 +120,7 @@ class TaggingTask:
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
         return Evaluation(results, lines, report)
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
         split = self.data.splits["test"]
         predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
@@ -126,19 +137,19 @@ class TaggingTask:
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
-    def write_plain_text(self, session) -> None:
+    def write_plain_text(self, session: "Session") -> None:
         """Print the words of --text with their tags, then its entities as JSON; the latter alone for each line of a file."""
         split, target = self.data.splits["text"], self.settings.output.output_file
         examples, text = split.file.examples, self.settings.single.text
         predictions, _ = self._tag(session, split, self.settings.prediction.predict_batch_size, "tagging")
         if not session.is_chief:
             return
-        if text is None and target != STANDARD:
+        if not text and target != STANDARD:
             write_entities(target, examples, predictions)
             LOG.info("wrote %s: %d texts", target, len(examples))
             return
         for example, prediction in zip(examples, predictions, strict=True):
-            if text is not None:
+            if text:
                 for word, tag in zip(example.words, from_bio(prediction.tags, self.data.scheme), strict=True):
                     print(f"{word}\t{tag}")
             print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
@@ -146,10 +157,12 @@ class TaggingTask:
 
 def _is_for_text(settings: TagSettings) -> bool:
     """True for a run that tags plain text, and writes nothing into output_dir."""
-    return settings.single.text is not None or settings.input.input_file is not None
+    return bool(settings.single.text or settings.input.input_file)
 
 
-def log_probabilities(session, features, batch_size: int, title: str):
+def log_probabilities(
+    session: "Session", features: TaggingFeatures, batch_size: int, title: str
+) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):
         yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
@@ -170,8 +183,8 @@ def tag_text(settings: TagSettings) -> dict:
     checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
     with contextlib.ExitStack() as stack:
-        task.read(model, checkpoint, stack)
-    session = driver.open_session(task, model.config, settings)
-    session.load_trained(checkpoint)
+        task.read(model, stack)
+    session = driver.open_session(task, model, settings)
+    session.load_trained(model.sources.required_checkpoint)
     task.write_plain_text(session)
     return task.facts()
