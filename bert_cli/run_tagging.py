@@ -14,11 +14,11 @@ prints each word with its tag, and the entities with their places in the text as
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs import driver, sources
-from bert_cli.runs.tagging import TaggingTask, stride_of, tag_text
+from bert_cli.runs.tagging import TaggingTask, tag_text
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
-from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.tagging import TagSettings, TagStride
 
 # The trained run's own, which another data_dir has files in the place of.
 _FILES = ("data_dir", "dev_file", "test_file")
@@ -38,7 +38,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"]:
         folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(TagSettings, folder, {*given, *(_FILES if "data_dir" in given else ())})
-    values["doc_stride"] = stride_of(values["doc_stride"], values["max_seq_length"])
+    values["doc_stride"] = TagStride(values["doc_stride"]).pieces(values["max_seq_length"])
     return values
 
 

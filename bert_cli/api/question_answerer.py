@@ -7,6 +7,7 @@ is a part of the context, "" for no answer.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.base.errors import InputError
@@ -46,7 +47,11 @@ class QuestionAnswerer:
         together.
         """
         checkpoint = loading.find(path)
-        given = {"n_best_size": n_best_size, "max_answer_length": max_answer_length, "max_seq_length": max_seq_length}
+        given: dict[str, Any] = {
+            "n_best_size": n_best_size,
+            "max_answer_length": max_answer_length,
+            "max_seq_length": max_seq_length,
+        }
         given |= {"do_lower_case": do_lower_case, "precision": precision, "hub_module": hub_module}
         settings, model = loading.open_model(checkpoint, SquadSettings, given)
         windows, task = Windows.of(settings), SquadTask(settings)

@@ -123,9 +123,9 @@ def _is_same_file(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def absolute(path: str | None) -> str | None:
-    """A path that holds from any working directory; a remote one, or none, as it is."""
-    return path if path is None or is_remote(path) else os.path.abspath(path)
+def absolute(path: str) -> str:
+    """A path that holds from any working directory; a remote one as it is."""
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 @_reporting

@@ -132,7 +132,8 @@ def _check_new(qas_id: str, place: str, places: dict[str, str]) -> None:
 
 def read_examples(path: str) -> list[SquadExample]:
     """Questions to predict, in file order; answers are not read. InputError for an id that comes twice."""
-    examples, places = [], {}
+    examples: list[SquadExample] = []
+    places: dict[str, str] = {}
     for question in _questions(path):
         _check_new(question.qas_id, question.place, places)
         examples.append(SquadExample(question.qas_id, question.text, question.paragraph))

@@ -129,13 +129,12 @@ def predict_tags(
 
 def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
     """Tags for the words that have none, by the rule of predict_tags."""
-    filled = list(tags)
+    filled: list[str] = []
     following = OUTSIDE
-    for word in range(len(tags) - 1, -1, -1):
-        if tags[word] is None:
-            filled[word] = following  # for now: what follows
-        else:
-            following = tags[word]
+    for tag in reversed(tags):
+        following = following if tag is None else tag
+        filled.append(following)  # where there is no tag, for now: what follows
+    filled.reverse()
     for word, tag in enumerate(tags):
         if tag is None:
             prefix, kind = split_tag(filled[word])

@@ -51,14 +51,14 @@ class ClassificationTask:
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.OpenedModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
         settings, task_name = self.settings, self.settings.task.task_name
-        labels = settings.labels.labels
+        labels = settings.labels.labels or ()
         if not settings.phases.do_train:
             labels = _agreed(labels, model.sources.required_checkpoint) or find_task(task_name).labels
         wanted = {
@@ -67,7 +67,7 @@ class ClassificationTask:
             "test": settings.prediction.do_predict,
         }
         for name in (name for name, needed in wanted.items() if needed):
-            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels)
+            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels or None)
             labels = labels or find_labels(task_name, examples)
             features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
             self._log(name, examples, features, labels, model)
@@ -75,7 +75,7 @@ class ClassificationTask:
         self.labels = labels
         LOG.info("labels: %s", ", ".join(labels))
 
-    def _log(self, name: str, examples, features: ClassificationFeatures, labels, model: sources.OpenedModel) -> None:
+    def _log(self, name: str, examples, features: ClassificationFeatures, labels, model: sources.AnyModel) -> None:
         length = self.settings.length.max_seq_length
         LOG.info("%s: %s", name, describe_examples(examples))
         for line in format_features(features, labels, model.tokenizer, length):
@@ -83,7 +83,7 @@ class ClassificationTask:
         if features.num_truncated:
             LOG.info("%s: %d of %d examples were cut to %d tokens", name, features.num_truncated, len(features), length)
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
@@ -105,7 +105,7 @@ class ClassificationTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, model: sources.OpenedModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.classification import BertClassifier
 
         return BertClassifier(model.config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
@@ -143,7 +143,7 @@ class ClassificationTask:
         return {"predict_examples_per_second": results["examples_per_second"]}
 
 
-def _agreed(given: tuple[str, ...] | None, checkpoint: CheckpointPath) -> tuple[str, ...] | None:
+def _agreed(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
     """The labels of the flag or of a trained model; InputError where both are there and differ."""
     saved = sources.read_labels(checkpoint)
     if given and saved and given != saved:
@@ -151,4 +151,4 @@ def _agreed(given: tuple[str, ...] | None, checkpoint: CheckpointPath) -> tuple[
             f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
             "order; leave --labels out"
         )
-    return given or saved
+    return given or saved or ()

@@ -61,7 +61,7 @@ class PretrainingTask:
         found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
         vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
         config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
-        sources.check_sizes(model.config, vocabulary, settings.length.max_seq_length, found)
+        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found)
         if not vocabulary:
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
             return PretrainingModel(found, config, None)

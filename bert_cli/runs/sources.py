@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from typing import NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -58,6 +58,12 @@ class ModelSources:
         """The checkpoint of a run that has one: it does not train, or its config has no file but comes from a module."""
         assert self.checkpoint is not None, "InputError is raised before, where it is missing"
         return self.checkpoint
+
+    @property
+    def required_vocab_file(self) -> str:
+        """vocab_file where find_sources was told that there must be one."""
+        assert self.vocab_file is not None, "InputError is raised before, where it is missing"
+        return self.vocab_file
 
     @property
     def saved_flags(self) -> dict[str, str]:
@@ -158,13 +164,31 @@ def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases)
     return chosen
 
 
-class OpenedModel(NamedTuple):
+Config = TypeVar("Config", bound=BertConfig | ModuleConfig)
+
+
+class OpenedModel(NamedTuple, Generic[Config]):
     """What is known of a model before TensorFlow is there; whether it lower-cases, its tokenizer tells."""
 
     sources: ModelSources
-    config: BertConfig | ModuleConfig
+    config: Config
     vocabulary: Vocabulary
     tokenizer: FullTokenizer
+
+
+AnyModel = OpenedModel[BertConfig | ModuleConfig]
+
+
+@overload
+def open_model(
+    model: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int, *, needs_bert: Literal[True]
+) -> OpenedModel[BertConfig]: ...
+
+
+@overload
+def open_model(
+    model: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int, hub: Hub = ...
+) -> AnyModel: ...
 
 
 def open_model(
@@ -173,14 +197,15 @@ def open_model(
     max_seq_length: int,
     hub: Hub = Hub(),  # noqa: B008 (frozen)
     needs_bert: bool = False,
-) -> OpenedModel:
+) -> AnyModel | OpenedModel[BertConfig]:
     """Read vocabulary and config and check them against each other.
 
     hub: its hub_module is the only handle from outside of the model's folder that is followed. needs_bert: InputError for a
     module that is no BERT.
     """
     found = find_sources(model.vocab_file, model.bert_config_file, checkpoint, hub_preprocess=hub.hub_preprocess)
-    vocabulary = read_vocabulary(found.vocab_file)
+    vocabulary = read_vocabulary(found.required_vocab_file)
+    config: BertConfig | ModuleConfig
     if needs_bert:
         config = read_bert_config(found, model.gelu)
     else:
@@ -262,7 +287,7 @@ def find_casing(given: bool | None, sources: ModelSources) -> bool:
             return values["do_lower_case"]
     if not place or place.kind != HUB:
         return True
-    return module_casing(place, sources.vocab_file, is_preprocessor=place is sources.preprocessor)
+    return module_casing(place, sources.required_vocab_file, is_preprocessor=place is sources.preprocessor)
 
 
 def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: CheckpointPath | None) -> None:

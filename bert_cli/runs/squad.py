@@ -107,11 +107,11 @@ class SquadTask:
         self._tokenizer: FullTokenizer  # known after `read`
         self._answered: tuple[list[Prediction], float] | None = None
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.OpenedModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         self._tokenizer = model.tokenizer
         if phases.do_train:
@@ -142,7 +142,7 @@ class SquadTask:
             LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
         self.examples[name], self.windows[name] = examples, features
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
         windows, lower = self.windows["train"], model.tokenizer.do_lower_case
         by_questions = settings.squad_training.steps_from_examples and len(windows)
@@ -163,7 +163,7 @@ class SquadTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, model: sources.OpenedModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
@@ -194,7 +194,9 @@ class SquadTask:
         predictions, rate = self._answers(session)
         version_2 = self.settings.task.version_2_with_negative
         answers = {prediction.qas_id: prediction.text for prediction in predictions}
-        odds = {prediction.qas_id: prediction.null_odds for prediction in predictions} if version_2 else None
+        odds = (
+            {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
+        )
         return Evaluation(score(version_2, self.gold, answers, odds), [], {"predict_windows_per_second": rate})
 
     def predict(self, session: "Session") -> dict[str, Any]:

@@ -39,11 +39,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-def stride_of(doc_stride: int | None, max_seq_length: int) -> int:
-    """Pieces from one window to the next: what was given, else half a window."""
-    return doc_stride or max(1, max_seq_length // 2)
-
-
 class TaggingTask:
     """See driver.Task. `layers` are known after `open`, `data` after `read`."""
 
@@ -58,19 +53,19 @@ class TaggingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.tagger.freeze_encoder
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
-    def read(self, model: sources.OpenedModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         if _is_for_text(self.settings):
             self.data = read_plain_text(self.settings, model.tokenizer, model.sources.required_checkpoint)
         else:
-            self.data = read_data(self.settings, model.tokenizer, model.sources.checkpoint)
+            self.data = read_data(self.settings, model)
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         fine_tuning = settings.fine_tuning
@@ -92,7 +87,7 @@ class TaggingTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, model: sources.OpenedModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
@@ -170,8 +165,7 @@ def log_probabilities(
 
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
     """The entries of eval_results.txt, and the table for the log."""
-    gold = [example.tags for example in split.file.examples]
-    scores = tagging_scores(gold, [prediction.tags for prediction in predictions])
+    scores = tagging_scores(split.file.tags, [prediction.tags for prediction in predictions])
     return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
 
 

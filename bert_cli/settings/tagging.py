@@ -40,6 +40,10 @@ class TagStride:
         remembered=True,
     )
 
+    def pieces(self, max_seq_length: int) -> int:
+        """From one window of so many tokens to the next: what was given, else half a window."""
+        return self.doc_stride or max(1, max_seq_length // 2)
+
 
 def read_layers(text: str) -> tuple[int, ...]:
     """The value of bert-tag's --layers. InputError for one that is not whole numbers, each named once."""
