@@ -44,7 +44,6 @@ setup(
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",
-            "pandas-stubs>=2.2",
             *ONNX,
         ],
     },

@@ -25,6 +25,7 @@ from bert_cli.outputs.features_arrays import open_archive
 from bert_cli.outputs.features_files import is_whole, lines_to_skip, open_writer
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.tools import ExtractSettings
@@ -75,7 +76,7 @@ def run(settings: ExtractSettings) -> int:
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
     if settings.hub.hub_module and not settings.start.init_checkpoint:
-        checkpoint = sources.find_module(settings.hub.hub_module, "hub_module")
+        checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
         checkpoint = find_checkpoint(settings.start.init_checkpoint)
     model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)

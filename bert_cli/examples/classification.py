@@ -191,23 +191,15 @@ def _check_first_row(
 ) -> None:
     """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
     first, others = rows[0], rows[1:]
-    texts, identifier = layout.texts, layout.identifier
+    label, texts, identifier = layout.label, layout.texts, layout.identifier
     found = ""
     if has_header:
-        reason = tables.data_reason(
-            first,
-            others,
-            labels=[*(known or ()), *layout.aliases],
-            label=layout.label,
-            texts=texts,
-            identifier=identifier,
-        )
+        labels = [*(known or ()), *layout.aliases]
+        reason = tables.data_reason(first, others, labels=labels, label=label, texts=texts, identifier=identifier)
         found = reason and f"looks like data ({reason}) but is skipped as a header"
         advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif layout.label is not None:
-        reason = tables.header_reason(
-            first, others, labels=known, label=layout.label, texts=texts, identifier=identifier
-        )
+    elif label is not None:
+        reason = tables.header_reason(first, others, labels=known, label=label, texts=texts, identifier=identifier)
         found = reason and f"looks like a header ({reason}) but is read as data"
         advice = "give --header=yes if it is a header, --header=no if it is data"
     if found and header == "auto":

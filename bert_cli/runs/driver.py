@@ -16,6 +16,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
@@ -144,7 +145,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     does_predict = getattr(settings, "prediction", Prediction()).do_predict
     folder = phases.output_dir
     files.check_can_write(folder, "output_dir")
-    checkpoint = sources.choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         task.read(model, stack)

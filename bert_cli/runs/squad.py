@@ -31,6 +31,7 @@ from bert_cli.outputs.squad import (
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -58,7 +59,7 @@ def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
 def trained_model(init_checkpoint: str | None, output_dir: str | None) -> CheckpointPath:
     """The trained model of a run that does not train. InputError where neither flag names one."""
     if output_dir:
-        return sources.trained_checkpoint(init_checkpoint, output_dir)
+        return trained_checkpoint(init_checkpoint, output_dir)
     if not init_checkpoint:
         raise InputError("--output_dir or --init_checkpoint is needed: where a model trained by bert-squad stands")
     return find_checkpoint(init_checkpoint)

@@ -26,6 +26,7 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
 from bert_cli.runs import driver, sources
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
 from bert_cli.settings.tagging import TagSettings
@@ -174,7 +175,7 @@ def tag_text(settings: TagSettings) -> dict:
     if settings.input.input_file:
         files.check_output_files([settings.output.output_file], [settings.input.input_file])
     task = TaggingTask(settings)
-    checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
     with contextlib.ExitStack() as stack:
         task.read(model, stack)
