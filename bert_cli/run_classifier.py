@@ -11,10 +11,11 @@ labels.txt), predictions.tsv (the same with header, id, label and text), and wha
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import find_task
-from bert_cli.runs import driver, sources
+from bert_cli.runs import driver
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 
@@ -25,7 +26,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         raise InputError("nothing to do: give at least one of --do_train, --do_eval, --do_predict")
     check_hub(values)
     if not values["do_train"]:
-        folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
     if not values["task_name"]:
         raise InputError("--task_name is needed: cola, mrpc, mnli or xnli (the four-column format is cola)")

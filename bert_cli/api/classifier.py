@@ -17,7 +17,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
-from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -68,7 +68,7 @@ class Classifier:
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
         if not task.labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        session = driver.open_session(task, model.config, settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length)
 

@@ -7,6 +7,7 @@ is a part of the context, "" for no answer.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.base.errors import InputError
@@ -16,7 +17,7 @@ from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs import driver
 from bert_cli.runs.questions import Windows, answer, answer_record
 from bert_cli.runs.squad import SquadTask
-from bert_cli.settings.fine_tuning import SquadSettings
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -46,13 +47,17 @@ class QuestionAnswerer:
         together.
         """
         checkpoint = loading.find(path)
-        given = {"n_best_size": n_best_size, "max_answer_length": max_answer_length, "max_seq_length": max_seq_length}
+        given: dict[str, Any] = {
+            "n_best_size": n_best_size,
+            "max_answer_length": max_answer_length,
+            "max_seq_length": max_seq_length,
+        }
         given |= {"do_lower_case": do_lower_case, "precision": precision, "hub_module": hub_module}
         settings, model = loading.open_model(checkpoint, SquadSettings, given)
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)
-        session = driver.open_session(task, model.config, settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, windows, task.rules)
 

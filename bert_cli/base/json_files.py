@@ -66,7 +66,7 @@ def expect(value: object, kind: type, place: str, advice: str):
 
 def member(value: object, key: str, kind: type, place: str, advice: str):
     """`value[key]`, if `value` is an object and has a value of that type there; InputError at `place` otherwise."""
-    expect(value, dict, place, advice)
-    if key not in value:
+    members = expect(value, dict, place, advice)
+    if key not in members:
         raise InputError(f'{place}: has no "{key}"; {advice}')
-    return expect(value[key], kind, f"{place}.{key}", advice)
+    return expect(members[key], kind, f"{place}.{key}", advice)

@@ -30,7 +30,9 @@ def _start(context) -> None:
 
 def _end_with_parent() -> None:
     """A worker whose parent was killed would wait for work forever."""
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "only worker processes are started with it"
+    multiprocessing.connection.wait([parent.sentinel])
     os._exit(1)
 
 
@@ -47,7 +49,7 @@ class Workers:
     def __init__(self, count: int, context):
         self.count = count
         self.context = context
-        self._pool = None
+        self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self):
         if self.count > 1:

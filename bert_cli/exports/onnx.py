@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import keras
 import numpy as np
@@ -135,9 +135,9 @@ def largest_difference(path: str, loaded: Loaded, config: BertConfig, seed: int)
     return max(float(np.abs(values - ours[name]).max()) for name, values in theirs.items())
 
 
-def accuracy(path: str, sequences: RaggedFeatures, label_ids: Sequence[int]) -> float:
+def accuracy(path: str, sequences: RaggedFeatures, label_ids: np.ndarray) -> float:
     """Share of the sequences to which the ONNX classifier gives its label."""
-    run, labels = make_runner(path), np.asarray(label_ids)
+    run, labels = make_runner(path), label_ids
     right = 0
     for rows in length_groups(sequences.lengths, _BATCH_TOKENS):
         width = int(sequences.lengths[rows].max())

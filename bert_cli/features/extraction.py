@@ -121,7 +121,7 @@ class _Chunk:
         if self.words is not None:
             kept_b = sum(packed.segment_ids) - 1 if ids_b else 0
             if len(tokens) != len(packed.token_ids):
-                kept_b = len(ids_b)
+                kept_b = len(ids_b or [])
             kept_a = len(tokens) - (kept_b + 3 if ids_b else 2)
             spans = _word_spans(words_a, 1, kept_a) + _word_spans(words_b, kept_a + 2, kept_b)
             self.words.append(spans)

@@ -20,7 +20,8 @@ class NpyFile:
     """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block ends."""
 
     def __init__(self, file: BinaryIO, dtype: str):
-        self._file, self._dtype, self._shape, self._count = file, np.dtype(dtype), None, 0
+        self._file, self._dtype, self._count = file, np.dtype(dtype), 0
+        self._shape: tuple[int, ...] | None = None  # of a row
         self._file.write(b"\0" * _HEADER_SIZE)
 
     def append(self, rows: np.ndarray) -> None:
@@ -73,7 +74,7 @@ class NpzWriter:
 
     def write(self, rows: FeatureRows) -> None:
         self._append("vectors", rows.values.reshape(-1, *self._row_shape), self._dtype)
-        if rows.tokens is not None:
+        if rows.token_ids is not None:
             self._append("token_ids", rows.token_ids, "<i4")
         if rows.words is not None:
             self._append("starts", np.array([start for _, start, _ in rows.words], np.int64), "<i8")

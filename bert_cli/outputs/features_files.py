@@ -7,6 +7,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -45,6 +46,14 @@ class Form:
     def names(self) -> list[str]:
         """Of the vectors, in formats with columns."""
         return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
+
+
+class Writer(Protocol):
+    """A file of features that grows by chunks of lines."""
+
+    def write(self, rows: FeatureRows) -> None: ...
+
+    def finish(self) -> None: ...
 
 
 class JsonLinesWriter:
@@ -123,7 +132,7 @@ class ParquetWriter(TableWriter):
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
 
     def write(self, rows: FeatureRows) -> None:
-        columns = self.columns(rows)
+        columns: dict[str, Any] = {**self.columns(rows)}
         if rows.tokens is not None:
             columns["token"] = rows.tokens
         if rows.words is not None:
@@ -205,8 +214,8 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
 @contextlib.contextmanager
 def open_writer(
     path: str, output_format: str, form: Form, done: int = 0, facts: dict[str, str] | None = None
-) -> Iterator:
-    """A writer with write(FeatureRows); the file appears when the block ends.
+) -> Iterator[Writer]:
+    """A writer of that format; the file appears when the block ends.
 
     For JSON lines: `done` lines stand in a partial file already, and `facts` are those that a later run must share.
     """
@@ -218,15 +227,16 @@ def open_writer(
                 file = stack.enter_context(atomic_write(path))
             else:
                 file = stack.enter_context(_partial_file(path, done, facts or {}))
-            writer = JsonLinesWriter(file, None if form.combined else form.layers)
+            writer: Writer = JsonLinesWriter(file, None if form.combined else form.layers)
         else:
             file = stack.enter_context(atomic_write(path, "wb"))
             if output_format == "npy":
                 writer = NpyWriter(file, form.width, form.dtype)
             elif output_format == "npz":
                 folder = None if files.is_remote(path) else os.path.dirname(path) or "."
-                writer = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
-                stack.callback(writer.close)
+                members = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
+                stack.callback(members.close)
+                writer = members
             elif output_format == "parquet":
                 writer = ParquetWriter(file, form)
             else:

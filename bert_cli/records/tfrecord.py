@@ -33,7 +33,7 @@ def _head_of(length: int) -> bytes:
 
 def pack_records(records: Sequence[bytes]) -> bytes:
     """Records as a stretch of a TFRecord file."""
-    parts = []
+    parts: list[bytes] = []
     for record in records:
         parts += (_head_of(len(record)), record, masked_crc32c(record))
     return b"".join(parts)

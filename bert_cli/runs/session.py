@@ -9,6 +9,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.frozen_states import frozen_states
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
+from bert_cli.settings.groups import Devices, Saving
 from bert_cli.training.feeding import check_batch_size
 from bert_cli.training.inference import infer, make_runner, put_rows
 from bert_cli.training.loop import Hook
@@ -45,13 +47,13 @@ class Session:
     def __init__(
         self,
         make_model: Callable[[str], TaskModel],
-        devices,
+        devices: Devices,
         max_seq_length: int,
         train_batch_size: int | None = None,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        devices: has distribution_strategy, precision, use_tpu, tpu_name, tpu_zone and gcp_project. train_batch_size: None
+        train_batch_size: None
         where nothing is trained. InputError where the devices are not there, or cannot share such a batch.
         """
         self.strategy = make_strategy(
@@ -110,7 +112,7 @@ class Session:
         self,
         features,
         updates: Updates,
-        saving,
+        saving: Saving,
         folder: str,
         state: str | None,
         factors: Mapping[str, float] | None = None,
@@ -119,10 +121,9 @@ class Session:
     ) -> dict:
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
-        features: ClassificationFeatures, SquadFeatures or TaggingFeatures, as the model needs them. saving: has
-        save_checkpoints_steps, keep_checkpoint_max and log_steps. state: prefix of the checkpoint to go on from. factors:
-        see training.factors. hooks: see training.loop, called before each saving. encoding_batch_size: rows that a frozen
-        encoder computes at once, where its states are computed only once.
+        features: ClassificationFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state: prefix of the
+        checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each saving.
+        encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
         """
         token_ids = features.sequences.token_ids
         run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
@@ -140,7 +141,7 @@ class Session:
         self,
         make_stream: Callable[[tuple[int, int] | None], Iterator],
         updates: Updates,
-        saving,
+        saving: Saving,
         folder: str,
         state: str | None,
         factors: Mapping[str, float] | None = None,
@@ -212,7 +213,8 @@ class Session:
 
     def infer(self, features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
         """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
-        began, results = time.monotonic(), {}
+        began = time.monotonic()
+        results: dict[str, np.ndarray] = {}
         for rows, found in self.over(features, batch_size, title, flag=flag):
             put_rows(results, rows, found, len(features))
         seconds = time.monotonic() - began
@@ -220,7 +222,7 @@ class Session:
 
     def infer_chunks(
         self, chunks: Iterable[dict[str, np.ndarray]], count: int, batch_size: int, title: str
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Any]:
         """As `infer`, for a BertPretrainer: chunks are arrays of spec.pretraining_features of some instances each.
 
         `count` is how many there are in all.

@@ -89,10 +89,10 @@ def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
 
     module = _load(folder, name)
     try:
-        ids = [np.asarray(module(tf.constant([text]))["input_word_ids"]) for text in (word, word.upper())]
+        lower, upper = [np.asarray(module(tf.constant([text]))["input_word_ids"]) for text in (word, word.upper())]
     except (TypeError, ValueError, KeyError, tf.errors.OpError):
         raise InputError(f"{name}: is no preprocessor of texts; check --hub_preprocess") from None
-    return bool(np.array_equal(*ids))
+    return bool(np.array_equal(lower, upper))
 
 
 class ModuleEncoder(Scoped):

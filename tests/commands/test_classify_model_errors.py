@@ -118,7 +118,9 @@ def test_labels_that_are_lost(trained, classify, snapshot):
     (trained / "labels.txt").unlink()
     before = snapshot(trained)
     outcome = classify("--do_predict", f"--output_dir={trained}")
-    outcome.assert_refused(f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with", "0, 1")
+    outcome.assert_refused(
+        f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with", "0, 1"
+    )
     assert snapshot(trained) == before
 
 
