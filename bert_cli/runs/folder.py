@@ -110,7 +110,7 @@ def _check_no_run(folder: str, latest: str | None) -> None:
         )
 
 
-def _change(key: str, before, now) -> str:
+def _change(key: str, before: object, now: object) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
         parts = [
             _change(f"{key}.{k}", before.get(k), now.get(k)) for k in {**before, **now} if before.get(k) != now.get(k)
@@ -119,7 +119,7 @@ def _change(key: str, before, now) -> str:
     return f"{key} was {_short(before)}, is now {_short(now)}"
 
 
-def _short(value) -> str:
+def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
