@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
@@ -33,7 +32,6 @@ from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, own
 from bert_cli.settings.saved import write_flags
 from bert_cli.weights.path import CheckpointPath, latest_checkpoint
 
-LOG = logging.getLogger("bert_cli")
 _ANEW = "--overwrite_output_dir starts anew"
 _CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
 # What tempfile makes of the prefix that all our writers give it.
