@@ -7,7 +7,7 @@ is a part of the context, "" for no answer.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.api import loading
 from bert_cli.base.errors import InputError
@@ -20,11 +20,14 @@ from bert_cli.runs.squad import SquadTask
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
 
 class QuestionAnswerer:
     """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load`."""
 
-    def __init__(self, session, tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
+    def __init__(self, session: "Session", tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
         self._session, self._tokenizer, self._windows, self._rules = session, tokenizer, windows, rules
 
     @classmethod
@@ -74,7 +77,7 @@ class QuestionAnswerer:
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 
 
-def _example(number: int, pair) -> SquadExample:
+def _example(number: int, pair: Sequence) -> SquadExample:
     if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
         raise InputError(f"questions[{number}]: a pair (question, context) is needed, found {pair!r}")
     return SquadExample(str(number), pair[0], split_context(pair[1]))

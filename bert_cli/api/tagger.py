@@ -7,7 +7,7 @@ is a list of {"type", "text", "start", "end", "score"}.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.api import loading
 from bert_cli.examples.tag_schemes import from_bio
@@ -19,6 +19,9 @@ from bert_cli.runs.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 
 class TaggedText(NamedTuple):
@@ -35,7 +38,7 @@ class Tagger:
     `labels`: its L labels, in the order of its outputs.
     """
 
-    def __init__(self, session, tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
+    def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
         self.labels = labels
         self._session, self._tokenizer, self._settings = session, tokenizer, settings
 

@@ -7,6 +7,7 @@ import functools
 import glob
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
@@ -28,7 +29,7 @@ def _reporting(function):
     """The same function of a path, in which what goes wrong with a remote path is an InputError."""
 
     @functools.wraps(function)
-    def reporting(path: str):
+    def reporting(path: str) -> Any:
         if not is_remote(path):
             return function(path)
         import tensorflow as tf
@@ -177,6 +178,6 @@ def file_size(path: str) -> int:
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
-def open_binary(path: str):
+def open_binary(path: str) -> Any:
     """The file, opened for reading bytes piece by piece; a context. Raises OSError, as open does."""
     return gfile().GFile(path, "rb") if is_remote(path) else open(path, "rb")

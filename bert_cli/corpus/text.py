@@ -14,7 +14,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def total_size(paths: Sequence[str]) -> int | None:
 
 
 @contextlib.contextmanager
-def _opened(path: str):
+def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
     """The file as it is, and unpacked (the same object, where it is not packed)."""
     with contextlib.ExitStack() as stack:
         raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))

@@ -102,7 +102,13 @@ def check_labels(labels: tuple[str, ...] | None, count: int) -> None:
 
 
 def write_companions(
-    staged: str, target: Target, config: BertConfig, companions: Companions, kind: str | None, labels, dtype: str
+    staged: str,
+    target: Target,
+    config: BertConfig,
+    companions: Companions,
+    kind: str | None,
+    labels: tuple[str, ...] | None,
+    dtype: str,
 ) -> list[str]:
     """Write all but the weights into `staged`; returns the names. A module's are written with its weights."""
     if target.format == "hub":

@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Writer(Protocol):
 class JsonLinesWriter:
     """JSON lines; `indices` are those of the layers, None where there is one vector for all."""
 
-    def __init__(self, file, indices: Sequence[int | str] | None):
+    def __init__(self, file: IO[str], indices: Sequence[int | str] | None):
         self._file, self._indices = file, indices
 
     def write(self, rows: FeatureRows) -> None:
@@ -98,7 +98,7 @@ class TableWriter:
 class TfRecordWriter(TableWriter):
     """One tf.train.Example for each line, token or word: int64 features of TableWriter, and a float list for each vector."""
 
-    def __init__(self, file, form: Form):
+    def __init__(self, file: IO[bytes], form: Form):
         super().__init__(form)
         self._file = file
 
@@ -119,7 +119,7 @@ class ParquetWriter(TableWriter):
     numbers for each vector.
     """
 
-    def __init__(self, file, form: Form):
+    def __init__(self, file: IO[bytes], form: Form):
         import pyarrow
         import pyarrow.parquet
 
@@ -222,7 +222,7 @@ def open_writer(
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":
             if path == STANDARD:
-                file = sys.stdout
+                file: IO = sys.stdout
             elif files.is_remote(path):
                 file = stack.enter_context(atomic_write(path))
             else:

@@ -7,6 +7,7 @@ A record is its length (8 bytes, little-endian), the checksum of these bytes (4)
 import functools
 import struct
 from collections.abc import Iterator, Sequence
+from typing import IO
 
 import google_crc32c
 
@@ -57,7 +58,7 @@ def read_records(path: str) -> Iterator[bytes]:
             number += 1
 
 
-def _read_up_to(file, size: int) -> bytes:
+def _read_up_to(file: IO[bytes], size: int) -> bytes:
     """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
     blocks = []
     while size and (block := file.read(min(size, _BLOCK))):

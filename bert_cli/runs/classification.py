@@ -80,7 +80,14 @@ class ClassificationTask:
         self.labels = labels
         LOG.info("labels: %s", ", ".join(labels))
 
-    def _log(self, name: str, examples, features: ClassificationFeatures, labels, model: sources.AnyModel) -> None:
+    def _log(
+        self,
+        name: str,
+        examples: list[ClassificationExample],
+        features: ClassificationFeatures,
+        labels: tuple[str, ...],
+        model: sources.AnyModel,
+    ) -> None:
         length = self.settings.length.max_seq_length
         LOG.info("%s: %s", name, describe_examples(examples))
         for line in format_features(features, labels, model.tokenizer, length):

@@ -4,6 +4,8 @@ import dataclasses
 import hashlib
 import logging
 import os
+from collections.abc import Iterable
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
@@ -42,7 +44,7 @@ class Reading:
         return token_typecode(max(self.tokenizer.ids.values()) + 1)
 
 
-def _tokenize(reading, block: Block) -> TokenizedBlock:
+def _tokenize(reading: Any, block: Block) -> TokenizedBlock:
     return tokenize_block(block, reading.tokenizer, reading.typecode, reading.files_end_documents)
 
 
@@ -74,7 +76,7 @@ def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
     return corpus
 
 
-def _store_with_progress(blocks, folder: str, typecode: Typecode, size: int) -> CorpusSize:
+def _store_with_progress(blocks: Iterable[TokenizedBlock], folder: str, typecode: Typecode, size: int) -> CorpusSize:
     with Progress("reading", -(-size // 10**6), unit="MB") as progress:
 
         def show(position: int) -> None:

@@ -17,6 +17,7 @@ from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_arrays import strongest_links, write_attention
+from bert_cli.outputs.features_files import Writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs.session import Session
 from bert_cli.runs.training_run import memory_advice
@@ -145,7 +146,7 @@ def extract_lines(
     extraction: Extraction,
     combine: str,
     tokenizer: FullTokenizer,
-    writer,
+    writer: Writer,
     archive: zipfile.ZipFile | None,
     progress: Callable[[int], None],
 ) -> tuple[int, int]:

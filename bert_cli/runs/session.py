@@ -15,9 +15,10 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch, training_batch
-from bert_cli.features.ragged import with_token_ids
+from bert_cli.features.ragged import Batches, Features, with_token_ids
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
+from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
@@ -110,7 +111,7 @@ class Session:
 
     def train(
         self,
-        features,
+        features: Features,
         updates: Updates,
         saving: Saving,
         folder: str,
@@ -126,16 +127,18 @@ class Session:
         encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
         """
         token_ids = features.sequences.token_ids
+        trained: Batches = features
         run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
         specs = tensor_specs(self.model.columns)
         if run.is_frozen and self.model.state_columns:
-            features = frozen_states(self, features, encoding_batch_size)
+            assert isinstance(features, TaggingFeatures), "a tagger alone has state_columns"
+            trained = frozen_states(self, features, encoding_batch_size)
             specs = tensor_specs(self.model.state_columns, W=self.model.state_width)
         elif run.compact:
-            features = with_token_ids(features, run.compact.compact_ids(token_ids))
+            trained = with_token_ids(features, run.compact.compact_ids(token_ids))
         width = None if self.packed and not self.model.padding_counts else self.max_seq_length
-        rows = training_rows(len(features), updates.batch_size, updates.random_seed, run.start)
-        return run.go((features.batch(chosen, width) for chosen in rows), specs, hooks)
+        rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start)
+        return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks)
 
     def train_stream(
         self,
@@ -176,7 +179,7 @@ class Session:
 
     def over(
         self,
-        features,
+        features: Features,
         batch_size: int,
         title: str | None,
         unit: str = "examples",
@@ -211,7 +214,7 @@ class Session:
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
 
-    def infer(self, features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
+    def infer(self, features: Features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
         """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
         began = time.monotonic()
         results: dict[str, np.ndarray] = {}

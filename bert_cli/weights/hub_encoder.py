@@ -5,6 +5,7 @@ dict of input_word_ids, input_mask and input_type_ids, and give pooled_output an
 """
 
 import re
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -20,7 +21,7 @@ _PROBE_LENGTH = 8
 _MAX_POSITIONS = 512  # of all published modules
 
 
-def _load(folder: str, name: str):
+def _load(folder: str, name: str) -> Any:
     try:
         return tf.saved_model.load(folder)
     except (OSError, ValueError, RuntimeError, KeyError, tf.errors.OpError) as error:
