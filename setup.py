@@ -18,7 +18,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    package_data={"bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
+    package_data={"bert_cli": ["py.typed"], "bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
@@ -28,16 +28,24 @@ setup(
         "pandas>=2.2",
         "numpy>=1.26",
         "scikit-learn>=1.5",  # metrics
-        "scipy>=1.13",  # rank correlations
+        "scipy>=1.13",  # the truncated normal of new embedding rows
         "safetensors>=0.5",  # Hugging Face weights, without pickles
         "h5py>=3.11",  # Keras weights
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
+        "google-crc32c>=1.5",  # checksums of TFRecord files, by the processor's own instruction
         "rich>=13.7",  # progress and tables
     ],
     extras_require={
         "parquet": ["pyarrow>=17"],
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
-        "dev": ["pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "ruff>=0.9", *ONNX],
+        "dev": [
+            "pytest>=8",
+            "pytest-xdist>=3.5",
+            "hypothesis>=6.100",
+            "ruff>=0.9",
+            "mypy>=1.15",
+            *ONNX,
+        ],
     },
     entry_points={
         "console_scripts": [

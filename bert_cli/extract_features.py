@@ -2,7 +2,7 @@
 for each text.
 
     bert-extract-features --input_file=texts.txt --output_file=features.jsonl --init_checkpoint=pretrained
-    bert-extract-features --input_file=- --output_file=vectors.npy --pooling=mean --output_format=npy \
+    bert-extract-features --input_file=- --output_file=vectors.npy --pooling=mean --output_format=npy \\
         --init_checkpoint=pretrained
     bert-extract-features --show_attention="the cat sees a dog" --init_checkpoint=pretrained --layer=5
 
@@ -10,209 +10,117 @@ A line of the input is a text, or two with ' ||| ' between; blank lines count, s
 """
 
 import contextlib
-import itertools
 import logging
-import os
-import sys
 import time
-import zipfile
-from collections.abc import Iterator
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.examples.text_lines import read_text_lines, split_line
-from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
+from bert_cli.base.names import STANDARD
+from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.features_arrays import strongest_links, write_attention
-from bert_cli.outputs.features_files import STANDARD, Form, check_format, lines_to_skip, open_writer
-from bert_cli.outputs.features_rows import feature_rows
-from bert_cli.outputs.progress import Progress
+from bert_cli.model.config import ModuleConfig
+from bert_cli.outputs.features_arrays import open_archive
+from bert_cli.outputs.features_files import is_whole, lines_to_skip, open_writer
+from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs import sources
-from bert_cli.runs.features_settings import Settings, define_flags, settings_from_flags
-from bert_cli.settings.flags import run_command
+from bert_cli.runs.checkpoint_choice import find_module
+from bert_cli.settings.command import run_command
+from bert_cli.settings.groups import check_hub
+from bert_cli.settings.tools import ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
-_CHUNK_LINES = 8192
-_CHUNK_NUMBERS = 1 << 24  # float32 that are held at once: 64 MB
 _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 
 
-def _check_files(settings: Settings) -> None:
-    if settings.input_file != STANDARD:
-        files.check_readable(settings.input_file, "input_file")
-    targets = [path for path in (settings.output_file, settings.attentions) if path and path != STANDARD]
-    files.check_output_files(targets, [settings.input_file])
-    if len({os.path.realpath(path) for path in targets}) < len(targets):
-        raise InputError("--attentions: is the same file as --output_file; give another")
-    check_format(settings.output_format)
+def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """InputError for flags that do not go together."""
+    check_hub(values)
+    if not values["init_checkpoint"] and not values["hub_module"]:
+        raise InputError("--init_checkpoint is needed: give a pre-trained model")
+    if values["show_attention"]:
+        return values
+    for name in ("input_file", "output_file"):
+        if not values[name]:
+            raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
+    output_format, output_file, resume = values["output_format"], values["output_file"], values["resume"]
+    jsonl, pooled, to_standard = output_format == "jsonl", values["pooling"] != "none", output_file == STANDARD
+    for wrong, text in (
+        (values["words"] and pooled, "--words gives vectors of words, --pooling one of the line; leave one of them out"),
+        (values["pooling"] == "pooler" and values["layers"], "--pooling=pooler is of the last layer; leave --layers out"),
+        (output_format == "npy" and not pooled, "--output_format=npy holds one vector a line: add --pooling=mean, or take "
+         "npz"),
+        (values["float16"] and output_format in ("jsonl", "tfrecord"), f"--float16: {output_format} has no such numbers; "
+         "leave it out, or take npz, npy or parquet"),
+        (to_standard and not jsonl, "--output_file=-: only jsonl can go there; give a file"),
+        (resume and (not jsonl or to_standard or files.is_remote(output_file)),
+         "--resume is for JSON lines in a local file"),
+        (values["attentions"] and resume, "--attentions cannot be resumed; leave --resume out"),
+        (values["attentions"] and values["long_text"], "--attentions is of whole lines; leave --long_text out"),
+    ):  # fmt: skip
+        if wrong:
+            raise InputError(text)
+    return values
 
 
-@contextlib.contextmanager
-def _input(settings: Settings, done: int) -> Iterator[tuple[Iterator, int | None]]:
-    """The texts from line `done` on, and the number of all lines where it can be known."""
-    if settings.input_file == STANDARD:
-        yield read_text_lines(sys.stdin.buffer, "standard input", done), None
-        return
-    total, last = 0, b"\n"
-    with files.open_binary(settings.input_file) as file:
-        while block := file.read(1 << 20):
-            total, last = total + block.count(b"\n"), block[-1:]
-    total += last != b"\n"
-    if done > total:
-        raise InputError(f"{settings.output_file}.partial: has more lines than --input_file; leave --resume out")
-    with files.open_binary(settings.input_file) as file:
-        yield read_text_lines(file, settings.input_file, done), total
-
-
-def _form(settings: Settings, layers: list, config: BertConfig | ModuleConfig) -> tuple[Form, str]:
-    """What is written, and how layers are combined."""
-    kind = "word" if settings.words else "token" if settings.pooling == "none" else "line"
-    combine = "concat" if kind == "line" and settings.combine == "none" else settings.combine
-    indices = tuple(layer.index for layer in layers)
-    if settings.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
-        raise InputError(f"--layers={settings.layers}: names a layer twice, and each is one column; leave one out")
-    width = config.hidden_size * (len(layers) if combine == "concat" else 1)
-    return Form(kind, indices, combine != "none", width, "<f2" if settings.float16 else "<f4"), combine
-
-
-def _remembered(settings: Settings, checkpoint) -> dict:
-    """What the runs that write one file must have in common."""
-    same = (
-        "layers",
-        "pooling",
-        "combine",
-        "normalize",
-        "words",
-        "long_text",
-        "max_seq_length",
-        "do_lower_case",
-        "gelu",
-    )
-    values = {name: getattr(settings, name) for name in same}
-    input_file = settings.input_file
-    values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
-    return values | {"init_checkpoint": checkpoint.identity}
-
-
-def _show_attention(session, features: ExtractionFeatures, tokens: list[str], settings: Settings) -> None:
-    attention = session.extract(features)[1][0][settings.layer]
-    heads = attention.mean(axis=0) if settings.head is None else attention[settings.head]
-    for probability, source, target in strongest_links(heads, tokens, settings.top_k):
-        print(f"{probability:.4f}  {source} -> {target}")
-    sys.stdout.flush()
-
-
-def _check_layers(settings: Settings, config: BertConfig | ModuleConfig, chosen: list) -> None:
-    """InputError for a layer or a head that the model does not show."""
-    wants_attention = settings.attentions or settings.show_attention is not None
-    if isinstance(config, ModuleConfig):
-        if wants_attention or any(layer.place == 0 for layer in chosen):
-            raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")
-        return
-    if not wants_attention:
-        return
-    layers, heads = config.num_hidden_layers, config.num_attention_heads
-    if not -layers <= settings.layer < layers:
-        raise InputError(f"--layer={settings.layer}: this model has the layers 0 to {layers - 1}, or -{layers} to -1")
-    if settings.head is not None and not 0 <= settings.head < heads:
-        raise InputError(f"--head={settings.head}: this model has the heads 0 to {heads - 1}")
-
-
-def _extract(
-    session, chunks, settings: Settings, combine: str, tokenizer, writer, archive, progress
-) -> tuple[int, int]:
-    """Compute and write all chunks; returns the numbers of lines and of lines that were cut."""
-    lines = cut = 0
-    for features in chunks:
-        vectors, attention = session.extract(features)
-        writer.write(
-            feature_rows(
-                vectors, features, settings.pooling, combine, settings.normalize, tokenizer.convert_ids_to_tokens
-            )
-        )
-        if archive:
-            ends = features.offsets.tolist()
-            ids = [features.token_ids[start:end].tolist() for start, end in itertools.pairwise(ends)]
-            tokens = [tokenizer.convert_ids_to_tokens(row) for row in ids]
-            write_attention(archive, features.first_line, tokens, attention, "<f2" if settings.float16 else "<f4")
-        lines, cut = lines + len(features), cut + features.num_truncated
-        progress(features.first_line + len(features))
-    return lines, cut
-
-
-def _reporter(total: int | None, done: int, stack: contextlib.ExitStack):
-    """A function of the number of lines that are done, for the log."""
-    if total:
-        return stack.enter_context(Progress("features", total, done, max(1, total // 10), unit="lines")).update
-    began = time.monotonic()
-    return lambda count: LOG.info("features %d  lines/s %.1f", count, (count - done) / (time.monotonic() - began))
-
-
-def run(settings: Settings) -> int:
+def run(settings: ExtractSettings) -> int:
     """Do what the settings say; returns the number of lines that were written."""
-    shown = settings.show_attention is not None
+    extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.length.max_seq_length
+    input_file, output_file = settings.input.input_file, settings.output.output_file
+    shown = bool(attention.show_attention)
     if not shown:
-        _check_files(settings)
-    check_max_seq_length(settings.max_seq_length, pairs=settings.long_text)
-    if settings.hub_module:
-        checkpoint = sources.find_module(settings.hub_module, "hub_module")
+        plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
+    check_max_seq_length(max_seq_length, pairs=extraction.long_text)
+    if settings.hub.hub_module and not settings.start.init_checkpoint:
+        checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = find_checkpoint(settings.init_checkpoint)
-    model = sources.open_model(settings, checkpoint, settings.max_seq_length, settings.hub_preprocess)
-    config, vocabulary = model.config, model.vocabulary
-    default = "-1" if shown or settings.words or settings.pooling != "none" else "-1,-2,-3,-4"
-    layers = parse_layers(settings.layers or default, config.num_hidden_layers)
-    form, combine = _form(settings, layers, config)
-    _check_layers(settings, config, layers)
-    tokenizer = FullTokenizer(vocabulary, model.tokenizer.do_lower_case, _REMEMBERED)
-    remembered = {} if shown else _remembered(settings, checkpoint)
-    if (
-        settings.resume
-        and os.path.exists(settings.output_file)
-        and not os.path.exists(f"{settings.output_file}.partial")
-    ):
-        LOG.info("%s is whole: nothing is left to do; remove it to compute it again", settings.output_file)
+        checkpoint = find_checkpoint(settings.start.init_checkpoint)
+    model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)
+    if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
+        raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
+    layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
+    form, combine = plan.form_of(extraction, layers, model.config.hidden_size)
+    plan.check_attention(attention, model.config, layers)
+    tokenizer = FullTokenizer(model.vocabulary, model.tokenizer.do_lower_case, _REMEMBERED)
+    if not shown and extraction.resume and is_whole(output_file):
+        LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
-    done = lines_to_skip(settings.output_file, remembered) if settings.resume else 0
 
     prepare_host()
-    from bert_cli.runs.extraction import FeaturesSession
+    from bert_cli.runs.extraction import FeaturesSession, extract_lines, show_attention
 
-    with_attention = shown or bool(settings.attentions)
-    session = FeaturesSession(config, settings, [layer.place for layer in layers], with_attention)
-    session.load(checkpoint)
-    token_cost = 0 if form.kind == "line" else len(layers) * config.hidden_size
-    pair_cost = config.num_hidden_layers * config.num_attention_heads if with_attention else 0
-    options = {"long_text": settings.long_text, "words": settings.words, "max_lines": _CHUNK_LINES}
-    options |= {"cost": lambda tokens: tokens * (token_cost + tokens * pair_cost), "max_cost": _CHUNK_NUMBERS}
+    with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
+    batch_size = settings.batch.batch_size
+    session = FeaturesSession(
+        model.config, settings.devices, extraction.pooling, places, max_seq_length, batch_size, with_attention
+    )
     if shown:
-        features = next(extraction_chunks([split_line(settings.show_attention)], tokenizer, settings.max_seq_length))
-        _show_attention(session, features, tokenizer.convert_ids_to_tokens(features.token_ids.tolist()), settings)
+        session.load(checkpoint)
+        show_attention(session, attention, tokenizer, max_seq_length)
         return 0
+    gelu, precision = settings.model.gelu, session.precision
+    facts = plan.resume_facts(extraction, max_seq_length, gelu, input_file, checkpoint, model, precision)
+    done = lines_to_skip(output_file, facts) if extraction.resume else 0
+    session.load(checkpoint)
+    limits = plan.chunk_limits(model.config, len(layers), form.kind == "line", with_attention)
     with contextlib.ExitStack() as stack:
-        texts, total = stack.enter_context(_input(settings, done))
+        texts, total = stack.enter_context(plan.open_texts(input_file, output_file, done))
         if done:
-            LOG.info("going on behind line %d of %s.partial", done, settings.output_file)
-        writer = stack.enter_context(open_writer(settings.output_file, settings.output_format, form, done, remembered))
-        archive = None
-        if settings.attentions:
-            file = stack.enter_context(files.atomic_write(settings.attentions, "wb"))
-            archive = stack.enter_context(zipfile.ZipFile(file, "w"))
-        chunks = extraction_chunks(texts, tokenizer, settings.max_seq_length, **options)
+            LOG.info("going on behind line %d of %s.partial", done, output_file)
+        writer = stack.enter_context(open_writer(output_file, extraction.output_format, form, done, facts))
+        archive = stack.enter_context(open_archive(attention.attentions)) if attention.attentions else None
+        chunks = extraction_chunks(texts, tokenizer, max_seq_length, extraction.long_text, extraction.words, **limits)
         began = time.monotonic()
-        progress = _reporter(total, done, stack)
-        lines, cut = _extract(session, chunks, settings, combine, tokenizer, writer, archive, progress)
+        progress = plan.reporter(total, done, stack)
+        lines, cut = extract_lines(session, chunks, extraction, combine, tokenizer, writer, archive, progress)
         rate = lines / (time.monotonic() - began)
     LOG.info("%d lines, %.1f a second", lines, rate)
     if cut:
-        LOG.warning(
-            "warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, settings.max_seq_length
-        )
+        LOG.warning("warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, max_seq_length)
     return lines
 
 
@@ -221,9 +129,10 @@ def main(arguments: list[str] | None = None) -> int:
     return run_command(
         "bert-extract-features",
         __doc__,
-        define_flags,
-        lambda values, given: run(settings_from_flags(values, given)),
+        ExtractSettings,
+        run,
         arguments,
+        check=check,
         interrupted="the same command with --resume goes on where JSON lines are written",
     )
 

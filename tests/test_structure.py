@@ -1,7 +1,8 @@
 """Who may import whom, what never imports TensorFlow, and how long files and functions may be.
 
 base <- settings <- text <- examples <- features <- corpus; base <- records <- corpus; base <- model <- weights <- heads <-
-training; outputs sees text to records; runs and exports see all left of them; commands and api see all, and no command another.
+training; outputs sees text to records; runs and exports see all left of them; api sees all these; commands see all, and no
+command another.
 """
 
 import ast
@@ -15,6 +16,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DATA = {"settings", "text", "examples", "features", "records"}
 NETWORK = {"model", "weights", "heads", "training"}
+# The one module of the data rooms that the network reads: the names of its inputs.
+SPEC = "bert_cli.features.spec"
 # What each room may import besides itself and base. model and training know nothing of text and tasks; outputs knows
 # features (windows, positions), never the model that made its numbers. No command imports another.
 MAY_IMPORT = {
@@ -32,7 +35,7 @@ MAY_IMPORT = {
     "outputs": DATA,
     "runs": DATA | NETWORK | {"corpus", "outputs"},
     "exports": DATA | NETWORK | {"corpus", "outputs", "runs"},
-    "api": DATA | NETWORK | {"corpus", "outputs", "runs", "exports", "commands"},
+    "api": DATA | NETWORK | {"corpus", "outputs", "runs", "exports"},
     "builtin": set(),
 }
 COMMANDS = {
@@ -42,8 +45,8 @@ COMMANDS = {
 LIGHT = {"base", "settings", "text", "examples", "features", "corpus", "records", "outputs"}
 TENSORFLOW = {"tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_hub"}
 SLOW_TO_IMPORT = TENSORFLOW | {"pandas", "sklearn", "scipy"}
-MAX_FILE_LINES = 320
-MAX_COMMAND_LINES = 310
+MAX_FILE_LINES = 300
+MAX_COMMAND_LINES = 150
 MAX_FUNCTION_LINES = 60
 
 
@@ -93,10 +96,14 @@ def imports(module, source):
 def wrong_layer(module, source):
     layer = layer_of(module)
     allowed = {"package", "base"} | (set(MAY_IMPORT) if layer == "commands" else MAY_IMPORT.get(layer, set()) | {layer})
+    if layer == "package":
+        allowed |= {"api"}  # which it offers, and imports when it is asked for
     return [
         f"line {line}: {layer} imports {name}"
         for line, name, _ in imports(module, source)
-        if name.split(".")[0] == "bert_cli" and layer_of(name) not in allowed
+        if name.split(".")[0] == "bert_cli"
+        and layer_of(name) not in allowed
+        and not (layer in NETWORK and f"{name}.".startswith(f"{SPEC}."))
     ]
 
 
@@ -114,7 +121,7 @@ def wrong_tensorflow(module, source):
 def long_functions(module, source):
     found = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "run":
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = node.end_lineno - node.lineno
             if ast.get_docstring(node) is not None:
                 lines -= node.body[0].end_lineno - node.body[0].lineno + 1
@@ -170,7 +177,8 @@ def test_light_layers_never_import_tensorflow(module):
 
 @every_module
 def test_files_are_short(module):
-    assert len(read(module).splitlines()) <= MAX_FILE_LINES
+    longest = MAX_COMMAND_LINES if layer_of(module) == "commands" else MAX_FILE_LINES
+    assert len(read(module).splitlines()) <= longest
 
 
 @every_module
@@ -250,17 +258,21 @@ def test_recorder_tells_the_guilty_module(tmp_path):
         (wrong_layer, "bert_cli.model.a", "from bert_cli.training.step import f"),
         (wrong_layer, "bert_cli.model.a", "from bert_cli.text.vocabulary import Vocabulary"),
         (wrong_layer, "bert_cli.training.a", "from bert_cli.features import stream"),
+        (wrong_layer, "bert_cli.heads.a", "from bert_cli.features.specification import INPUTS"),
+        (wrong_layer, "bert_cli.records.a", "from bert_cli.features.spec import INPUTS"),
         (wrong_layer, "bert_cli.run_squad", "from bert_cli.run_tagging import Settings"),
         (wrong_layer, "bert_cli.runs.a", "from bert_cli import leftovers"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.runs import session"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.model import config"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.run_squad import Settings"),
-        (wrong_layer, "bert_cli.settings.flags", "from bert_cli.model import config"),
+        (wrong_layer, "bert_cli.api.a", "from bert_cli.run_tagging import Settings"),
+        (wrong_layer, "bert_cli.settings.a", "from bert_cli.model import config"),
         (wrong_tensorflow, "bert_cli.text.a", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.outputs.a", "from tensorflow.io import gfile"),
-        (wrong_tensorflow, "bert_cli.settings.flags", "import keras"),
+        (wrong_tensorflow, "bert_cli.settings.a", "import keras"),
         (wrong_tensorflow, "bert_cli.base.files", "import tensorflow"),
         (long_functions, "bert_cli.text.a", "def f():\n" + "    print()\n" * 61),
+        (long_functions, "bert_cli.run_squad", "def run(settings):\n" + "    print()\n" * 61),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept:\n    pass"),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept (ValueError, Exception):\n    ..."),
         (swallowed_exceptions, "bert_cli.text.a", "with contextlib.suppress(Exception):\n    f()"),
@@ -281,9 +293,13 @@ def test_rules_catch(check, module, source):
             "bert_cli.model.a",
             "from bert_cli.base import files\nfrom bert_cli.base.errors import InputError",
         ),
+        (
+            wrong_layer,
+            "bert_cli.heads.a",
+            "from bert_cli.features import spec\nfrom bert_cli.features.spec import INPUTS",
+        ),
         (wrong_tensorflow, "bert_cli.base.files", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.runs.a", "import tensorflow as tf"),
-        (long_functions, "bert_cli.run_squad", "def run(settings):\n" + "    print()\n" * 61),
         (long_functions, "bert_cli.text.a", 'def f():\n    """A\n\n    B."""\n' + "    print()\n" * 60),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept ValueError:\n    pass"),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept Exception:\n    log()\n    raise"),

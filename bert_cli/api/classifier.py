@@ -7,7 +7,7 @@ is ["0"] or ["1"], a label of labels.txt for each text. The first `load` of a pr
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from bert_cli.api import loading
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
-from bert_cli.run_classifier import Settings, define_flags
-from bert_cli.runs import sources
+from bert_cli.runs import driver, sources
+from bert_cli.runs.classification import ClassificationTask
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 
 class Predictions(NamedTuple):
@@ -34,7 +37,7 @@ class Classifier:
     `labels`: its L label names, in the order of the columns of probabilities. Made by `load`.
     """
 
-    def __init__(self, session, tokenizer: FullTokenizer, labels: tuple[str, ...], max_seq_length: int):
+    def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], max_seq_length: int):
         self.labels = labels
         self.max_seq_length = max_seq_length
         self._session, self._tokenizer = session, tokenizer
@@ -46,28 +49,31 @@ class Classifier:
         labels: Sequence[str] | None = None,
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
-        precision: str = "auto",
+        precision: str | None = None,
+        hub_module: str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
-        checkpoint say, and 128 and lower-cased where they say nothing. precision: auto, float32, bfloat16 or float16.
-        Raises InputError where something is missing, damaged, or does not fit together.
+        checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
+        or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does not lie
+        in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path)
-        given = {"max_seq_length": max_seq_length, "do_lower_case": do_lower_case}
-        given |= {"precision": precision, "init_checkpoint": checkpoint.location}
-        settings, model = loading.open_model(checkpoint, Settings, define_flags, ("max_seq_length", "gelu"), given)
-        names = tuple(labels) if labels else sources.read_labels(checkpoint)
-        if names is None:
+        given = {
+            "max_seq_length": max_seq_length,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "hub_module": hub_module,
+        }
+        settings, model = loading.open_model(checkpoint, ClassifySettings, given)
+        task = ClassificationTask(settings)
+        task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
+        if not task.labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-
-        prepare_host()
-        from bert_cli.runs.classification import ClassifierSession
-
-        session = ClassifierSession(model.config, len(names), settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, names, settings.max_seq_length)
+        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length)
 
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.

@@ -7,8 +7,8 @@ is a float32 array with a row for each text.
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,14 @@ from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.outputs.features_rows import POOLINGS, feature_rows
-from bert_cli.runs.features_settings import Settings, define_flags
+from bert_cli.outputs.features_rows import FeatureRows, feature_rows
+from bert_cli.runs.extraction_plan import chunk_limits
+from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
+
+if TYPE_CHECKING:
+    from bert_cli.runs.extraction import FeaturesSession
 
 
 class TokenFeatures(NamedTuple):
@@ -33,66 +38,97 @@ class TokenFeatures(NamedTuple):
 class FeatureExtractor:
     """The encoder of any checkpoint. `width`: W, the numbers of a vector. Made by `load`."""
 
-    def __init__(self, session, tokenizer, settings, width: int):
+    def __init__(
+        self,
+        session: "FeaturesSession",
+        tokenizer: FullTokenizer,
+        extraction: Extraction,
+        max_seq_length: int,
+        width: int,
+        limits: dict[str, Any],
+    ):
         self.width = width
-        self._session, self._tokenizer, self._settings = session, tokenizer, settings
+        self._session, self._tokenizer, self._extraction = session, tokenizer, extraction
+        self._max_seq_length, self._limits = max_seq_length, limits
 
     @classmethod
     def load(
         cls,
         path: str,
         pooling: str = "mean",
-        layers: str = "-1",
-        normalize: bool = False,
+        layers: str = LAST_LAYER,
+        normalize: bool = Extraction.normalize,
         max_seq_length: int | None = None,
-        long_text: bool = False,
+        long_text: bool = Extraction.long_text,
         do_lower_case: bool | None = None,
-        precision: str = "float32",
+        precision: str = ExtractSettings().devices.precision,
+        hub_module: str | None = None,
     ) -> "FeatureExtractor":
         """Load a checkpoint with vocabulary and config beside it.
 
         pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is
         the hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in
         tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap by half.
-        precision: auto, float32, bfloat16 or float16. Raises InputError where something is missing, damaged, or does not fit
-        together.
+        precision: auto, float32, bfloat16 or float16. hub_module: the handle of the module that the model was trained on,
+        where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or
+        does not fit together.
         """
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         checkpoint = loading.find(path)
         given = {"pooling": pooling, "layers": layers, "normalize": normalize, "max_seq_length": max_seq_length}
-        given |= {"long_text": long_text, "do_lower_case": do_lower_case, "precision": precision}
-        given |= {"init_checkpoint": checkpoint.location}
-        settings, model = loading.open_model(checkpoint, Settings, define_flags, (), given)
-        check_max_seq_length(settings.max_seq_length, pairs=long_text)
-        chosen = parse_layers(layers, model.config.num_hidden_layers)
+        given |= {
+            "long_text": long_text,
+            "do_lower_case": do_lower_case,
+            "precision": precision,
+            "hub_module": hub_module,
+        }
+        settings, model = loading.open_model(checkpoint, ExtractSettings, given, remembers=False)
+        length, config = settings.length.max_seq_length, model.config
+        check_max_seq_length(length, pairs=long_text)
+        chosen = parse_layers(layers, config.num_hidden_layers)
 
         prepare_host()
         from bert_cli.runs.extraction import FeaturesSession
 
-        session = FeaturesSession(model.config, settings, [layer.place for layer in chosen])
+        places = [layer.place for layer in chosen]
+        session = FeaturesSession(config, settings.devices, pooling, places, length, settings.batch.batch_size)
         session.load(checkpoint)
-        return cls(session, model.tokenizer, settings, model.config.hidden_size * len(chosen))
+        limits = chunk_limits(config, len(chosen), pooling != "none")
+        return cls(session, model.tokenizer, settings.extraction, length, config.hidden_size * len(chosen), limits)
 
     def extract(self, texts: Sequence[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
-        """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures where pooling is none."""
+        """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures where pooling is none.
+
+        Beside these, memory holds no more than one chunk of texts, as in bert-extract-features.
+        """
         loading.check_list(texts, "extract")
-        lines = [_line(number, text) for number, text in enumerate(texts)]
-        settings, convert = self._settings, self._tokenizer.convert_ids_to_tokens
-        pooled, by_token = [np.zeros((0, self.width), np.float32)], []
-        chunks = extraction_chunks(lines, self._tokenizer, settings.max_seq_length, settings.long_text)
+        for number, text in enumerate(texts):
+            loading.text_pair(number, text)
+        if self._extraction.pooling == "none":
+            return [features for rows in self._rows(texts) for features in _tokens(rows)]
+        vectors = np.empty((len(texts), self.width), np.float32)
+        for rows in self._rows(texts):
+            vectors[rows.first_line : rows.first_line + len(rows)] = rows.values[:, 0]
+        return vectors
+
+    def _rows(self, texts: Sequence) -> Iterator[FeatureRows]:
+        """The vectors of one chunk of texts after the other."""
+        extraction, convert = self._extraction, self._tokenizer.convert_ids_to_tokens
+        lines = (_line(number, text) for number, text in enumerate(texts))
+        chunks = extraction_chunks(lines, self._tokenizer, self._max_seq_length, extraction.long_text, **self._limits)
         for features in chunks:
             vectors, _ = self._session.extract(features)
-            rows = feature_rows(vectors, features, settings.pooling, "concat", settings.normalize, convert)
-            values = rows.values[:, 0]
-            if settings.pooling != "none":
-                pooled.append(values)
-                continue
-            bounds = itertools.pairwise(rows.offsets.tolist())
-            by_token += [TokenFeatures(rows.tokens[start:end], values[start:end]) for start, end in bounds]
-        return by_token if settings.pooling == "none" else np.concatenate(pooled)
+            yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
 
 
-def _line(number: int, text) -> TextLine:
+def _tokens(rows: FeatureRows) -> Iterator[TokenFeatures]:
+    assert rows.tokens is not None, "rows without pooling are tokens"
+    values = rows.values[:, 0]
+    for start, end in itertools.pairwise(rows.offsets.tolist()):
+        yield TokenFeatures(rows.tokens[start:end], values[start:end])
+
+
+def _line(number: int, text: object) -> TextLine:
     first, second = loading.text_pair(number, text)
     return TextLine(number, first.strip(), second if second is None else second.strip())

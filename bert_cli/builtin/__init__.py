@@ -1,0 +1,1 @@
+"""Vocabulary and config of the built-in model."""

@@ -1,0 +1,1 @@
+"""The data of pre-training: reading, counts, masking, instances, shards, workers. No TensorFlow."""

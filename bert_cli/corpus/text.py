@@ -14,15 +14,17 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import decode, input_name
+from bert_cli.base.names import STANDARD
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import UNK
 
-STDIN = "-"
 BLOCK_SIZE = 1 << 19  # bytes of text handed to a worker at once
 
 
@@ -34,10 +36,10 @@ def find_inputs(patterns: str) -> list[str]:
     """
     found: list[str] = []
     for pattern in patterns.split(","):
-        if pattern == STDIN:
-            if STDIN in found:
+        if pattern == STANDARD:
+            if STANDARD in found:
                 raise InputError(f"--input_file={patterns}: standard input can be read only once")
-            found.append(STDIN)
+            found.append(STANDARD)
             continue
         paths = [pattern] if pattern and files.exists(pattern) else files.match(pattern)
         if not paths:
@@ -74,16 +76,16 @@ def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE) -> Iterator[
 
 def total_size(paths: Sequence[str]) -> int | None:
     """Bytes of all files on disk; None where one has no known size, such as standard input or a pipe."""
-    if any(path == STDIN or not os.path.isfile(path) for path in paths):
+    if any(path == STANDARD or not os.path.isfile(path) for path in paths):
         return None
     return sum(os.path.getsize(path) for path in paths)
 
 
 @contextlib.contextmanager
-def _opened(path: str):
+def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
     """The file as it is, and unpacked (the same object, where it is not packed)."""
     with contextlib.ExitStack() as stack:
-        raw = sys.stdin.buffer if path == STDIN else stack.enter_context(files.open_binary(path))
+        raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
         if hasattr(raw, "peek"):
             start = raw.peek(2)[:2]
         else:  # a remote file
@@ -95,7 +97,7 @@ def _opened(path: str):
 
 
 def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
-    name = "standard input" if path == STDIN else path
+    name = input_name(path)
     first_line, pending, position = 1, [], 0
     try:
         with _opened(path) as (raw, file):
@@ -116,6 +118,9 @@ def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
     yield Block(name, first_line, b"".join(pending), True, position)
 
 
+Typecode = Literal["H", "I"]  # of token ids that are stored
+
+
 class TokenizedBlock(NamedTuple):
     """Sentences as token ids.
 
@@ -133,7 +138,7 @@ class TokenizedBlock(NamedTuple):
     position: int
 
 
-def token_typecode(vocab_size: int) -> str:
+def token_typecode(vocab_size: int) -> Typecode:
     """Type of the stored token ids: two bytes where the vocabulary allows, else four."""
     return "H" if vocab_size <= 1 << 16 else "I"
 
@@ -142,13 +147,13 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     """Tokenize the lines of a block. In the original a document goes on from one file into the next: files_end_documents
     is False there. InputError, with file:line, for text that is not UTF-8.
     """
-    unknown = tokenizer.ids[tokenizer.wordpiece_tokenizer.unk_token]
+    unknown = tokenizer.ids[UNK]
     sentences, document_ends = [], []
     for line in decode_block(block).split("\n"):
         if line and not line.isspace():
-            token_ids = tokenizer.encode(line)
-            if token_ids:
-                sentences.append(token_ids)
+            sentence = tokenizer.encode(line)
+            if sentence:
+                sentences.append(sentence)
         else:
             document_ends.append(len(sentences))
     if document_ends and (not block.data or block.data.endswith(b"\n")):
@@ -161,12 +166,4 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
 
 
 def decode_block(block: Block) -> str:
-    if block.first_line == 1 and block.data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{block.path}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
-    try:
-        return block.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = block.first_line + block.data.count(b"\n", 0, error.start)
-        raise InputError(
-            f"{block.path}:{line}: is not UTF-8 (byte 0x{block.data[error.start]:02x}); save the file as UTF-8"
-        ) from None
+    return decode(block.data, block.path, block.first_line)

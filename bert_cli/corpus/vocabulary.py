@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.text.tokenization import BasicTokenizer, WordpieceTokenizer
+from bert_cli.text.tokenization import LONGEST_WORD, BasicTokenizer, WordpieceTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK
 
 SPECIAL = (PAD, UNK, CLS, SEP, MASK)
@@ -37,6 +37,11 @@ class Coverage(NamedTuple):
     def unknown_share(self) -> float:
         """Words that are [UNK], 0…1. Of the words, not of the pieces: fewer pieces do not make it larger."""
         return self.unknown / self.words if self.words else 0.0
+
+
+def first_tokens(reserved: Sequence[str]) -> list[str]:
+    """The special tokens, then the reserved ones that are not among them: a new vocabulary begins with these."""
+    return list(dict.fromkeys([*SPECIAL, *reserved]))
 
 
 def measure_coverage(counts: WordCounts, tokens: Sequence[str]) -> Coverage:
@@ -154,7 +159,7 @@ def rank_words(counts: WordCounts, tokens: Sequence[str], min_count: int) -> lis
     tokenizer = _wordpiece_tokenizer(tokens)
     worth = {}
     for word, count in counts:
-        if count < min_count or len(word) > tokenizer.max_input_chars_per_word:
+        if count < min_count or len(word) > LONGEST_WORD:
             continue
         pieces = tokenizer.tokenize_words((word,))
         saved = len(word) if pieces == [UNK] else len(pieces) - 1

@@ -1,0 +1,1 @@
+"""Files into records; every error says file:line. No TensorFlow."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import read_text
-from bert_cli.examples.json_text import expect, member, parse_json, read_json
+from bert_cli.base.json_files import expect, member, parse_json, read_json
 from bert_cli.examples.tables import quoted
+from bert_cli.settings.squad import MULTIPLE_ANSWERS
 
 LOG = logging.getLogger("bert_cli")
 
@@ -24,8 +24,6 @@ _WORD = re.compile("[^ \t\r\n\u202f]+")
 _LAYOUT = 'a SQuAD file is {"data": [{"paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}'
 _LINE_LAYOUT = 'each line is {"id": "…", "question": "…", "context": "…"}'
 _ANSWER_LAYOUT = 'an answer is {"text": "…", "answer_start": characters before it in the context}'
-
-MULTIPLE_ANSWERS = ("first", "all")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +132,8 @@ def _check_new(qas_id: str, place: str, places: dict[str, str]) -> None:
 
 def read_examples(path: str) -> list[SquadExample]:
     """Questions to predict, in file order; answers are not read. InputError for an id that comes twice."""
-    examples, places = [], {}
+    examples: list[SquadExample] = []
+    places: dict[str, str] = {}
     for question in _questions(path):
         _check_new(question.qas_id, question.place, places)
         examples.append(SquadExample(question.qas_id, question.text, question.paragraph))
@@ -165,14 +164,6 @@ def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
             example = parse_question(line, path, number)
             _check_new(example.qas_id, f"{path}:{number}", places)
             yield example
-
-
-def read_questions(path: str) -> list[SquadExample]:
-    """The questions of a file of lines, see parse_questions. InputError for a file without any."""
-    examples = list(parse_questions(read_text(path).split("\n"), path))
-    if not examples:
-        raise InputError(f"{path}: holds no question; {_LINE_LAYOUT}")
-    return examples
 
 
 def _answers(question: _Question) -> list[_Answer]:

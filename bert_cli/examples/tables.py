@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import read_text
+from bert_cli.base.lines import read_text
 
 LOG = logging.getLogger("bert_cli")
 

@@ -14,9 +14,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from bert_cli.settings.tagging import TAG_SCHEMES
+
 OUTSIDE = "O"
 # Prefixes of each scheme; the tags of IO have none.
-PREFIXES = {"BIO": "BI", "IOB1": "BI", "BIOES": "BIES", "IO": ""}
+PREFIXES = dict(zip(TAG_SCHEMES, ("BI", "BI", "BIES", ""), strict=True))
 _PREFIXED = re.compile(r"[A-Z]-.")
 
 

@@ -4,7 +4,7 @@ import functools
 import re
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import read_text
+from bert_cli.base.lines import read_text
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.text.tokenization import BasicTokenizer
 

@@ -4,11 +4,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.lines import decode_lines
+from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging_text import split_text
 from bert_cli.text.tokenization import FullTokenizer
-
-SEPARATOR = " ||| "
 
 
 class TextLine(NamedTuple):
@@ -38,7 +37,7 @@ def split_line(line: str, number: int = 0) -> TextLine:
     """
     text = line.strip()
     start = len(line) - len(line.lstrip()) if text else 0
-    first, separator, second = text.rpartition(SEPARATOR)
+    first, separator, second = text.rpartition(PAIR_MARK)
     if not separator:
         return TextLine(number, text, None, start)
     return TextLine(number, first, second, start, start + len(first) + len(separator))
@@ -49,15 +48,7 @@ def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterato
 
     A byte-order mark is dropped. InputError with the line number where a line is not UTF-8.
     """
-    for number, line in enumerate(itertools.islice(lines, skip, None), skip):
-        if number == 0 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError(f"{name}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
-        try:
-            text = line.decode("utf-8-sig" if number == 0 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{name}:{number + 1}: is not UTF-8 (byte 0x{line[error.start]:02x}); save the file as UTF-8"
-            ) from None
+    for number, text in enumerate(decode_lines(itertools.islice(lines, skip, None), name, skip + 1), skip):
         yield split_line(text.removesuffix("\n"), number)
 
 

@@ -1,0 +1,1 @@
+"""Models in other forms: conversion, SavedModel, tensorflow-hub, ONNX."""

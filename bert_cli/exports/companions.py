@@ -7,6 +7,9 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import TAGGER
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs import sources
@@ -26,17 +29,17 @@ class Companions:
     vocab_bytes: bytes | None
     do_lower_case: bool
     labels: tuple[str, ...] | None
-    kind: str | None  # of the classifier: "classifier" or "tagger", None where nothing says
+    kind: str | None  # of the classifier: CLASSIFIER or TAGGER, None where nothing says
     flags_file: str | None
     last_layer_only: bool  # False where a tagger reads other layers
 
 
-def read_companions(given_casing: bool | None, model: sources.ModelSources, config: BertConfig) -> Companions:
+def read_companions(given_casing: bool | None, model: sources.StoredModel, config: BertConfig) -> Companions:
     """Read them; given_casing is --do_lower_case, None where it was not given. InputError for a damaged file."""
     checkpoint = model.checkpoint
     do_lower_case = given_casing
     vocabulary = vocab_bytes = None
-    tokenizer = checkpoint.companion("tokenizer.json") if checkpoint.kind == HUGGING_FACE else None
+    tokenizer = checkpoint.companion(TOKENIZER) if checkpoint.kind == HUGGING_FACE else None
     if model.vocab_file:
         vocabulary, vocab_bytes = read_vocabulary(model.vocab_file), files.read_bytes(model.vocab_file)
     elif tokenizer:
@@ -53,12 +56,12 @@ def read_companions(given_casing: bool | None, model: sources.ModelSources, conf
         # Imports no TensorFlow, but safetensors, which only this case needs.
         from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
 
-        kind = read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))[1]
+        kind = read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))[1]
     saved = model.saved_flags
     if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (labels or ())):
-        kind = "tagger"
+        kind = TAGGER
     layers = saved.get("layers", "-1")
-    flags_file = os.path.join(checkpoint.folder, "flags.txt") if saved else None
+    flags_file = os.path.join(checkpoint.folder, FLAGS) if saved else None
     last_only = layers in ("-1", str(config.num_hidden_layers - 1))
     return Companions(vocabulary, vocab_bytes, do_lower_case, labels, kind, flags_file, last_only)
 
@@ -99,34 +102,41 @@ def check_labels(labels: tuple[str, ...] | None, count: int) -> None:
 
 
 def write_companions(
-    staged: str, target: Target, config: BertConfig, companions: Companions, kind: str | None, labels, dtype: str
+    staged: str,
+    target: Target,
+    config: BertConfig,
+    companions: Companions,
+    kind: str | None,
+    labels: tuple[str, ...] | None,
+    dtype: str,
 ) -> list[str]:
     """Write all but the weights into `staged`; returns the names. A module's are written with its weights."""
     if target.format == "hub":
-        extras = [os.path.join("assets.extra", name) for name in ("bert_config.json", "tokenizer_config.json")]
-        return extras + ([os.path.join("assets", "vocab.txt")] if companions.vocabulary else [])
+        extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
+        return extras + ([os.path.join("assets", VOCABULARY)] if companions.vocabulary else [])
     vocabulary, path = companions.vocabulary, lambda name: os.path.join(staged, name)
     if target.format == "hf":
         from bert_cli.weights.hugging_face_writing import hugging_face_config
 
+        assert kind is not None, "conversion_plan finds a kind for every Hugging Face folder"
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-        files.write_json(path("config.json"), hugging_face_config(config, kind, labels, pad, dtype))
+        write_json(path(HUGGING_FACE_CONFIG), hugging_face_config(config, kind, labels, pad, dtype))
         if vocabulary:
-            files.write_json(path("tokenizer.json"), tokenizer_json(vocabulary, companions.do_lower_case))
-            files.write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
+            write_json(path(TOKENIZER), tokenizer_json(vocabulary, companions.do_lower_case))
+            write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
     else:
         if config.activation.startswith("gelu"):  # the only name that Google's scripts know
             config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
-        write_config(path("bert_config.json"), config)
+        write_config(path(CONFIG), config)
         if companions.flags_file:
-            files.copy_file(companions.flags_file, path("flags.txt"))
+            copy_file(companions.flags_file, path(FLAGS))
     if vocabulary:
-        with files.atomic_write(path("vocab.txt"), "wb") as file:
+        with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(companions.vocab_bytes)
         if target.format == "hf" or not companions.do_lower_case:
             length = config.max_position_embeddings
             values = tokenizer_config(companions.do_lower_case, length, vocabulary)
-            files.write_json(path("tokenizer_config.json"), values)
+            write_json(path(TOKENIZER_CONFIG), values)
     if companions.labels is not None and labels is not None:
-        files.write_lines(path("labels.txt"), labels)
+        write_lines(path(LABELS), labels)
     return files.list_directory(staged)

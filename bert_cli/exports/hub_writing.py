@@ -6,10 +6,13 @@ import tempfile
 import tensorflow as tf
 
 from bert_cli.base import files
+from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import write_json
+from bert_cli.features import spec
+from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, write_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.runs.session import input_signature
 
 _EXTRAS = "assets.extra"  # the place that SavedModel keeps for others' files
 
@@ -42,7 +45,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
         }
 
     for training in (False, True):
-        encode.get_concrete_function(input_signature(), training=training)
+        encode.get_concrete_function(tensor_specs(spec.ENCODER), training=training)
     module.__call__ = encode
 
     @tf.function
@@ -52,16 +55,16 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
 
     with tempfile.TemporaryDirectory(prefix="bert-vocab-") as folder:
         if vocab is not None:
-            vocab_file = os.path.join(folder, "vocab.txt")
+            vocab_file = os.path.join(folder, VOCABULARY)
             with open(vocab_file, "wb") as file:
                 file.write(vocab)
             module.vocab_file = tf.saved_model.Asset(vocab_file)
-        tf.saved_model.save(module, path, serve.get_concrete_function(**input_signature()))
+        tf.saved_model.save(module, path, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
     write_extras(path, do_lower_case)
-    write_config(os.path.join(path, _EXTRAS, "bert_config.json"), config)
+    write_config(os.path.join(path, _EXTRAS, CONFIG), config)
 
 
 def write_extras(path: str, do_lower_case: bool) -> None:
     """Write the casing beside a module, for who does not load it."""
     files.make_directory(os.path.join(path, _EXTRAS))
-    files.write_json(os.path.join(path, _EXTRAS, "tokenizer_config.json"), {"do_lower_case": do_lower_case})
+    write_json(os.path.join(path, _EXTRAS, TOKENIZER_CONFIG), {"do_lower_case": do_lower_case})

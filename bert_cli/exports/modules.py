@@ -4,20 +4,21 @@ The objects are tf.train.Checkpoint with attributes, which is what tf.saved_mode
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
 from bert_cli.exports.text_graph import GraphTokenizer, pack
-from bert_cli.heads.heads import BertClassifier
+from bert_cli.features import spec
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.runs.session import input_signature
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 
 TOKENS_SIGNATURE = "token_ids"
@@ -51,13 +52,13 @@ def load_encoder(checkpoint: CheckpointPath, config: BertConfig) -> BertEncoder:
     return model
 
 
-def _check_whole(report) -> None:
+def _check_whole(report: LoadReport) -> None:
     if report.missing:
         raise InputError(f"{report.source}: lacks {', '.join(report.missing[:3])}; it is no whole BERT")
 
 
 @contextlib.contextmanager
-def writing(folder: str):
+def writing(folder: str) -> Iterator[None]:
     """Turn what goes wrong with files into an InputError."""
     try:
         yield
@@ -101,13 +102,13 @@ def save_classifier(
         ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
         return classify(pack(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, cls_id, sep_id))
 
-    module.classify_tokens = tf.function(classify, input_signature=[input_signature()])
+    module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)])
     specs = [_TEXTS, _SECOND_TEXTS] if pairs else [_TEXTS]
     module.classify_texts = tf.function(classify_texts, specs)
     by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs))
     signatures = {
         "serving_default": module.classify_texts.get_concrete_function(),
-        TOKENS_SIGNATURE: by_tokens.get_concrete_function(**input_signature()),
+        TOKENS_SIGNATURE: by_tokens.get_concrete_function(**tensor_specs(spec.ENCODER)),
     }
     tf.saved_model.save(module, path, signatures)
 

@@ -2,24 +2,25 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import CLASSIFIER, ENCODER, POOLER, SPANS, TAGGER, head_of
 from bert_cli.exports import onnx_graph
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.heads.all_heads import CLASSIFIER, POOLER, SPANS, head_of
-from bert_cli.heads.heads import BertClassifier, BertSpanModel
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import load_weights
+from bert_cli.weights.checkpoint import Reader, load_weights
 
 _MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096
@@ -27,7 +28,7 @@ _BATCH_TOKENS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A model of one `kind` (see onnx_graph) with its tensors; `layers` are those that a tagger reads."""
+    """A model of one `kind` (see weights.kinds) with its tensors; `layers` are those that a tagger reads."""
 
     kind: str
     layers: tuple[int, ...]
@@ -37,14 +38,14 @@ class Loaded:
     def outputs(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What the ONNX model should give."""
         results = self.model({name: tf.constant(values) for name, values in inputs.items()})
-        if self.kind in (onnx_graph.CLASSIFIER, onnx_graph.TAGGER):
+        if self.kind in (CLASSIFIER, TAGGER):
             return {"probabilities": tf.nn.softmax(results).numpy()}
-        if self.kind == onnx_graph.SPANS:
+        if self.kind == SPANS:
             return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
         return {name: results[name].numpy() for name in ("sequence_output", "pooled_output")}
 
 
-def find_kind(reader, of_tokens: bool) -> str:
+def find_kind(reader: Reader, of_tokens: bool) -> str:
     """What a checkpoint is a model of, by its heads; of_tokens: its classifier is one of tokens.
 
     InputError for a classifier beside a span head.
@@ -55,26 +56,26 @@ def find_kind(reader, of_tokens: bool) -> str:
             f"{reader.description}: has a classifier and a span head; bert-convert --head leaves one of them"
         )
     if CLASSIFIER in heads:
-        return onnx_graph.TAGGER if of_tokens else onnx_graph.CLASSIFIER
-    return onnx_graph.SPANS if SPANS in heads else onnx_graph.ENCODER
+        return TAGGER if of_tokens else CLASSIFIER
+    return SPANS if SPANS in heads else ENCODER
 
 
-def load(reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
+def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
     """Load encoder and head. A pooler may be missing where nothing reads it; InputError where anything else is."""
     count, width = reader.shapes.get("output_weights", (0, 0))
-    if count and width != config.hidden_size * (len(layers) if kind == onnx_graph.TAGGER else 1):
+    if count and width != config.hidden_size * (len(layers) if kind == TAGGER else 1):
         raise InputError(
             f"{reader.description}: output_weights has the shape {[count, width]}, which does not fit the encoder"
         )
     model = {
-        onnx_graph.ENCODER: lambda: BertEncoder(config),
-        onnx_graph.CLASSIFIER: lambda: BertClassifier(config, count),
-        onnx_graph.TAGGER: lambda: BertTagger(config, count, layers),
-        onnx_graph.SPANS: lambda: BertSpanModel(config),
+        ENCODER: lambda: BertEncoder(config),
+        CLASSIFIER: lambda: BertClassifier(config, count),
+        TAGGER: lambda: BertTagger(config, count, layers),
+        SPANS: lambda: BertSpanModel(config),
     }[kind]()
     variables = named_weights(model)
     report = load_weights(variables, reader)
-    optional = () if kind == onnx_graph.CLASSIFIER else (POOLER,)
+    optional = () if kind == CLASSIFIER else (POOLER,)
     missing = [name for name in report.missing if not name.startswith(optional)]
     if missing:
         raise InputError(f"{report.source}: lacks {', '.join(missing[:3])}; it is no whole BERT")
@@ -134,9 +135,9 @@ def largest_difference(path: str, loaded: Loaded, config: BertConfig, seed: int)
     return max(float(np.abs(values - ours[name]).max()) for name, values in theirs.items())
 
 
-def accuracy(path: str, sequences: RaggedFeatures, label_ids: Sequence[int]) -> float:
+def accuracy(path: str, sequences: RaggedFeatures, label_ids: np.ndarray) -> float:
     """Share of the sequences to which the ONNX classifier gives its label."""
-    run, labels = make_runner(path), np.asarray(label_ids)
+    run, labels = make_runner(path), label_ids
     right = 0
     for rows in length_groups(sequences.lengths, _BATCH_TOKENS):
         width = int(sequences.lengths[rows].max())

@@ -6,16 +6,18 @@ second factors of MatMul, LayerNormalization and Gelu as single operators (opset
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bert_cli.model.config import INPUTS, BertConfig
+from bert_cli.base.kinds import CLASSIFIER, SPANS, TAGGER
+from bert_cli.features.spec import INPUTS
+from bert_cli.model.config import BertConfig
 from bert_cli.model.layout import MASKED_SCORE
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
-ENCODER, CLASSIFIER, TAGGER, SPANS = "encoder", "classifier", "tagger", "spans"
 
 
 class _Graph:
@@ -25,7 +27,7 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, np.ndarray] = {}
 
-    def add(self, kind: str, *inputs: str, name: str = "", **attributes) -> str:
+    def add(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         name = name or f"{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], name=f"{name}:{kind}", **attributes))
         return name

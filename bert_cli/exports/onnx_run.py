@@ -1,6 +1,5 @@
 """bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program around it needs."""
 
-import dataclasses
 import importlib.util
 import json
 import logging
@@ -8,35 +7,21 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import CLASSIFIER, TAGGER
+from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
-from bert_cli.exports.companions import Companions
+from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
-from bert_cli.model.config import BertConfig, write_config
-from bert_cli.runs import sources
+from bert_cli.model.config import write_config
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 # What an export leaves in its folder.
-FILES = {MODEL, QUANTIZED, "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}
+FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
 _PACKAGES = ("onnx", "onnxruntime")
-
-
-@dataclasses.dataclass(frozen=True)
-class Exported:
-    """What is exported: `source` with its `config` and `companions`; texts have at most max_seq_length tokens."""
-
-    source: sources.ModelSources
-    config: BertConfig
-    companions: Companions
-    labels: tuple[str, ...] | None
-    max_seq_length: int
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """The layers that a tagger reads."""
-        return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
 
 
 def check_packages() -> None:
@@ -46,41 +31,42 @@ def check_packages() -> None:
         raise InputError(f"--format=onnx needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
 
 
-def read_dev(exported: Exported, data_dir: str | None) -> ClassificationFeatures | None:
+def read_dev(exported: Exported, labels: tuple[str, ...], data_dir: str) -> ClassificationFeatures | None:
     """The dev file of a classifier's task, to compare accuracies on; None where --data_dir is not given and the training
     run's is gone.
     """
     saved = exported.source.saved_flags
-    if "task_name" not in saved and data_dir is None:
+    if "task_name" not in saved and not data_dir:
         return None
     folder = data_dir or saved.get("data_dir", "")
-    if data_dir is None and not files.is_directory(folder):
+    if not data_dir and not files.is_directory(folder):
         LOG.warning(
             "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
         )
         return None
     task = saved.get("task_name", "cola")
-    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), exported.labels)
-    tokenizer = FullTokenizer(exported.companions.vocabulary, exported.companions.do_lower_case)
-    return classification_features(examples, exported.labels, tokenizer, exported.max_seq_length)
+    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels)
+    tokenizer = FullTokenizer(exported.vocabulary, exported.companions.do_lower_case)
+    return classification_features(examples, labels, tokenizer, exported.max_seq_length)
 
 
-def write(folder: str, exported: Exported, quantize: bool, data_dir: str | None) -> list[str]:
+def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> list[str]:
     """Write all files into the folder `folder`, which exists; returns their names.
 
     InputError where the checkpoint is not whole, or the ONNX model gives other outputs than the original.
     """
     companions, config = exported.companions, exported.config
-    wants_dev = quantize and companions.kind != "tagger" and exported.labels
-    dev = read_dev(exported, data_dir) if wants_dev else None
+    dev = None
+    if quantize and companions.kind != TAGGER and exported.labels:
+        dev = read_dev(exported, exported.labels, data_dir)
     prepare_host()
     from bert_cli.exports import onnx as onnx_export
     from bert_cli.weights.checkpoint import open_checkpoint
 
     reader = open_checkpoint(exported.source.checkpoint)
-    kind = onnx_export.find_kind(reader, companions.kind == "tagger")
+    kind = onnx_export.find_kind(reader, companions.kind == TAGGER)
     loaded = onnx_export.load(reader, config, kind, exported.layers)
-    labels = exported.labels if kind in ("classifier", "tagger") else None
+    labels = exported.labels if kind in (CLASSIFIER, TAGGER) else None
     if labels and len(labels) != len(loaded.tensors["output_bias"]):
         count = len(loaded.tensors["output_bias"])
         raise InputError(
@@ -97,7 +83,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str | None)
         onnx_export.quantize(path, small)
         gap = onnx_export.largest_difference(small, loaded, config, 0)
         LOG.info("%s: int8, %.1f MB; largest difference to the original %.2g", QUANTIZED, _megabytes(small), gap)
-        if dev is not None and kind == "classifier":
+        if dev is not None and kind == CLASSIFIER:
             before, after = (onnx_export.accuracy(each, dev.sequences, dev.label_ids) for each in (path, small))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
     _write_companions(folder, exported, labels)
@@ -110,9 +96,9 @@ def _megabytes(path: str) -> float:
 
 def _write_companions(folder: str, exported: Exported, labels: tuple[str, ...] | None) -> None:
     companions = exported.companions
-    write_config(os.path.join(folder, "bert_config.json"), exported.config)
-    with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+    write_config(os.path.join(folder, CONFIG), exported.config)
+    with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
         file.write(companions.vocab_bytes)
-    files.write_json(os.path.join(folder, "tokenizer_config.json"), {"do_lower_case": companions.do_lower_case})
+    write_json(os.path.join(folder, TOKENIZER_CONFIG), {"do_lower_case": companions.do_lower_case})
     if labels:
-        files.write_lines(os.path.join(folder, "labels.txt"), labels)
+        write_lines(os.path.join(folder, LABELS), labels)

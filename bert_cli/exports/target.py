@@ -9,18 +9,19 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, UNFINISHED, VOCABULARY
+from bert_cli.base.writing import copy_file
 from bert_cli.model.config import read_config
 
-FORMATS = ("tf1", "hf", "h5", "hub")
 _KERAS_ENDING = ".weights.h5"
 # A file with this name in the target folder would be taken for the new model's where that brings none of its own.
-_TELLING = ("labels.txt", "flags.txt", "vocab.txt", "tokenizer_config.json")
-_CONFIGS = ("bert_config.json", "config.json")
+_TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG)
+_CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """`format` is one of FORMATS; `name` is the TF1 prefix's or the file's name in `folder`."""
+    """`format` is one of settings.tools.MODEL_FORMATS; `name` is the TF1 prefix's or the file's name in `folder`."""
 
     format: str
     folder: str
@@ -42,7 +43,7 @@ def find_target(path: str, to_format: str) -> Target:
     """What --to and --to_format mean; InputError where they do not go together.
 
     A name that ends in .weights.h5 is a Keras file, one with .ckpt in it is the prefix of a TF1 checkpoint, and any other
-    is a folder, which becomes Hugging Face's unless to_format (one of FORMATS, or "auto") says otherwise.
+    is a folder, which becomes Hugging Face's unless to_format (a format, or "auto") says otherwise.
     """
     name = os.path.basename(path.rstrip("/"))
     is_folder = files.is_directory(path) or path.endswith("/")
@@ -85,7 +86,7 @@ def staging(folder: str) -> Iterator[str]:
         while not os.path.isdir(parent):
             parent = os.path.dirname(parent)
     try:
-        staged = tempfile.mkdtemp(dir=parent, prefix=".writing-")
+        staged = tempfile.mkdtemp(dir=parent, prefix=UNFINISHED)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written to: {error.strerror}") from None
     try:
@@ -98,7 +99,7 @@ def _is_same(name: str, staged: str, present: str) -> bool:
     if files.read_bytes(staged) == files.read_bytes(present):
         return True
     # Google's own file has more keys than ours, and none of them changes the model.
-    return name == "bert_config.json" and _is_same_model(staged, present)
+    return name == CONFIG and _is_same_model(staged, present)
 
 
 def _is_same_model(one: str, other: str) -> bool:
@@ -141,7 +142,7 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
         source, destination = os.path.join(staged, name), target.path(name)
         files.make_directory(os.path.dirname(destination))
         if files.is_remote(destination):
-            files.copy_file(source, destination)
+            copy_file(source, destination)
             continue
         try:
             with open(source, "rb") as written:

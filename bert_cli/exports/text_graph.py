@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_cli.text.tokenization import BasicTokenizer
+from bert_cli.text.tokenization import LONGEST_WORD, BasicTokenizer
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
 # What happens to a character: it is part of a word, a word by itself, between words, or deleted.
@@ -27,7 +27,6 @@ _SIGMA, _FINAL_SIGMA = ord("Σ"), ord("ς")
 _UNASSIGNED = 0xFDD0
 _UNUSED_PLANES = 0x40000  # from here on there are tags, variation selectors and private use, and the rest is unassigned
 _PAGE = 256
-_LONGEST_WORD = 200  # characters; WordpieceTokenizer's of the original
 
 
 def _kind(tokenizer: BasicTokenizer, character: str) -> int:
@@ -127,7 +126,7 @@ class GraphTokenizer(tf.Module):
         self.vocab_table = tf.lookup.StaticHashTable(initializer, default_value=-1)
         # The original's limit is one of characters; longer words are replaced before.
         self._pieces = tf_text.WordpieceTokenizer(
-            self.vocab_table, max_bytes_per_word=4 * _LONGEST_WORD, token_out_type=tf.int64, unknown_token=UNK
+            self.vocab_table, max_bytes_per_word=4 * LONGEST_WORD, token_out_type=tf.int64, unknown_token=UNK
         )
 
     def words(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -154,7 +153,7 @@ class GraphTokenizer(tf.Module):
         count = tf.math.count_nonzero(begins)
         characters = tf.RaggedTensor.from_value_rowids(tf.boolean_mask(values, of_word), numbers, count, validate=False)
         words = tf.strings.unicode_encode(characters, "UTF-8")
-        words = tf.where(characters.row_lengths() > _LONGEST_WORD, UNK, words)
+        words = tf.where(characters.row_lengths() > LONGEST_WORD, UNK, words)
         return tf.RaggedTensor.from_value_rowids(words, tf.boolean_mask(rows, begins), codes.nrows(), validate=False)
 
     def pieces(self, texts: tf.Tensor) -> tf.RaggedTensor:

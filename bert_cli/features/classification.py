@@ -31,6 +31,11 @@ class ClassificationFeatures:
     def __len__(self) -> int:
         return len(self.guids)
 
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.CLASSIFICATION of these examples, padded to `width` tokens; None for as many as the longest has."""
+        inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+        return inputs | {"label_ids": self.label_ids[rows]}
+
 
 def classification_features(
     examples: Sequence[ClassificationExample], labels: Sequence[str], tokenizer: FullTokenizer, max_seq_length: int

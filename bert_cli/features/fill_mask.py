@@ -3,12 +3,10 @@
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import PAIR_MARK
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, SEP
-
-# Between two texts, as in bert-extract-features.
-PAIR_MARK = " ||| "
 
 
 class MaskedText(NamedTuple):

@@ -4,10 +4,10 @@ import numpy as np
 
 
 def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.ndarray]:
-    """Arrays of spec.pretraining_features for n instances -> those of the model, int32 and float32.
+    """Arrays of spec.pretraining_features for n instances -> spec.PRETRAINING.
 
-    input_word_ids, input_mask, input_type_ids [n, S]; masked_lm_positions, masked_lm_ids, masked_lm_weights [n, P];
-    next_sentence_labels [n]. With `trim`, S is the longest sequence among them and P the most predictions, at least 1.
+    masked_lm_weights are those of the instances, for evaluation. With `trim`, S is the longest sequence among them and P
+    the most predictions, at least 1.
     """
     length = features["input_ids"].shape[1]
     predictions = features["masked_lm_ids"].shape[1]
@@ -23,6 +23,21 @@ def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.nda
         "masked_lm_weights": features["masked_lm_weights"][:, :predictions].astype(np.float32),
         "next_sentence_labels": features["next_sentence_labels"][:, 0].astype(np.int32),
     }
+
+
+def training_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.ndarray]:
+    """As model_batch, for training: masked_lm_weights are shares of the loss."""
+    batch = model_batch(features, trim)
+    return batch | {"masked_lm_weights": loss_shares(batch["masked_lm_weights"])}
+
+
+def loss_shares(weights: np.ndarray) -> np.ndarray:
+    """What each prediction counts in the loss: w / (Σ w + 1e-5), float32 [n, P].
+
+    As in the original the loss is a mean over the masked tokens of the whole batch, however it is divided over devices,
+    and the small number is in it.
+    """
+    return weights / (weights.sum() + 1e-5)
 
 
 def _used(flags: np.ndarray) -> int:

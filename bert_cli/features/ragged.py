@@ -1,9 +1,13 @@
 """Token sequences of differing length in flat arrays, padded only when a batch is made."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+
+from bert_cli.features.spec import INPUTS
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,10 @@ class RaggedFeatures:
         """Tokens in each sequence, int64 [n]."""
         return np.diff(self.offsets)
 
+    def longest(self, rows: np.ndarray | Sequence[int]) -> int:
+        """Tokens in the longest of these sequences."""
+        return int(self.lengths[rows].max())
+
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
         """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.
 
@@ -45,4 +53,37 @@ class RaggedFeatures:
         taken = (starts[:, None] + positions)[inside]
         word_ids[inside] = self.token_ids[taken]
         type_ids[inside] = self.segment_ids[taken]
-        return {"input_word_ids": word_ids, "input_mask": inside.astype(np.int32), "input_type_ids": type_ids}
+        return dict(zip(INPUTS, (word_ids, inside.astype(np.int32), type_ids), strict=True))
+
+
+def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill: float) -> np.ndarray:
+    """Rows of any flat values [t, …], which stand end to end as in RaggedFeatures -> [len(rows), width, …].
+
+    `fill` stands behind their ends.
+    """
+    places = offsets[rows][:, None] + np.arange(width)
+    inside = places < offsets[rows + 1][:, None]
+    padded = np.full((*inside.shape, *values.shape[1:]), fill, values.dtype)
+    padded[inside] = values[places[inside]]
+    return padded
+
+
+def with_token_ids(features: Any, token_ids: np.ndarray) -> Any:
+    """Features of any kind, with other token ids in their `sequences`: int32 [total]."""
+    return dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=token_ids))
+
+
+class Batches(Protocol):
+    """n rows of anything that a model is trained on."""
+
+    def __len__(self) -> int: ...
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """The arrays of these rows, padded to `width` tokens; None for as many as the longest has."""
+
+
+class Features(Batches, Protocol):
+    """The features of any task, for training and predictions."""
+
+    @property
+    def sequences(self) -> RaggedFeatures: ...

@@ -1,6 +1,43 @@
-"""Features of a record: name, dtype and length, for whoever writes, reads or feeds them."""
+"""The table of all arrays that a model is fed with, and of the features of stored records, for all later stages.
+
+Letters in shapes: B batch, S sequence, P predictions, W width of a tagger's states.
+"""
 
 from typing import NamedTuple
+
+
+class Column(NamedTuple):
+    """One array of a batch: `shape` in the letters above, `dtype` as NumPy calls it."""
+
+    name: str
+    shape: tuple[str, ...]
+    dtype: str
+
+
+# Of an encoder: token ids (0 behind the end), 1 for a token and 0 behind the end, and 0 or 1 for the first or second text.
+ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids", "input_mask", "input_type_ids"))
+INPUTS = tuple(column.name for column in ENCODER)
+# label_ids: the index of the label.
+CLASSIFICATION = (*ENCODER, Column("label_ids", ("B",), "int32"))
+# Of the answer's first and last token; 0, which is [CLS], for none.
+SQUAD = (*ENCODER, Column("start_positions", ("B",), "int32"), Column("end_positions", ("B",), "int32"))
+# label_ids: -1 for a piece that is not trained. label_weights: what a piece counts in the loss of the whole batch.
+_TAGS = (Column("label_ids", ("B", "S"), "int32"), Column("label_weights", ("B", "S"), "float32"))
+TAGGING = (*ENCODER, *_TAGS)
+# The labelled pieces alone, with what a frozen encoder says of them.
+TAGGING_STATES = (*_TAGS, Column("states", ("B", "S", "W"), "float32"))
+_MASKS = Column("masked_lm_positions", ("B", "P"), "int32")
+# masked_lm_weights: 0 for an empty place; see features.pretraining_batch.
+PRETRAINING = (
+    *ENCODER,
+    _MASKS,
+    Column("masked_lm_ids", ("B", "P"), "int32"),
+    Column("masked_lm_weights", ("B", "P"), "float32"),
+    Column("next_sentence_labels", ("B",), "int32"),
+)
+FILL_MASK = (*ENCODER, _MASKS)
+# counted: 1 for the tokens of which vectors are pooled.
+EXTRACTION = (*ENCODER, Column("counted", ("B", "S"), "int32"))
 
 
 class Feature(NamedTuple):

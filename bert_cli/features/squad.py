@@ -3,10 +3,10 @@
 A context that is too long for one window gets several, which overlap. Positions in a window count from its [CLS].
 """
 
-import random
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
-FIRST_UNIQUE_ID = 1000000000
-_SHUFFLE_SEED = 12345  # the original's, whatever the other seeds are
+FIRST_UNIQUE_ID = 1000000000  # the original numbers its windows from here
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,10 @@ class SquadFeatures:
     def __len__(self) -> int:
         return len(self.sequences)
 
-    @property
-    def unique_ids(self) -> np.ndarray:
-        """int32 [n], the original's number of each window."""
-        return np.arange(FIRST_UNIQUE_ID, FIRST_UNIQUE_ID + len(self), dtype=np.int32)
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.SQUAD of these windows, padded to `width` tokens; None for as many as the longest has."""
+        inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+        return inputs | {name: getattr(self, name)[rows] for name in ("start_positions", "end_positions")}
 
     @property
     def doc_starts(self) -> np.ndarray:
@@ -85,13 +84,6 @@ class _Pieces:
     ids: array
     first_pieces: list[int]
     offset: int
-
-
-def shuffle_examples(examples: Sequence[SquadExample]) -> list[SquadExample]:
-    """Training examples in the order of the original, which shuffles them once, always alike."""
-    shuffled = list(examples)
-    random.Random(_SHUFFLE_SEED).shuffle(shuffled)
-    return shuffled
 
 
 def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -> None:
@@ -124,6 +116,8 @@ def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokeni
     Of "(1895-1943)." only the pieces of "1895" are the answer 1895. The last may stand before the first: the words of
     the answer then have no pieces.
     """
+    if example.start_position is None or example.end_position is None or example.answer_text is None:
+        raise ValueError(f"the example {example.qas_id} was read without its answer")
     first = pieces.first_pieces[example.start_position]
     ends = [*pieces.first_pieces, len(pieces.ids)]
     last = ends[example.end_position + 1] - 1
@@ -173,8 +167,9 @@ def squad_features(
             ends.append(len(token_ids))
             word_offsets.append(pieces.offset + span.start)
             shift = len(head) - span.start  # from word pieces of the context to positions
-            inside = answer is not None and span.start <= answer[0] and answer[1] < span.end
-            positions = (answer[0] + shift, answer[1] + shift) if inside else (0, 0)
+            positions = (0, 0)
+            if answer is not None and span.start <= answer[0] and answer[1] < span.end:
+                positions = (answer[0] + shift, answer[1] + shift)
             owned = (span.owned_start + shift, span.owned_end + shift)
             numbers.extend((index, number, len(query), *owned, *positions, example.is_impossible))
     table = np.array(numbers, np.int32).reshape(-1, 8)
@@ -199,7 +194,7 @@ def squad_features(
 
 def window(
     features: SquadFeatures, examples: Sequence[SquadExample], tokenizer: FullTokenizer, max_seq_length: int, row: int
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """One window in full, with the names of the original: ids padded to `max_seq_length`, and maps by position."""
     padded = {name: values[0].tolist() for name, values in features.sequences.padded([row], max_seq_length).items()}
     doc = range(int(features.doc_starts[row]), int(features.doc_ends[row]))

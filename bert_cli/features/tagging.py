@@ -18,7 +18,7 @@ from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.features.doc_spans import doc_spans
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
@@ -49,6 +49,12 @@ class TaggingFeatures:
         """The number of windows."""
         return len(self.sequences)
 
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.TAGGING of these windows, padded to `width` tokens; None for as many as the longest has."""
+        width = width or self.sequences.longest(rows)
+        labels = label_columns(padded_values(self.label_ids, self.sequences.offsets, rows, width, NOTHING))
+        return self.sequences.padded(rows, width) | labels
+
     @property
     def num_split(self) -> int:
         """Examples in more than one window."""
@@ -57,6 +63,39 @@ class TaggingFeatures:
     @property
     def num_words_without_pieces(self) -> int:
         return int(self.num_words.sum() - (self.word_ids != NOTHING).sum())
+
+
+def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
+    """label_ids int32 [B, S], and label_weights float32 [B, S].
+
+    The loss is a mean over the labelled pieces of the whole batch, however it is divided over devices: each weighs one
+    through their number, all others nothing.
+    """
+    is_labelled = label_ids != NOTHING
+    weights = (is_labelled / max(1, is_labelled.sum())).astype(np.float32)
+    return {"label_ids": label_ids, "label_weights": weights}
+
+
+@dataclass(frozen=True)
+class TaggingStates:
+    """What a frozen encoder says of the m labelled pieces of all windows.
+
+    states float32 [m, W], label_ids int32 [m]; those of window i stand at offsets[i]:offsets[i + 1].
+    """
+
+    states: np.ndarray
+    label_ids: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        """The number of windows."""
+        return len(self.offsets) - 1
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.TAGGING_STATES of these windows, padded to `width` pieces; None for as many as the longest has."""
+        width = width or int(np.diff(self.offsets)[rows].max())
+        labels = label_columns(padded_values(self.label_ids, self.offsets, rows, width, NOTHING))
+        return labels | {"states": padded_values(self.states, self.offsets, rows, width, 0.0)}
 
 
 class _Builder:

@@ -1,26 +1,16 @@
 """A BERT with any of the heads, as a checkpoint happens to have them."""
 
+from collections.abc import Collection
+
 import keras
 import tensorflow as tf
 
-from bert_cli.heads.heads import ClassifierHead, MaskedLmHead, NextSentenceHead, SpanHead
+from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
+from bert_cli.heads.classification import ClassifierHead
+from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead
+from bert_cli.heads.squad import SpanHead
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
-
-MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS = "masked_lm", "next_sentence", "classifier", "spans"
-# What the checkpoint names of each head begin with.
-_BEGINNINGS = {
-    MASKED_LM: "cls/predictions/",
-    NEXT_SENTENCE: "cls/seq_relationship/",
-    CLASSIFIER: "output_",
-    SPANS: "cls/squad/",
-}
-POOLER = "bert/pooler/"
-
-
-def head_of(name: str) -> str | None:
-    """The head that a variable belongs to, None for one of the encoder or of something else."""
-    return next((head for head, beginning in _BEGINNINGS.items() if name.startswith(beginning)), None)
 
 
 class BertWithHeads(keras.Model):
@@ -30,11 +20,17 @@ class BertWithHeads(keras.Model):
     `next_sentence_logits` [B, 2], `span_logits` [2, B, S], `classifier_logits` [B, n], or [B, S, n] where the classifier
     is one of tokens. Attributes are called as in the models of one task, so that Keras files fit those too.
 
-    heads: names from this module. classifier_shape: (n, W), W being H or, for a classifier that reads the last k layers
+    heads: names from weights.kinds. classifier_shape: (n, W), W being H or, for a classifier that reads the last k layers
     side by side, k·H.
     """
 
-    def __init__(self, config: BertConfig, heads, classifier_shape: tuple[int, int] = (2, 0), of_tokens: bool = False):
+    def __init__(
+        self,
+        config: BertConfig,
+        heads: Collection[str],
+        classifier_shape: tuple[int, int] = (2, 0),
+        of_tokens: bool = False,
+    ):
         super().__init__(name="bert_with_heads", autocast=False)
         self.encoder = BertEncoder(config)
         self.of_tokens = of_tokens

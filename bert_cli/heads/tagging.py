@@ -1,20 +1,27 @@
-"""What stands on top of the encoder for tags of words."""
+"""Tags of words: a row of logits for each token."""
 
-import keras
 import tensorflow as tf
 
-from bert_cli.heads.encoders import make_encoder
-from bert_cli.heads.heads import CLASSIFIER_DROPOUT, ClassifierHead
+from bert_cli.base.kinds import POOLER
+from bert_cli.features import spec
+from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
+from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
-class BertTagger(keras.Model):
+class BertTagger(TaskModel):
     """Encoder and a dense classifier of each token: a dict of int32 [B, S] -> logits float32 [B, S, L].
 
     The classifier reads the outputs of the encoder's `layers` (0-based, -1 is the last) side by side, in the order given:
     W = len(layers)·H numbers for each token. Its variables are output_weights [L, W] and output_bias [L] at the root,
     the names of a classifier, which forks of the original for named entities keep.
     """
+
+    kind = "a model that bert-tag trained"
+    optional = (POOLER,)  # Hugging Face's token classifiers have none
+    columns = spec.TAGGING
+    prediction_columns = spec.ENCODER
+    state_columns = spec.TAGGING_STATES
 
     def __init__(
         self,
@@ -36,12 +43,18 @@ class BertTagger(keras.Model):
         """W."""
         return self.head.output_weights.shape[1]
 
-    def states(self, inputs, training=False, seed=None, packed=False) -> tf.Tensor:
+    @property
+    def top_layer(self):
+        return max(self.state_layers)
+
+    def states(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tf.Tensor:
         """What the classifier reads: float32 [B, S, W]."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)["encoder_outputs"]
         return tf.concat([outputs[layer] for layer in self.state_layers], axis=-1)
 
-    def score(self, rows, seed=None) -> tf.Tensor:
+    def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""
         if seed is not None:
             seed = seed + tf.constant([1, 0])  # a row of its own, away from the encoder's places
@@ -54,3 +67,25 @@ class BertTagger(keras.Model):
         shape = tf.shape(states)
         logits = self.score(tf.reshape(states, [-1, self.state_width]), seed if training else None)
         return tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]])
+
+    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+        """See TaskModel: the mean over the labelled pieces, whose shares label_weights are (features.tagging).
+
+        n counts the labelled pieces, or all where nothing is packed. A batch of `state_columns` has its states.
+        """
+        if "states" in batch:
+            states = batch["states"]
+        else:
+            states = self.states({name: batch[name] for name in spec.INPUTS}, not frozen, seed, packed)
+        rows = tf.reshape(states, [-1, self.state_width])
+        labels = tf.reshape(batch["label_ids"], [-1])
+        weights = tf.reshape(batch["label_weights"], [-1])
+        if packed:
+            labelled = tf.where(labels >= 0)[:, 0]
+            rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
+        return cross_entropy(tf.maximum(labels, 0), self.score(rows, seed)), weights
+
+    def predictions(self, batch, packed):
+        """`log_probabilities` float32 [B, S, L]; those of padding mean nothing."""
+        inputs = {name: batch[name] for name in spec.INPUTS}
+        return {"log_probabilities": tf.nn.log_softmax(self(inputs, packed=packed))}

@@ -1,0 +1,1 @@
+"""The encoder: its config, its layers, and how padding is left out."""

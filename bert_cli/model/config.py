@@ -4,10 +4,12 @@ import dataclasses
 import json
 import os
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.memory import machine_memory
+from bert_cli.base.names import HUGGING_FACE_CONFIG
+from bert_cli.base.writing import atomic_write
 
-INPUTS = ("input_word_ids", "input_mask", "input_type_ids")  # of an encoder, int32 [B, S] each
 GELU_FORMS = ("erf", "tanh")
 # Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
 _ACTIVATIONS = {
@@ -53,12 +55,36 @@ class BertConfig:
             )
         if self.hidden_act.lower() not in _ACTIVATIONS:
             raise InputError(f"hidden_act {self.hidden_act!r} is not one of linear, relu, tanh, gelu, gelu_new")
+        _check_memory(self)
 
     @property
     def activation(self) -> str:
         """One of linear, relu, tanh, gelu_tanh, gelu_erf."""
         name = _ACTIVATIONS[self.hidden_act.lower()]
         return f"gelu_{self.gelu}" if name == "gelu" else name
+
+
+def _check_memory(config: BertConfig) -> None:
+    """InputError where the weights alone would need more memory than this machine has."""
+    hidden = config.hidden_size
+    numbers = {
+        "vocab_size": config.vocab_size * hidden,
+        "max_position_embeddings": config.max_position_embeddings * hidden,
+        "type_vocab_size": config.type_vocab_size * hidden,
+        "hidden_size": 4 * hidden * hidden,
+        "intermediate_size": 2 * hidden * config.intermediate_size,
+    }
+    of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + _LAYER_BYTES
+    needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
+    available = machine_memory()
+    if needed > available:
+        key = max(numbers, key=numbers.__getitem__)
+        key = "num_hidden_layers" if config.num_hidden_layers > _MANY_LAYERS else key
+        gigabytes = f"{min(needed, _MOST_SHOWN) // 10**9:,} GB"
+        raise InputError(
+            f"{key} {getattr(config, key)} cannot be right: the weights of a model of these sizes need {gigabytes} of memory, "
+            f"this machine has {available // 10**9} GB"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +110,11 @@ _SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
-_NEEDED = "; a bert_config.json is needed"
+_LAYER_BYTES = 50_000  # of the objects and the graph of one layer, however small it is
+_MANY_LAYERS = 1000
+_MOST_SHOWN = 10**21  # bytes
+_LARGEST = 2**31 - 1  # of a dimension
+_NEEDED = "a bert_config.json is needed"
 _MODULE = "hub_module"  # the key that tells a ModuleConfig's file
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
@@ -96,14 +126,14 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     for Hugging Face's; a file of our own records its form in the key `gelu`. `vocab_size` stands in where the file has
     none, as for a model that is to be trained from nothing. Raises InputError naming file and key.
     """
-    values = files.read_json_object(path, _NEEDED)
+    values = read_json_object(path, needed=_NEEDED)
     if _MODULE in values:
         raise InputError(
             f"{path}: this model's encoder is the module {values[_MODULE]}, which is no BERT; one is needed here"
         )
     if vocab_size is not None:
         values = {"vocab_size": vocab_size} | values
-    hugging_face = os.path.basename(path) == "config.json" or any(key in values for key in _HUGGING_FACE_KEYS)
+    hugging_face = os.path.basename(path) == HUGGING_FACE_CONFIG or any(key in values for key in _HUGGING_FACE_KEYS)
     _check_values(path, values, hugging_face)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
@@ -120,22 +150,21 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 def read_module_config(path: str) -> ModuleConfig | None:
     """Read the bert_config.json of a run whose encoder is a module for tensorflow-hub; None for another model's."""
-    values = files.read_json_object(path, _NEEDED)
+    values = read_json_object(path, needed=_NEEDED)
     if _MODULE not in values:
         return None
-    try:
-        return ModuleConfig(**values)
-    except TypeError:
-        raise InputError(f"{path}: is damaged: it has the keys {', '.join(sorted(values))}") from None
+    if set(values) != {field.name for field in dataclasses.fields(ModuleConfig)}:
+        raise InputError(f"{path}: is damaged: it has the keys {', '.join(sorted(values))}")
+    if not isinstance(values[_MODULE], str):
+        raise InputError(f"{path}: {_MODULE} must be a text, found {values[_MODULE]!r}")
+    _check_sizes(path, values)
+    return ModuleConfig(**values)
 
 
 def _check_values(path: str, values: dict, hugging_face: bool) -> None:
     if "vocab_size" not in values:
         raise InputError(f"{path}: has no vocab_size; is this a bert_config.json?")
-    for key in _SIZES:
-        value = values.get(key, 1)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
+    _check_sizes(path, values)
     for key in _RATES:
         value = values.get(key, 0.0)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 0.99:
@@ -150,6 +179,15 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
         raise InputError(f"{path}: position_embedding_type {values['position_embedding_type']!r} is not supported")
 
 
+def _check_sizes(path: str, values: dict) -> None:
+    for key in _SIZES:
+        value = values.get(key, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
+        if value > _LARGEST:
+            raise InputError(f"{path}: {key} must be at most {_LARGEST}, found {str(value)[:20]}")
+
+
 def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
     """Write Google's bert_config.json (sorted keys, indent 2), atomically.
 
@@ -161,5 +199,5 @@ def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
         del values["gelu"]
     if values.get("layer_norm_eps") == 1e-12:
         del values["layer_norm_eps"]
-    with files.atomic_write(path) as file:
+    with atomic_write(path) as file:
         file.write(json.dumps(values, indent=2, sort_keys=True) + "\n")

@@ -1,0 +1,1 @@
+"""Arrays and records into answers, metrics and files. No TensorFlow."""

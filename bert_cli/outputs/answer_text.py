@@ -54,12 +54,6 @@ def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) 
     return _skip_spaces(orig_text, before), _skip_spaces(orig_text, before_last) + 1
 
 
-def get_final_text(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) -> str:
-    """The part of `orig_text` that the predicted words are, see final_span."""
-    start, end = final_span(pred_text, orig_text, basic_tokenizer)
-    return orig_text[start:end]
-
-
 def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tuple[int, int]) -> tuple[int, int]:
     """Characters of the context for a span in the text of words `first_word` to `last_word` joined with one space.
 
@@ -67,7 +61,7 @@ def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tu
     was written.
     """
     start, end = span
-    bounds = []
+    bounds: list[int] = []
     index = 0
     for word in range(first_word, last_word + 1):
         length = len(paragraph.doc_tokens[word])

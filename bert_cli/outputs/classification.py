@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bert_cli.base.files import atomic_write
+from bert_cli.base.writing import atomic_write
 
 # A tab or a line end in a text would break its row. The tokenizer takes each of them for a space.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")

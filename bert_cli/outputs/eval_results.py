@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bert_cli.base.files import atomic_write
+from bert_cli.base.writing import atomic_write
 
 
 def write_eval_results(path: str, results: Mapping[str, object]) -> None:

@@ -1,25 +1,27 @@
 """Vectors and attention in NumPy's files, written piece by piece: no array is held whole."""
 
+import contextlib
 import os
 import shutil
-import struct
 import tempfile
 import zipfile
-from collections.abc import Sequence
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import IO
 
 import numpy as np
 
+from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.features_rows import FeatureRows
 
-_HEADER_SIZE = 128  # of a .npy file of ours: room for any shape
+_HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at most three axes
 
 
 class NpyFile:
     """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block ends."""
 
-    def __init__(self, file: BinaryIO, dtype: str):
-        self._file, self._dtype, self._shape, self._count = file, np.dtype(dtype), None, 0
+    def __init__(self, file: IO[bytes], dtype: str):
+        self._file, self._dtype, self._count = file, np.dtype(dtype), 0
+        self._shape: tuple[int, ...] | None = None  # of a row
         self._file.write(b"\0" * _HEADER_SIZE)
 
     def append(self, rows: np.ndarray) -> None:
@@ -30,17 +32,16 @@ class NpyFile:
     def finish(self, row_shape: tuple[int, ...] = ()) -> None:
         """Write the header; `row_shape` is for an array that got no row."""
         shape = (self._count, *(row_shape if self._shape is None else self._shape))
-        text = f"{{'descr': '{self._dtype.str}', 'fortran_order': False, 'shape': {shape}, }}"
-        size = _HEADER_SIZE - 10
         self._file.seek(0)
-        self._file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", size) + text.encode().ljust(size - 1) + b"\n")
+        header = {"descr": self._dtype.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
         self._file.seek(0, os.SEEK_END)
 
 
 class NpyWriter:
     """One vector a line as a .npy file, [n, width]."""
 
-    def __init__(self, file: BinaryIO, width: int, dtype: str):
+    def __init__(self, file: IO[bytes], width: int, dtype: str):
         self._array, self._width = NpyFile(file, dtype), width
 
     def write(self, rows: FeatureRows) -> None:
@@ -59,10 +60,10 @@ class NpzWriter:
     Members grow in nameless files in `folder` until they are put together; they are not compressed.
     """
 
-    def __init__(self, file: BinaryIO, folder: str | None, row_shape: tuple[int, ...], layers: Sequence, dtype: str):
+    def __init__(self, file: IO[bytes], folder: str | None, row_shape: tuple[int, ...], layers: Sequence, dtype: str):
         self._file, self._row_shape, self._layers, self._dtype = file, row_shape, layers, dtype
         self._folder = folder
-        self._members: dict[str, tuple[BinaryIO, NpyFile]] = {}
+        self._members: dict[str, tuple[IO[bytes], NpyFile]] = {}
         self._rows = 0
 
     def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
@@ -73,7 +74,7 @@ class NpzWriter:
 
     def write(self, rows: FeatureRows) -> None:
         self._append("vectors", rows.values.reshape(-1, *self._row_shape), self._dtype)
-        if rows.tokens is not None:
+        if rows.token_ids is not None:
             self._append("token_ids", rows.token_ids, "<i4")
         if rows.words is not None:
             self._append("starts", np.array([start for _, start, _ in rows.words], np.int64), "<i8")
@@ -103,6 +104,13 @@ def write_member(archive: zipfile.ZipFile, name: str, values: np.ndarray) -> Non
     """Write an array into a .npz file."""
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+@contextlib.contextmanager
+def open_archive(path: str) -> Iterator[zipfile.ZipFile]:
+    """An empty .npz file for write_member; it appears when the block ends."""
+    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        yield archive
 
 
 def write_attention(

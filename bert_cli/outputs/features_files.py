@@ -7,20 +7,21 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import IO, Any, Protocol
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.features_arrays import NpyWriter, NpzWriter
 from bert_cli.outputs.features_json import format_line, token_heads, word_heads
 from bert_cli.outputs.features_rows import FeatureRows
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
-from bert_cli.settings.flags import read_flags, write_flags
+from bert_cli.settings.saved import read_flags, write_flags
 
-FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
-STANDARD = "-"
 _RECORD_BYTES = 1 << 22  # of records that are encoded at once
 
 
@@ -47,10 +48,18 @@ class Form:
         return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
 
 
+class Writer(Protocol):
+    """A file of features that grows by chunks of lines."""
+
+    def write(self, rows: FeatureRows) -> None: ...
+
+    def finish(self) -> None: ...
+
+
 class JsonLinesWriter:
     """JSON lines; `indices` are those of the layers, None where there is one vector for all."""
 
-    def __init__(self, file, indices: Sequence[int | str] | None):
+    def __init__(self, file: IO[str], indices: Sequence[int | str] | None):
         self._file, self._indices = file, indices
 
     def write(self, rows: FeatureRows) -> None:
@@ -89,7 +98,7 @@ class TableWriter:
 class TfRecordWriter(TableWriter):
     """One tf.train.Example for each line, token or word: int64 features of TableWriter, and a float list for each vector."""
 
-    def __init__(self, file, form: Form):
+    def __init__(self, file: IO[bytes], form: Form):
         super().__init__(form)
         self._file = file
 
@@ -110,7 +119,7 @@ class ParquetWriter(TableWriter):
     numbers for each vector.
     """
 
-    def __init__(self, file, form: Form):
+    def __init__(self, file: IO[bytes], form: Form):
         import pyarrow
         import pyarrow.parquet
 
@@ -123,7 +132,7 @@ class ParquetWriter(TableWriter):
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
 
     def write(self, rows: FeatureRows) -> None:
-        columns = self.columns(rows)
+        columns: dict[str, Any] = {**self.columns(rows)}
         if rows.tokens is not None:
             columns["token"] = rows.tokens
         if rows.words is not None:
@@ -162,32 +171,34 @@ def partial_name(path: str) -> str:
     return f"{path}.partial"
 
 
-def lines_to_skip(path: str, settings: dict) -> int:
-    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other `settings`."""
+def is_whole(path: str) -> bool:
+    """Whether the output of an earlier run stands there, and none that was stopped."""
+    return os.path.exists(path) and not os.path.exists(partial_name(path))
+
+
+def lines_to_skip(path: str, facts: dict[str, str]) -> int:
+    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other `facts`, by flag."""
     partial = partial_name(path)
     if not os.path.exists(partial):
         return 0
-    saved, now = (
-        read_flags(f"{partial}.flags"),
-        {name: str(value) for name, value in settings.items() if value is not None},
-    )
-    for name in sorted({*saved, *now}):
-        if saved.get(name, "").lower() != now.get(name, "").lower():
+    saved = read_flags(f"{partial}.flags")
+    for name in sorted({*saved, *facts}):
+        if saved.get(name) != facts.get(name):
             raise InputError(
-                f"{partial}: was begun with --{name}={saved.get(name, '')}, not {now.get(name, '')}: give the same flags, or "
+                f"{partial}: was begun with --{name}={saved.get(name, '')}, not {facts.get(name, '')}: give the same flags, or "
                 "leave --resume out to begin anew"
             )
     return finished_lines(partial)
 
 
 @contextlib.contextmanager
-def _partial_file(path: str, done: int, settings: dict) -> Iterator:
+def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
     """The partial output, opened behind its `done` lines; it takes its name when the block ends, and else stays."""
     partial = partial_name(path)
     try:
         if not done:
             files.remove(partial)
-            write_flags(f"{partial}.flags", settings)
+            write_flags(f"{partial}.flags", facts)
         with open(partial, "a" if done else "w", encoding="utf-8", newline="\n") as file:
             yield file
             file.flush()
@@ -201,28 +212,31 @@ def _partial_file(path: str, done: int, settings: dict) -> Iterator:
 
 
 @contextlib.contextmanager
-def open_writer(path: str, output_format: str, form: Form, done: int = 0, settings: dict | None = None) -> Iterator:
-    """A writer with write(FeatureRows); the file appears when the block ends.
+def open_writer(
+    path: str, output_format: str, form: Form, done: int = 0, facts: dict[str, str] | None = None
+) -> Iterator[Writer]:
+    """A writer of that format; the file appears when the block ends.
 
-    For JSON lines: `done` lines stand in a partial file already, and `settings` are those that a later run must share.
+    For JSON lines: `done` lines stand in a partial file already, and `facts` are those that a later run must share.
     """
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":
             if path == STANDARD:
-                file = sys.stdout
+                file: IO = sys.stdout
             elif files.is_remote(path):
-                file = stack.enter_context(files.atomic_write(path))
+                file = stack.enter_context(atomic_write(path))
             else:
-                file = stack.enter_context(_partial_file(path, done, settings or {}))
-            writer = JsonLinesWriter(file, None if form.combined else form.layers)
+                file = stack.enter_context(_partial_file(path, done, facts or {}))
+            writer: Writer = JsonLinesWriter(file, None if form.combined else form.layers)
         else:
-            file = stack.enter_context(files.atomic_write(path, "wb"))
+            file = stack.enter_context(atomic_write(path, "wb"))
             if output_format == "npy":
                 writer = NpyWriter(file, form.width, form.dtype)
             elif output_format == "npz":
                 folder = None if files.is_remote(path) else os.path.dirname(path) or "."
-                writer = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
-                stack.callback(writer.close)
+                members = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
+                stack.callback(members.close)
+                writer = members
             elif output_format == "parquet":
                 writer = ParquetWriter(file, form)
             else:

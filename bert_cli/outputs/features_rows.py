@@ -7,9 +7,6 @@ import numpy as np
 
 from bert_cli.features.extraction import ExtractionFeatures
 
-COMBINATIONS = ("none", "concat", "sum", "mean")
-POOLINGS = ("none", "cls", "mean", "max", "pooler")
-
 
 @dataclass(frozen=True)
 class FeatureRows:
@@ -63,7 +60,9 @@ def normalize(vectors: np.ndarray) -> np.ndarray:
 
 
 def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
-    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H]."""
+    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H]. ValueError without words."""
+    if features.words is None:
+        raise ValueError("these features were made without words")
     spans = [
         (start + word.first, start + word.last)
         for start, words in zip(features.offsets.tolist(), features.words, strict=False)
@@ -83,7 +82,10 @@ def feature_rows(
     normalized: bool,
     convert_ids_to_tokens: Callable[[Sequence[int]], list[str]],
 ) -> FeatureRows:
-    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for "mean": sums)."""
+    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for "mean": sums).
+
+    pooling, combine: of POOLINGS and COMBINATIONS in settings/tools.
+    """
     tokens = token_ids = words = None
     if pooling != "none":
         vectors = join_windows(vectors, features, pooling)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import atomic_write
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample
 from bert_cli.features.squad import SquadFeatures
 from bert_cli.outputs.answer_text import context_span, final_span, join_pieces
@@ -164,7 +164,7 @@ class Decoder:
         )
 
     def _candidates(self, windows: slice, rules: AnswerRules) -> _Candidates:
-        columns = self._spans(windows, rules.max_answer_length)
+        columns: Sequence[np.ndarray] = self._spans(windows, rules.max_answer_length)
         if rules.version_2_with_negative:
             columns = [np.append(c, n) for c, n in zip(columns, (-1, 0, 0, *self._null(windows)), strict=True)]
         order = np.argsort(-(columns[3] + columns[4]), kind="stable")

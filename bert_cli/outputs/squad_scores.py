@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.json_text import expect, kind_of, read_json
+from bert_cli.base.json_files import expect, kind_of, read_json
 from bert_cli.examples.tables import quoted
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -124,35 +124,29 @@ def scores_v2(
     gold: Mapping[str, Sequence[str]],
     predictions: Mapping[str, str],
     null_odds: Mapping[str, float] | None = None,
-    threshold: float | None = None,
 ) -> dict[str, float | int]:
     """Scores of SQuAD 2.0, under the names that the official script prints, in its order, and `missing`.
 
     `gold` is what read_gold_answers gives. exact, f1 (percent) and total (questions); HasAns_* of the questions with
     an answer and NoAns_* of those without, where there are such. With `null_odds` also best_exact, best_exact_thresh,
-    best_f1, best_f1_thresh: the best that a threshold on the odds could give. A `threshold` given with the odds also
-    takes the answer from every question above it first; the official script does that with 1.0. A question without
-    prediction is missing and scores 0. InputError for a prediction without null odds.
+    best_f1, best_f1_thresh: the best that a threshold on the odds could give; the answers of questions above 1.0, which
+    the official script takes away, stay. A question without prediction is missing and scores 0. InputError for a
+    prediction without null odds.
     """
     exact, f1_scores = {}, {}
     for qas_id, answers in gold.items():
         found = _raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
         exact[qas_id], f1_scores[qas_id] = found
-    shown_exact, shown_f1 = dict(exact), dict(f1_scores)
     if null_odds is not None:
-        for qas_id, answers in gold.items():
-            if qas_id not in predictions:
-                continue
-            if qas_id not in null_odds:
-                raise InputError(f"question {quoted(qas_id)} has a prediction but no null odds; give those of one run")
-            if threshold is not None and null_odds[qas_id] > threshold:
-                shown_exact[qas_id] = shown_f1[qas_id] = float(not answers)
+        without = next((qas_id for qas_id in gold if qas_id in predictions and qas_id not in null_odds), None)
+        if without is not None:
+            raise InputError(f"question {quoted(without)} has a prediction but no null odds; give those of one run")
     result: dict[str, float | int] = {}
     groups = {"": list(gold), "HasAns_": [q for q in gold if gold[q]], "NoAns_": [q for q in gold if not gold[q]]}
     for name, ids in groups.items():
         if ids or not name:
-            result[f"{name}exact"] = _percent(sum(shown_exact[qas_id] for qas_id in ids), len(ids))
-            result[f"{name}f1"] = _percent(sum(shown_f1[qas_id] for qas_id in ids), len(ids))
+            result[f"{name}exact"] = _percent(sum(exact[qas_id] for qas_id in ids), len(ids))
+            result[f"{name}f1"] = _percent(sum(f1_scores[qas_id] for qas_id in ids), len(ids))
             result[f"{name}total"] = len(ids)
     if null_odds is not None:
         for name, scores in (("exact", exact), ("f1", f1_scores)):

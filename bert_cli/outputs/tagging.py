@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import atomic_write
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-
-DECODINGS = ("argmax", "viterbi")
+from bert_cli.settings.tagging import DECODINGS
 
 
 class TagPrediction(NamedTuple):
@@ -129,13 +129,12 @@ def predict_tags(
 
 def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
     """Tags for the words that have none, by the rule of predict_tags."""
-    filled = list(tags)
+    filled: list[str] = []
     following = OUTSIDE
-    for word in range(len(tags) - 1, -1, -1):
-        if tags[word] is None:
-            filled[word] = following  # for now: what follows
-        else:
-            following = tags[word]
+    for tag in reversed(tags):
+        following = following if tag is None else tag
+        filled.append(following)  # where there is no tag, for now: what follows
+    filled.reverse()
     for word, tag in enumerate(tags):
         if tag is None:
             prefix, kind = split_tag(filled[word])
@@ -173,7 +172,7 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
     """Write the records of a file of JSON lines, each with `predicted_tags`, in `scheme`; `tags` are in BIO."""
     with atomic_write(path) as out:
         for example, predicted in zip(file.examples, tags, strict=True):
-            record = json.loads(file.lines[example.line - 1])
+            record = parse_json(file.lines[example.line - 1], file.path, example.line)
             record["predicted_tags"] = list(from_bio(predicted, scheme))
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
 

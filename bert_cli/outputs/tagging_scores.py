@@ -47,21 +47,20 @@ class TaggingScores:
         return 100.0 * self.correct_words / self.words if self.words else 0.0
 
 
-def tagging_scores(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str = "BIO"
-) -> TaggingScores:
-    """Compare the tags of sentences, both in one scheme. ValueError where their numbers differ.
+def tagging_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
+    """Compare the tags of sentences, both in BIO. ValueError where their numbers differ.
 
-    In BIO and IOB1 the counts are those of conlleval, which asks of no sequence to be valid (see `entities`). It reads
-    BIOES and IO otherwise than these schemes mean, so tags of these count as what they mean: convert them to BIO to
-    compare. -DOCSTART- lines, which it counts as words, are in no sentence here.
+    The counts are those of conlleval, which asks of no sequence to be valid (see `entities`). -DOCSTART- lines, which it
+    counts as words, are in no sentence here.
     """
     words = correct_words = 0
-    wanted, found, right = Counter(), Counter(), Counter()
+    wanted: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    right: Counter[str] = Counter()
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         words += len(gold_tags)
         correct_words += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))
-        gold_entities, predicted_entities = entities(gold_tags, scheme), entities(predicted_tags, scheme)
+        gold_entities, predicted_entities = entities(gold_tags), entities(predicted_tags)
         wanted.update(entity.type for entity in gold_entities)
         found.update(entity.type for entity in predicted_entities)
         right.update(entity.type for entity in set(gold_entities) & set(predicted_entities))

@@ -1,116 +1,67 @@
 """TFRecord files, written and read without TensorFlow, whose import takes seconds and hundreds of megabytes.
 
 A record is its length (8 bytes, little-endian), the checksum of these bytes (4), its data, the checksum of the data
-(4). A checksum is CRC-32C, rotated and shifted as TensorFlow does. It is computed for many records at once by NumPy.
+(4). A checksum is CRC-32C, rotated and shifted as TensorFlow does.
 """
 
 import functools
 import struct
 from collections.abc import Iterator, Sequence
+from typing import IO
 
-import numpy as np
+import google_crc32c
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 
-_POLYNOMIAL = 0x82F63B78  # CRC-32C, bits reversed
-_INVERTED = 0xFFFFFFFF
 _MASK_DELTA = 0xA282EAD8
-_LONGEST = 1 << 16  # bytes of a string whose checksum is computed in one go: the tables take 1 KiB for each of them
+_LARGEST = 0xFFFFFFFF  # of 32 bits
+_HEAD = 12  # bytes before the data of a record
+_BLOCK = 1 << 22  # bytes that are read at once
 
 
-@functools.cache
-def _byte_table() -> np.ndarray:
-    """What each byte does to a checksum that takes in this byte and nothing else, uint32 [256]."""
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, (table >> 1) ^ np.uint32(_POLYNOMIAL), table >> 1)
-    return table
+def masked_crc32c(data: bytes) -> bytes:
+    """The checksum of `data` as TFRecord files hold it, 4 bytes."""
+    checksum = google_crc32c.value(data)
+    return struct.pack("<I", ((checksum >> 15 | checksum << 17) + _MASK_DELTA) & _LARGEST)
 
 
-@functools.lru_cache(maxsize=4)
-def _tables(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """For strings of up to `size` bytes: what a byte with k more behind it adds to the checksum, uint32 [size, 256], and
-    what the start value has become after k bytes, uint32 [size + 1].
-    """
-    step = _byte_table()
-    by_distance = np.empty((size, 256), np.uint32)
-    start = np.empty(size + 1, np.uint32)
-    start[0] = _INVERTED
-    for distance in range(size):
-        previous = by_distance[distance - 1]
-        by_distance[distance] = step[previous & 0xFF] ^ (previous >> 8) if distance else step
-        start[distance + 1] = step[start[distance] & 0xFF] ^ (start[distance] >> 8)
-    return by_distance, start
-
-
-def crc32c(strings: Sequence[bytes]) -> np.ndarray:
-    """CRC-32C of each of several strings, none of which is empty, uint32 [n].
-
-    The checksum is linear: it is the exclusive or of what each byte adds, which depends on the byte and on how many come
-    behind it.
-    """
-    lengths = np.fromiter(map(len, strings), np.int64, len(strings))
-    if lengths.max() > _LONGEST:
-        return np.array([_crc32c_of_parts(string) for string in strings], np.uint32)
-    ends = np.cumsum(lengths)
-    by_distance, start = _tables(1 << int(lengths.max() - 1).bit_length())
-    data = np.frombuffer(b"".join(strings), np.uint8)
-    # distance * 256 + byte; in 32 bits, where the differences are right even if their terms overflow
-    index = np.repeat(((ends - 1) << 8).astype(np.int32), lengths)
-    index -= (np.arange(len(data)) << 8).astype(np.int32)
-    index += data
-    added = by_distance.reshape(-1).take(index)
-    return np.bitwise_xor.reduceat(added, ends - lengths) ^ start[lengths] ^ np.uint32(_INVERTED)
-
-
-def _crc32c_of_parts(string: bytes) -> int:
-    """CRC-32C of one string of any length: what the parts before leave behind enters the first bytes of the next."""
-    head = len(string) % _LONGEST or _LONGEST
-    state = int(crc32c([string[:head]])[0]) ^ _INVERTED
-    places = np.arange(_LONGEST - 1, -1, -1)
-    for start in range(head, len(string), _LONGEST):
-        by_distance, _ = _tables(_LONGEST)
-        part = np.frombuffer(string, np.uint8, _LONGEST, start).copy()
-        part[:4] ^= np.frombuffer(state.to_bytes(4, "little"), np.uint8)
-        state = int(np.bitwise_xor.reduce(by_distance[places, part]))
-    return state ^ _INVERTED
-
-
-def masked_crc32c(strings: Sequence[bytes]) -> np.ndarray:
-    """The checksums as TFRecord files hold them, uint32 [n]."""
-    checksums = crc32c(strings)
-    return ((checksums >> 15) | (checksums << 17)) + np.uint32(_MASK_DELTA)
+@functools.lru_cache  # the records of a file have few lengths
+def _head_of(length: int) -> bytes:
+    data = struct.pack("<Q", length)
+    return data + masked_crc32c(data)
 
 
 def pack_records(records: Sequence[bytes]) -> bytes:
-    """Records, none of which is empty, as a stretch of a TFRecord file."""
-    if not records:
-        return b""
-    lengths = [struct.pack("<Q", len(record)) for record in records]
-    length_sums = masked_crc32c(lengths).astype("<u4").tobytes()
-    data_sums = masked_crc32c(records).astype("<u4").tobytes()
-    parts = []
-    for index, (length, record) in enumerate(zip(lengths, records, strict=True)):
-        place = slice(4 * index, 4 * index + 4)
-        parts += (length, length_sums[place], record, data_sums[place])
+    """Records as a stretch of a TFRecord file."""
+    parts: list[bytes] = []
+    for record in records:
+        parts += (_head_of(len(record)), record, masked_crc32c(record))
     return b"".join(parts)
 
 
 def read_records(path: str) -> Iterator[bytes]:
     """The records of a TFRecord file (not a compressed one), one by one. InputError where it is none, or is cut short."""
 
-    def check(data: bytes, stored: bytes) -> None:
-        if masked_crc32c([data]).astype("<u4").tobytes() != stored:
+    def check(data: bytes, stored: bytes, is_whole: bool) -> None:
+        if masked_crc32c(data) != stored or not is_whole:
             raise InputError(f"{path}: record {number} is damaged, or this is no TFRecord file; make it again")
 
     with files.open_binary(path) as file:
         number = 0
-        while head := file.read(12):
-            check(head[:8].ljust(8, b"\0"), head[8:])
+        while head := file.read(_HEAD):
+            check(head[:8], head[8:], len(head) == _HEAD)
             (length,) = struct.unpack("<Q", head[:8])
-            data, stored = file.read(length), file.read(4)
-            if data:
-                check(data, stored)
+            data, stored = _read_up_to(file, length), file.read(4)
+            check(data, stored, len(data) == length)
             yield data
             number += 1
+
+
+def _read_up_to(file: IO[bytes], size: int) -> bytes:
+    """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
+    blocks = []
+    while size and (block := file.read(min(size, _BLOCK))):
+        blocks.append(block)
+        size -= len(block)
+    return b"".join(blocks)

@@ -1,84 +1,166 @@
-"""A classifier on its devices: weights in, training, probabilities out. Imports TensorFlow."""
+"""What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
+import contextlib
 import dataclasses
-import math
-import time
+import logging
+import os
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import tensorflow as tf
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
+from bert_cli.examples.classification import (
+    ClassificationExample,
+    describe_examples,
+    find_labels,
+    find_task,
+    read_examples,
+)
+from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
+from bert_cli.features.stream import check_steps
+from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.manifest import check_labels
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
 
-from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.stream import length_groups, training_rows
-from bert_cli.heads.heads import BertClassifier
-from bert_cli.heads.losses import cross_entropy
-from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
-from bert_cli.outputs.progress import Progress
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import infer, make_runner
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
-_SIGNATURE = input_signature() | {"label_ids": tf.TensorSpec([None], tf.int32, name="label_ids")}
+LOG = logging.getLogger("bert_cli")
 
 
-class ClassifierSession(Session):
-    """A BertClassifier with its strategy and precision; `settings` are those of run_classifier."""
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """One file of the data: its rows, and their features."""
 
-    kind = "a fine-tuned classifier"
+    examples: list[ClassificationExample]
+    features: ClassificationFeatures
 
-    def __init__(self, config: BertConfig | ModuleConfig, label_count: int, settings):
-        super().__init__(
-            settings,
-            settings.do_train,
-            lambda precision: BertClassifier(config, label_count, precision, settings.random_seed),
+
+class ClassificationTask:
+    """See driver.Task. After `read`: `labels`, and `splits`, those of train, dev and test that are needed."""
+
+    files = (TEST_RESULTS, PREDICTIONS_TABLE)
+
+    def __init__(self, settings: ClassifySettings):
+        self.settings = settings
+        self.labels: tuple[str, ...] = ()
+        self.splits: dict[str, Split] = {}
+
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+        settings = self.settings
+        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+        """Labels are those of the checkpoint where it is trained."""
+        settings, task_name = self.settings, self.settings.task.task_name
+        labels = settings.labels.labels or ()
+        if not settings.phases.do_train:
+            checkpoint = model.sources.required_checkpoint
+            labels = _agreed(labels, checkpoint)
+            if not labels:
+                check_labels((), checkpoint)  # a run of ours had some: its labels.txt is lost
+                labels = find_task(task_name).labels
+        wanted = {
+            "train": settings.phases.do_train,
+            "dev": settings.phases.do_eval,
+            "test": settings.prediction.do_predict,
+        }
+        for name in (name for name, needed in wanted.items() if needed):
+            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels or None)
+            labels = labels or find_labels(task_name, examples)
+            features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
+            self._log(name, examples, features, labels, model)
+            self.splits[name] = Split(examples, features)
+        self.labels = labels
+        LOG.info("labels: %s", ", ".join(labels))
+
+    def _log(
+        self,
+        name: str,
+        examples: list[ClassificationExample],
+        features: ClassificationFeatures,
+        labels: tuple[str, ...],
+        model: sources.AnyModel,
+    ) -> None:
+        length = self.settings.length.max_seq_length
+        LOG.info("%s: %s", name, describe_examples(examples))
+        for line in format_features(features, labels, model.tokenizer, length):
+            LOG.info(line)
+        if features.num_truncated:
+            LOG.info("%s: %d of %d examples were cut to %d tokens", name, features.num_truncated, len(features), length)
+
+    def plan(self, model: sources.AnyModel) -> Plan:
+        features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
+        sequences, lower = features.sequences, model.tokenizer.do_lower_case
+        steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        return Plan(
+            steps=steps,
+            warmup_steps=int(steps * fine_tuning.warmup_proportion),
+            decided={
+                "labels": list(self.labels),
+                "do_lower_case": lower,
+                "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+                "train_examples": len(features),
+            },
+            # A name with a comma cannot be given as a flag; such labels come from train.tsv and are found there again.
+            found={
+                "do_lower_case": lower,
+                "labels": None if any("," in label for label in self.labels) else self.labels,
+            },
+            labels=self.labels,
+            bias_correction=fine_tuning.bias_correction,
         )
-        self._frozen = not settings.hub_trainable
-        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
 
-    def _batch(self, sequences: RaggedFeatures, label_ids: np.ndarray, rows: np.ndarray) -> dict[str, np.ndarray]:
-        width = int(sequences.lengths[rows].max()) if self.packed else self.settings.max_seq_length
-        return sequences.padded(rows, width) | {"label_ids": label_ids[rows]}
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.classification import BertClassifier
 
-    def train(self, features: ClassificationFeatures, steps: int, state: str | None, folder: str) -> dict:
-        """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report."""
-        settings, sequences = self.settings, features.sequences
-        optimizer, compact, start = self.start_training(steps, state, sequences.token_ids, None, self._frozen)
-        if compact:
-            sequences = dataclasses.replace(sequences, token_ids=compact.compact_ids(sequences.token_ids))
-        rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
-        batches = (self._batch(sequences, features.label_ids, chosen) for chosen in rows)
-        return self.train_steps(self._loss, _SIGNATURE, optimizer, batches, start, steps, folder, compact)
+        return BertClassifier(model.config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
 
-    def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        """This replica's share of the mean cross entropy over the global batch."""
-        inputs = {name: batch[name] for name in INPUTS}
-        logits = self.model(inputs, training=True, seed=seed, packed=self.packed, frozen=self._frozen)
-        return tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / self.settings.train_batch_size
+    @property
+    def freezes_encoder(self) -> bool:
+        return not self.settings.hub_training.hub_trainable
 
-    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        logits = self.model({name: batch[name] for name in INPUTS}, packed=self.packed)
-        return {"probabilities": tf.nn.softmax(logits), "losses": cross_entropy(batch["label_ids"], logits)}
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        return session.train(self.splits["train"].features, updates=updates, **how)
 
-    def infer(self, features: ClassificationFeatures, batch_size: int, title: str) -> dict:
-        """Run over all examples: `probabilities` float32 [n, labels], `losses` float32 [n], and examples_per_second.
+    def facts(self) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
 
-        Examples are computed in order of length, as many at once as have the tokens of `batch_size` padded ones; the
-        results are in file order.
-        """
+    def evaluate(self, session: "Session") -> Evaluation:
+        """Loss, accuracy and what else metrics.py has, and the scores of each class."""
+        features, batch_size = self.splits["dev"].features, self.settings.evaluation.eval_batch_size
+        results = session.infer(features, batch_size, "evaluating")
+        probabilities = results["probabilities"]
+        metrics = classification_metrics(features.label_ids, results["losses"], probabilities, self.labels, batch_size)
+        details = classification_report(features.label_ids, probabilities, self.labels)
+        rate = {"eval_examples_per_second": results["examples_per_second"]}
+        return Evaluation(metrics, [f"  {line}" for line in format_report(details)], rate | {"eval": details})
 
-        lengths = features.sequences.lengths
-        if self.packed:
-            groups = length_groups(lengths, batch_size * self.settings.max_seq_length)
-        else:
-            size = math.ceil(batch_size / self.strategy.num_replicas_in_sync) * self.strategy.num_replicas_in_sync
-            groups = np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
-        with Progress(title, len(features), every=max(1, len(features) // 4)) as progress:
-            began = time.monotonic()
-            with memory_advice("eval_batch_size and --predict_batch_size"):
-                results = infer(
-                    self._runner,
-                    groups,
-                    lambda rows: self._batch(features.sequences, features.label_ids, rows),
-                    lambda count: progress.update(progress.position + count),
-                )
-            seconds = time.monotonic() - began
-        return results | {"examples_per_second": round(len(features) / seconds, 2)}
+    def predict(self, session: "Session") -> dict[str, Any]:
+        """Write test_results.tsv and predictions.tsv."""
+        split, folder = self.splits["test"], self.settings.phases.output_dir
+        results = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
+        texts = [(example.text_a, example.text_b) for example in split.examples]
+        if session.is_chief:
+            paths = [os.path.join(folder, name) for name in self.files]
+            write_test_results(paths[0], results["probabilities"])
+            write_predictions(paths[1], split.features.guids, texts, self.labels, results["probabilities"])
+            LOG.info("wrote %s and %s: %d predictions", *paths, len(texts))
+        return {"predict_examples_per_second": results["examples_per_second"]}
+
+
+def _agreed(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model; InputError where both are there and differ."""
+    saved = sources.read_labels(checkpoint)
+    if given and saved and given != saved:
+        raise InputError(
+            f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
+            "order; leave --labels out"
+        )
+    return given or saved or ()

@@ -1,34 +1,57 @@
 """A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
 
-from collections.abc import Sequence
+import itertools
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.extraction import ExtractionFeatures
+from bert_cli.examples.text_lines import split_line
+from bert_cli.features import spec
+from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.heads.encoders import make_encoder
-from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import make_runner
+from bert_cli.heads.model import make_encoder
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.features_arrays import strongest_links, write_attention
+from bert_cli.outputs.features_files import Writer
+from bert_cli.outputs.features_rows import feature_rows
+from bert_cli.runs.session import Session
+from bert_cli.runs.training_run import memory_advice
+from bert_cli.settings.groups import Devices
+from bert_cli.settings.tools import Attention, Extraction
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
 
-_SIGNATURE = input_signature() | {"counted": tf.TensorSpec([None, None], tf.int32, name="counted")}
 _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes layers · heads · length numbers a token
 
 
 class FeaturesSession(Session):
-    """A BertEncoder with its strategy and precision; `settings` are those of extract_features."""
+    """A BertEncoder with its strategy and precision."""
 
-    def __init__(self, config: BertConfig | ModuleConfig, settings, places: Sequence[int], attention: bool = False):
-        """places: of the layers that are asked for, 0 for the embedding, n for the n-th Transformer layer."""
-        super().__init__(settings, False, lambda precision: make_encoder(config, precision))
-        self._pooling, self._places, self._attention = settings.pooling, tuple(places), attention
-        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        devices: Devices,
+        pooling: str,
+        places: Sequence[int],
+        max_seq_length: int,
+        batch_size: int,
+        attention: bool = False,
+    ):
+        """pooling: of settings.tools.POOLINGS; places: of the layers that are asked for, 0 for the embedding, n for the
+        n-th Transformer layer; max_seq_length: tokens of a window; batch_size: windows of so many tokens that are
+        computed at once; attention: whether extract gives it.
+        """
+        super().__init__(lambda precision: make_encoder(config, precision), devices, max_seq_length)
+        self._pooling, self._places, self._attention = pooling, tuple(places), attention
+        self._batch_size = batch_size
+        self._runner = self.runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """Take the weights. InputError where one is missing; the pooler's count only where it is asked for.
@@ -50,7 +73,7 @@ class FeaturesSession(Session):
 
         What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
         """
-        inputs = {name: batch[name] for name in INPUTS}
+        inputs = {name: batch[name] for name in spec.INPUTS}
         only_pooler = self._pooling == "pooler" and not self._attention
         outputs = self.model(inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._attention)
         results = {}
@@ -76,17 +99,18 @@ class FeaturesSession(Session):
             return tf.stack([state[:, 0] for state in states], axis=1)
         return tf.stack(states, axis=2)
 
-    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray] | None]:
+    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
         """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H]; and where it was asked
-        for, the attention of each window, float32 [layers, N, length, length].
+        for, the attention of each window, float32 [layers, N, length, length], else an empty list.
         """
         sequences, lengths = features.sequences, features.sequences.lengths
         counted = RaggedFeatures((features.places >= 0).astype(np.int32), sequences.segment_ids, sequences.offsets)
-        tokens = self.settings.batch_size * self.settings.max_seq_length
-        vectors, attention = None, [None] * len(sequences) if self._attention else None
+        tokens = self._batch_size * self.max_seq_length
+        vectors: np.ndarray | None = None
+        attention: dict[int, np.ndarray] = {}
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            width = int(lengths[rows].max()) if self.packed else self.settings.max_seq_length
+            width = int(lengths[rows].max()) if self.packed else self.max_seq_length
             return sequences.padded(rows, width) | {"counted": counted.padded(rows, width)["input_word_ids"]}
 
         with memory_advice("batch_size"):
@@ -103,7 +127,8 @@ class FeaturesSession(Session):
                 if self._attention:
                     for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
                         attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
-        return vectors, attention
+        assert vectors is not None, "a chunk holds at least one line"
+        return vectors, [attention[row] for row in sorted(attention)]
 
 
 def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
@@ -113,3 +138,43 @@ def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, featu
         places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
         counts = np.flatnonzero(places >= 0)
         vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
+
+
+def extract_lines(
+    session: FeaturesSession,
+    chunks: Iterable[ExtractionFeatures],
+    extraction: Extraction,
+    combine: str,
+    tokenizer: FullTokenizer,
+    writer: Writer,
+    archive: zipfile.ZipFile | None,
+    progress: Callable[[int], None],
+) -> tuple[int, int]:
+    """Compute and write all chunks; returns the numbers of lines and of lines that were cut.
+
+    writer: of features_files.open_writer; archive: for the attention, None where it is not asked for; progress is called
+    with the number of lines that are done.
+    """
+    convert, dtype = tokenizer.convert_ids_to_tokens, "<f2" if extraction.float16 else "<f4"
+    lines = cut = 0
+    for features in chunks:
+        vectors, attention = session.extract(features)
+        writer.write(feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert))
+        if archive:
+            ends = features.offsets.tolist()
+            tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
+            write_attention(archive, features.first_line, tokens, attention, dtype)
+        lines, cut = lines + len(features), cut + features.num_truncated
+        progress(features.first_line + len(features))
+    return lines, cut
+
+
+def show_attention(session: FeaturesSession, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
+    """Print the strongest links of one text: asked.show_attention."""
+    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, max_seq_length))
+    tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
+    attention = session.extract(features)[1][0][asked.layer]
+    heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]
+    for probability, source, target in strongest_links(heads, tokens, asked.top_k):
+        print(f"{probability:.4f}  {source} -> {target}")
+    sys.stdout.flush()

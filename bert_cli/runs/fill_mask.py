@@ -1,40 +1,50 @@
 """A pre-trained BERT that fills blanks. Imports TensorFlow."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import HEADS, NEXT_SENTENCE, POOLER
+from bert_cli.features import spec
+from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.heads.heads import BertPretrainer
-from bert_cli.model.config import INPUTS, BertConfig
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import infer, make_runner
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.model.config import BertConfig
+from bert_cli.outputs.fill_mask import fill_mask_record
+from bert_cli.runs.session import Session
+from bert_cli.runs.training_run import memory_advice
+from bert_cli.settings.groups import Devices
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.training.inference import infer
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 
-_SIGNATURE = input_signature() | {
-    "masked_lm_positions": tf.TensorSpec([None, None], tf.int32, name="masked_lm_positions")
-}
+_CHUNK = 512  # texts that are read and computed at a time
 
 
 class FillMaskSession(Session):
-    """A BertPretrainer with its strategy and precision; `settings` are those of fill_mask."""
+    """A BertPretrainer with its strategy and precision."""
 
-    def __init__(self, config: BertConfig, settings, top_k: int, vocab_size: int):
-        """vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate."""
-        super().__init__(settings, False, lambda precision: BertPretrainer(config, precision))
-        self._top_k, self._vocab_size = top_k, vocab_size
-        self._positions = config.max_position_embeddings
+    def __init__(self, config: BertConfig, devices: Devices, batch_size: int, top_k: int, vocab_size: int):
+        """batch_size: texts of full length that are computed at once; top_k: candidates for each mask.
+
+        vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate.
+        """
+        positions = config.max_position_embeddings
+        super().__init__(lambda precision: BertPretrainer(config, precision), devices, positions)
+        self._batch_size, self._top_k, self._vocab_size = batch_size, top_k, vocab_size
         self._no_next_sentence: str | None = None
-        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
+        self._runner = self.runner(self._forward, spec.FILL_MASK)
 
     def load(self, checkpoint: CheckpointPath, trained_without: bool) -> None:
         """Take the weights. A next-sentence head that is missing, or that was `trained_without` its loss, only counts
         where it is asked for; InputError where anything else is missing.
         """
         report = load_weights(self.variables, open_checkpoint(checkpoint))
-        unneeded = [name for name in report.missing if name.startswith(("cls/seq_relationship/", "bert/pooler/"))]
+        unneeded = [name for name in report.missing if name.startswith((HEADS[NEXT_SENTENCE], POOLER))]
         needed = [name for name in report.missing if name not in unneeded]
         if needed:
             raise InputError(
@@ -54,8 +64,7 @@ class FillMaskSession(Session):
             )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        inputs = {name: batch[name] for name in (*INPUTS, "masked_lm_positions")}
-        outputs = self.model(inputs, packed=self.packed)
+        outputs = self.model(batch, packed=self.packed)
         logits = outputs["masked_lm_logits"][..., : self._vocab_size]  # [B, P, V]
         best, candidates = tf.math.top_k(tf.nn.softmax(logits), self._top_k)
         follows = tf.nn.softmax(outputs["next_sentence_logits"])[:, 0]
@@ -66,11 +75,50 @@ class FillMaskSession(Session):
         [n, P, k], best first, and `follows` float32 [n], the probability that the second text follows the first.
         """
         lengths = sequences.lengths
-        groups = length_groups(lengths, self.settings.batch_size * int(lengths.max()))
+        groups = length_groups(lengths, self._batch_size * int(lengths.max()))
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            width = int(lengths[rows].max()) if self.packed else self._positions
+            width = int(lengths[rows].max()) if self.packed else self.max_seq_length
             return sequences.padded(rows, width) | {"masked_lm_positions": positions[rows]}
 
         with memory_advice("batch_size"):
             return infer(self._runner, groups, make_batch, lambda count: None)
+
+
+def answers(
+    session: FillMaskSession, texts: Iterable[tuple[str, str]], tokenizer: FullTokenizer, positions: int
+) -> Iterator[dict]:
+    """One record for each (place for error messages, text), in order; `positions` are those of the model.
+
+    InputError for a text that cannot be answered.
+    """
+    chunk: list[tuple[str, MaskedText]] = []
+    for place, text in texts:
+        masked = masked_text(text, tokenizer, positions, place)
+        if masked.is_pair:
+            session.check_next_sentence(place)
+        chunk.append((text, masked))
+        if len(chunk) == _CHUNK:
+            yield from _answer_chunk(session, chunk, tokenizer)
+            chunk = []
+    if chunk:
+        yield from _answer_chunk(session, chunk, tokenizer)
+
+
+def _answer_chunk(
+    session: FillMaskSession, chunk: list[tuple[str, MaskedText]], tokenizer: FullTokenizer
+) -> Iterator[dict]:
+    masked = [text for _, text in chunk]
+    sequences = RaggedFeatures(
+        np.concatenate([text.token_ids for text in masked]).astype(np.int32),
+        np.concatenate([text.segment_ids for text in masked]).astype(np.int8),
+        np.cumsum([0, *(len(text.token_ids) for text in masked)]),
+    )
+    most = max(1, *(len(text.positions) for text in masked), 1)
+    positions = np.array([text.positions + [0] * (most - len(text.positions)) for text in masked], np.int32)
+    results = session.fill(sequences, positions)
+    for row, (text, found) in enumerate(chunk):
+        count = len(found.positions)
+        tokens = [tokenizer.convert_ids_to_tokens(ids) for ids in results["candidates"][row, :count].tolist()]
+        follows = float(results["follows"][row]) if found.is_pair else None
+        yield fill_mask_record(text, tokens, results["probabilities"][row, :count], follows)

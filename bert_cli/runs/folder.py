@@ -1,33 +1,43 @@
-"""A training run's folder: what it holds, whether a run may go on in it, and starting anew."""
+"""A training run's folder: what it holds, whose files these are, whether a run may go on in it, and starting anew."""
 
 import dataclasses
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
-from collections.abc import Sized
+from collections.abc import Iterable
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs.sources import OpenedModel
-from bert_cli.settings.flags import write_flags
-from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, step_number
-
-LOG = logging.getLogger("bert_cli")
-MANIFEST = "run.json"
-_OURS = re.compile(
-    r"checkpoint|model\.ckpt-\d+\.(index|meta|data-\d{5}-of-\d{5})|(labels|vocab|flags|eval_results)\.txt|bert_config\.json"
-    r"|(run|run_report)\.json|(test_results|predictions)\.tsv|test_predictions\.(txt|jsonl)"
-    r"|((nbest_)?predictions|null_odds)\.json"
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import (
+    CHECKPOINT,
+    CONFIG,
+    FLAGS,
+    HUGGING_FACE_CONFIG,
+    LABELS,
+    MANIFEST,
+    REPORT,
+    STATE,
+    UNFINISHED,
+    VOCABULARY,
 )
+from bert_cli.base.writing import atomic_write, write_json, write_lines
+from bert_cli.model.config import BertConfig, ModuleConfig, write_config
+from bert_cli.runs.manifest import FILES, read_manifest, vocabulary_digest
+from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
+from bert_cli.settings.saved import write_flags
+from bert_cli.weights.path import CheckpointPath, latest_checkpoint
 
-# Files that a run would write over; in a folder without a manifest they belong to somebody else.
-_FOREIGN = ("vocab.txt", "bert_config.json", "labels.txt", "config.json", "bert_model.ckpt.index", "train.tsv")
+_ANEW = "--overwrite_output_dir starts anew"
+_CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
+# What tempfile makes of the prefix that all our writers give it.
+_UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
+# Files that tell a folder of models or data.
+_FOREIGN = (VOCABULARY, CONFIG, LABELS, HUGGING_FACE_CONFIG, "bert_model.ckpt.index", "train.tsv")
 
 
 def digest(*arrays: np.ndarray) -> str:
@@ -38,44 +48,38 @@ def digest(*arrays: np.ndarray) -> str:
     return total.hexdigest()[:16]
 
 
-def find_state(folder: str, manifest: dict, overwrite: bool, start: CheckpointPath | None) -> str | None:
+def check_results(folder: str, names: Iterable[str]) -> None:
+    """InputError where a run that does not train would write over a file of somebody else's. Nothing is changed.
+
+    names: of the files that it writes beside its report.
+    """
+    check_ours(folder, (*names, REPORT))
+
+
+def find_state(
+    folder: str, manifest: dict, overwrite: bool, start: CheckpointPath | None, names: tuple[str, ...] = ()
+) -> str | None:
     """Prefix of the checkpoint that this run goes on from, or None for a new run.
 
-    `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from. Raises InputError
-    where the folder holds another run and `overwrite` is not set. Nothing is changed.
+    `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
+    that the task writes beside those of every run. Raises InputError where the folder holds another run and `overwrite`
+    is not set, or a file that the run would write over and that no run of ours has listed. Nothing is changed.
     """
     if start and os.path.realpath(start.folder) == os.path.realpath(folder):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
-    path = os.path.join(folder, MANIFEST)
-    if not files.exists(path):
-        foreign = [name for name in _FOREIGN if files.exists(os.path.join(folder, name))]
-        if foreign:
-            raise InputError(
-                f"{folder}: holds {foreign[0]}, which no run of ours put there: it looks like a folder of models or data; "
-                "use another --output_dir"
-            )
+    if not files.exists(os.path.join(folder, MANIFEST)):
+        _check_no_run(folder, latest)
     if overwrite or latest is None:
+        check_ours(folder, written_names(manifest, names))
         return None
-    if not files.exists(path):
-        raise InputError(
-            f"{folder}: holds {os.path.basename(latest)} but no {MANIFEST}, so it cannot be told whether this run may go on "
-            "from it; use another --output_dir, or --overwrite_output_dir to start anew"
-        )
-    try:
-        before = json.loads(files.read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}:{error.lineno}: is not JSON: {error.msg}; --overwrite_output_dir starts anew"
-        ) from None
-    if not isinstance(before, dict):
-        raise InputError(f"{path}: holds no JSON object; --overwrite_output_dir starts anew")
+    before = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
     now = json.loads(json.dumps(manifest))
     changes = [
         _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now})
+        for key in sorted({*before, *now} - {FILES})
         if before.get(key) != now.get(key)
     ]
     if changes:
@@ -83,10 +87,28 @@ def find_state(folder: str, manifest: dict, overwrite: bool, start: CheckpointPa
             f"{folder}: holds another run: {'; '.join(changes)}; use another --output_dir to keep both, or "
             "--overwrite_output_dir to start anew"
         )
+    check_ours(folder, names)
     return latest
 
 
-def _change(key: str, before, now) -> str:
+def _check_no_run(folder: str, latest: str | None) -> None:
+    """InputError where a folder without run.json holds files that look like a model or data."""
+    foreign = [name for name in _FOREIGN if files.exists(os.path.join(folder, name))]
+    if foreign:
+        raise InputError(
+            f"{folder}: holds {foreign[0]}, which no run of ours put there: it looks like a folder of models or data; "
+            "use another --output_dir"
+        )
+    numbered = (name for name in files.list_directory(folder) if _CHECKPOINT_FILE.fullmatch(name))
+    found = os.path.basename(latest) if latest else next(numbered, None)
+    if found:
+        raise InputError(
+            f"{folder}: holds {found} but no {MANIFEST}, so it cannot be told whose it is; move it away, "
+            "or use another --output_dir"
+        )
+
+
+def _change(key: str, before: object, now: object) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
         parts = [
             _change(f"{key}.{k}", before.get(k), now.get(k)) for k in {**before, **now} if before.get(k) != now.get(k)
@@ -95,7 +117,7 @@ def _change(key: str, before, now) -> str:
     return f"{key} was {_short(before)}, is now {_short(now)}"
 
 
-def _short(value) -> str:
+def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -106,88 +128,72 @@ def begin(
     config: BertConfig | ModuleConfig,
     vocab_file: str | None,
     flags: dict,
+    names: tuple[str, ...] = (),
 ) -> None:
-    """Start a new run: remove what an earlier run left, write what later runs need; other files are left alone.
+    """Start a new run: remove what an earlier run of ours left, write what later runs need; other files are left alone.
 
-    A task without labels has None; so has a run that knows no vocabulary.
+    A task without labels has None; so has a run that knows no vocabulary. names: as in find_state, which has refused a
+    folder where any of the files to be written is somebody else's.
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     files.make_directory(folder)
-    ours = [name for name in files.list_directory(folder) if _OURS.fullmatch(name)]
+    remove_leftovers(folder)
+    owned = owned_names(folder)
+    ours = [name for name in files.list_directory(folder) if name in owned or _is_checkpoint(name, owned)]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
-    for name in sorted(ours, key=lambda name: (name == MANIFEST, not name.startswith(("checkpoint", "model.ckpt")))):
+    for name in sorted(ours, key=lambda name: (name == MANIFEST, not name.startswith((STATE, CHECKPOINT)))):
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
-    remove_leftovers(folder)
-    files.write_json(os.path.join(folder, MANIFEST), manifest)
+    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
     if labels is not None:
-        files.write_lines(os.path.join(folder, "labels.txt"), labels)
+        write_lines(os.path.join(folder, LABELS), labels)
     if vocabulary is not None:
-        with files.atomic_write(os.path.join(folder, "vocab.txt"), "wb") as file:
+        with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
             file.write(vocabulary)
-    write_config(os.path.join(folder, "bert_config.json"), config)
-    write_flags(os.path.join(folder, "flags.txt"), flags)
+    write_config(os.path.join(folder, CONFIG), config)
+    write_flags(os.path.join(folder, FLAGS), flags)
+
+
+def _is_checkpoint(name: str, owned: set[str]) -> bool:
+    return MANIFEST in owned and _CHECKPOINT_FILE.fullmatch(name) is not None
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove the half-written files of a run that was killed."""
+    """Remove the half-written files of a run of ours that was killed."""
+    if MANIFEST not in owned_names(folder):
+        return
     for name in files.list_directory(folder):
         path = os.path.join(folder, name)
-        if name.startswith(".writing-") and files.is_directory(path):
-            shutil.rmtree(path)
-        elif name.startswith(".writing-"):
+        if not _UNFINISHED.fullmatch(name):
+            continue
+        if not files.is_directory(path):
             files.remove(path)
+        elif all(_CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
+            try:
+                shutil.rmtree(path)
+            except OSError as error:
+                raise InputError(f"{path}: cannot be removed: {error.strerror}") from None
 
 
-def write_report(folder: str, report: dict) -> None:
-    """Write run_report.json; what an earlier run of the same folder reported, such as its training, stays in it."""
-    path = os.path.join(folder, "run_report.json")
-    try:
-        before = json.loads(files.read_text(path)) if files.exists(path) else {}
-    except json.JSONDecodeError:  # nothing depends on the old report
-        before = {}
-    files.write_json(path, before | report)
+def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None:
+    """Write run_report.json; what an earlier run of the same folder reported, such as its training, stays in it.
+
+    names: of the files that this run may have written; those that no run.json lists are listed here, and so known as ours.
+    """
+    before = read_report(folder) or {}
+    manifest = read_manifest(folder)
+    listed = listed_names(manifest, OF_OLDER_RUNS) if manifest else set()
+    written = {name for name in names if files.exists(os.path.join(folder, name))}
+    unlisted = (listed_names(before, ()) | written) - listed
+    after = before | report | ({FILES: sorted(unlisted)} if unlisted else {})
+    write_json(os.path.join(folder, REPORT), after)
 
 
 def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, start: CheckpointPath | None) -> dict:
     """The model's part of a manifest; `start` is what a new run starts from."""
-    vocabulary = hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16] if vocab_file else None
     return {
         "init_checkpoint": start.identity if start else None,
         "config": dataclasses.asdict(config),
-        "vocabulary": vocabulary,
+        "vocabulary": vocabulary_digest(vocab_file) if vocab_file else None,
     }
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingPlan:
-    """A training run before TensorFlow is there.
-
-    `state` is the checkpoint that it goes on from (see find_state), `labels` and `flags` are what `begin` writes.
-    """
-
-    features: Sized
-    steps: int
-    manifest: dict
-    labels: tuple[str, ...] | None
-    flags: dict
-    state: str | None
-
-
-def train_or_load(session, folder: str, model: OpenedModel, plan: TrainingPlan | None) -> dict:
-    """Train what the plan says in `folder`, or take a trained model where there is no plan, or nothing left to train.
-
-    Returns figures for the report, `global_step` among them.
-    """
-    if plan and not (plan.state and step_number(plan.state) >= plan.steps):
-        session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
-        if session.is_chief and plan.state:
-            remove_leftovers(folder)
-        elif session.is_chief:
-            begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags)
-        return session.train(plan.features, plan.steps, plan.state, folder)
-    if plan:
-        LOG.info("%s: training is already finished (%d steps); --overwrite_output_dir trains anew", folder, plan.steps)
-    trained = find_checkpoint(plan.state) if plan else model.sources.checkpoint
-    return {"global_step": session.load_trained(trained)}

@@ -1,156 +1,151 @@
-"""A BERT with its pre-training heads on its devices: training and evaluation. Imports TensorFlow."""
+"""What is of bert-pretrain alone: text or TFRecords, the two heads, accuracies of masked words and next sentences."""
 
-import time
-from collections.abc import Iterator
+import contextlib
+import logging
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import tensorflow as tf
+from bert_cli.base import files
+from bert_cli.base.names import FLAGS, STANDARD
+from bert_cli.corpus.instances import Sampling
+from bert_cli.corpus.masking import make_masking
+from bert_cli.model.config import BertConfig
+from bert_cli.outputs.pretraining import pretraining_metrics
+from bert_cli.runs import sources
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
+from bert_cli.runs.sources import ModelSources
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.saved import read_flags
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
 
-from bert_cli.base.errors import InputError
-from bert_cli.features.pretraining_batch import model_batch
-from bert_cli.features.stream import length_groups
-from bert_cli.heads.heads import BertPretrainer
-from bert_cli.heads.losses import cross_entropy, tied_cross_entropy
-from bert_cli.model.config import INPUTS, BertConfig
-from bert_cli.outputs.progress import Progress
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import infer, make_runner
-from bert_cli.training.lamb import Lamb
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training
-from bert_cli.weights.checkpoint import POSITION_NAME, Tf1Reader
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
-_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb}
-# Variables that have no gradient where there is no next-sentence loss.
-_NEXT_SENTENCE_ONLY = ("bert/pooler/", "cls/seq_relationship/")
-_SIGNATURE = input_signature() | {
-    "masked_lm_positions": tf.TensorSpec([None, None], tf.int32, name="masked_lm_positions"),
-    "masked_lm_ids": tf.TensorSpec([None, None], tf.int32, name="masked_lm_ids"),
-    "masked_lm_weights": tf.TensorSpec([None, None], tf.float32, name="masked_lm_weights"),
-    "next_sentence_labels": tf.TensorSpec([None], tf.int32, name="next_sentence_labels"),
-}
-
-
-def _read_position(state: str) -> tuple[int, int]:
-    reader = Tf1Reader(state)
-    if POSITION_NAME not in reader.shapes:
-        raise InputError(
-            f"{state}: does not say how far its data was read: it was not saved by bert-pretrain; use "
-            "--overwrite_output_dir, or another --output_dir with --init_checkpoint"
-        )
-    shard, taken = reader.read(POSITION_NAME).tolist()
-    return shard, taken
+LOG = logging.getLogger("bert_cli")
+Data = RecordInput | TextInput
+# What decides the result only where training is on text.
+_OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
 
 
-class PretrainingSession(Session):
-    """A BertPretrainer with its strategy and precision; `settings` are those of run_pretraining."""
+class PretrainingModel(NamedTuple):
+    """As sources.OpenedModel; `tokenizer` is None for TFRecords without a vocabulary."""
 
-    kind = "a pre-trained model with its heads"
+    sources: ModelSources
+    config: BertConfig
+    tokenizer: FullTokenizer | None
 
-    def __init__(self, config: BertConfig, settings):
-        super().__init__(
-            settings, settings.do_train, lambda precision: BertPretrainer(config, precision, settings.random_seed)
-        )
-        self._runner = make_runner(self.strategy, self._forward, _SIGNATURE)
 
-    def train(self, make_stream, state: str | None, folder: str) -> dict:
-        """Train up to num_train_steps, from the checkpoint `state` where there is one; returns figures for the report.
+class PretrainingTask:
+    """See driver.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
 
-        make_stream(position) gives, without end, the arrays of spec.pretraining_features of a batch with the position
-        behind it, two integers; it starts at `position`, None for the start.
-        """
+    files = ()
+    freezes_encoder = False
+
+    def __init__(self, settings: PretrainSettings):
+        self.settings = settings
+        self.data: dict[str, Data] = {}
+        self._found: dict[str, tuple[list[str], bool]] = {}
+
+    def open(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
         settings = self.settings
-        trained = self.variables
-        if settings.no_nsp:
-            trained = {name: v for name, v in trained.items() if not name.startswith(_NEXT_SENTENCE_ONLY)}
-        with self.strategy.scope():
-            optimizer = _OPTIMIZERS[settings.optimizer](
-                trained, settings.learning_rate, settings.num_train_steps, settings.num_warmup_steps
+        for flag, patterns in (("input_file", settings.input.input_file), ("eval_file", settings.task.eval_file)):
+            if patterns:
+                self._found[flag] = find_files(patterns, flag)
+        needs_vocab = not all(are_records for _, are_records in self._found.values())
+        model = settings.model
+        found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
+        vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
+        config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
+        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found)
+        if not vocabulary:
+            LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
+            return PretrainingModel(found, config, None)
+        lower = sources.find_casing(model.do_lower_case, found)
+        sources.check_casing(lower, vocabulary, checkpoint)
+        return PretrainingModel(found, config, FullTokenizer(vocabulary, lower))
+
+    def read(self, model: PretrainingModel, stack: contextlib.ExitStack) -> None:
+        settings, task, phases = self.settings, self.settings.task, self.settings.phases
+        if phases.do_train:
+            share = 0.0 if task.eval_file else task.eval_share
+            self.data["train"] = self.data["held_out"] = stack.enter_context(
+                self._open_data("input_file", model, share)
             )
-        start = restore_training(state, self.variables, optimizer, None) if state else 0
-        position = _read_position(state) if state else None
+        if phases.do_eval and (task.eval_file or "train" not in self.data):
+            # The text that the model was trained on gives its held-out documents, any other one all of its documents.
+            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
+            same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
+            share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
+            flag = "eval_file" if task.eval_file else "input_file"
+            self.data["held_out"] = stack.enter_context(self._open_data(flag, model, share))
 
-        def batches() -> Iterator[dict[str, np.ndarray]]:
-            nonlocal position
-            for features, behind in make_stream(position):
-                position = behind  # what the next checkpoint holds
-                batch = model_batch(features, trim=self.packed)
-                # The loss is a mean over the masked tokens of the whole batch, however it is divided over devices.
-                weights = batch["masked_lm_weights"]
-                yield batch | {"masked_lm_weights": weights / (weights.sum() + 1e-5)}
-
-        return self.train_steps(
-            self._loss, _SIGNATURE, optimizer, batches(), start, settings.num_train_steps, folder,
-            extra_tensors=lambda: {POSITION_NAME: np.array(position, np.int64)},
-        )  # fmt: skip
-
-    def _places(self, batch: dict) -> tuple[tf.Tensor, tf.Tensor]:
-        """Places int64 [M, 2] of the predictions in [B, P], and their slots b·S+s, int32 [M]."""
-        positions, weights = batch["masked_lm_positions"], batch["masked_lm_weights"]
-        # On a TPU, where shapes are static, the empty places are computed too; their weight is 0.
-        places = tf.where(weights > 0 if self.packed else tf.ones_like(weights, tf.bool))
-        length = tf.shape(batch["input_word_ids"])[1]
-        return places, tf.cast(places[:, 0], tf.int32) * length + tf.gather_nd(positions, places)
-
-    def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        """This replica's share of the loss of the global batch; masked_lm_weights are shares of that batch already."""
-        places, slots = self._places(batch)
-        ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
-        inputs = {name: batch[name] for name in INPUTS}
-        rows, next_sentence = self.model.rows_at(inputs, slots, True, seed, self.packed)
-        head = self.model.masked_lm
-        words = tf.convert_to_tensor(self.model.encoder.embeddings.words.value)
-        bias = tf.convert_to_tensor(head.output_bias.value)
-        loss = tied_cross_entropy(head.transformed(rows, training=True), words, bias, ids, weights)
-        if self.settings.no_nsp:
-            return loss
-        losses = cross_entropy(batch["next_sentence_labels"], next_sentence)
-        return loss + tf.reduce_sum(losses) / self.settings.train_batch_size
-
-    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        """Sums over the predictions of each sequence, float32 [B]; see outputs.pretraining."""
-        places, slots = self._places(batch)
-        masked, next_sentence = self.model.score({name: batch[name] for name in INPUTS}, slots, packed=self.packed)
-        ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
-        correct = tf.cast(tf.argmax(masked, axis=-1, output_type=tf.int32) == ids, tf.float32)
-        labels = batch["next_sentence_labels"]
-        count = tf.shape(labels)[0]
-
-        def per_sequence(values):
-            return tf.math.unsorted_segment_sum(values * weights, places[:, 0], count)
-
-        best = tf.argmax(next_sentence, axis=-1, output_type=tf.int32)
-        return {
-            "masked_lm_losses": per_sequence(cross_entropy(ids, masked)),
-            "masked_lm_weights": per_sequence(tf.ones_like(weights)),
-            "masked_lm_correct": per_sequence(correct),
-            "next_sentence_losses": cross_entropy(labels, next_sentence),
-            "next_sentence_correct": tf.cast(best == labels, tf.float32),
-        }
-
-    def evaluate(self, chunks: Iterator[dict[str, np.ndarray]], count: int) -> dict[str, np.ndarray]:
-        """The sums of `_forward` for all instances, in their order, and examples_per_second.
-
-        chunks: arrays of spec.pretraining_features of some instances each; `count` is how many there are in all.
-        """
-        parts = []
-        with Progress("evaluating", count, every=max(1, count // 4)) as progress:
-            began = time.monotonic()
-            with memory_advice("eval_batch_size"):
-                for features in chunks:
-                    parts.append(self._evaluate_chunk(features, progress))
-            seconds = time.monotonic() - began
-        sums = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return sums | {"examples_per_second": round(count / seconds, 2)}
-
-    def _evaluate_chunk(self, features: dict[str, np.ndarray], progress: Progress) -> dict[str, np.ndarray]:
-        lengths = features["input_mask"].sum(axis=1)
-        if not self.packed:
-            lengths = np.full(len(lengths), self.settings.max_seq_length)
-        groups = length_groups(lengths, self.settings.eval_batch_size * self.settings.max_seq_length)
-        return infer(
-            self._runner,
-            groups,
-            lambda rows: model_batch({name: values[rows] for name, values in features.items()}, trim=self.packed),
-            lambda done: progress.update(progress.position + done),
+    def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
+        """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
+        (paths, are_records), settings = self._found[flag], self.settings
+        length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
+        if are_records:
+            return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
+        assert model.tokenizer is not None, "`open` reads a vocabulary for every text"
+        rules = make_masking(
+            model.tokenizer.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
         )
+        sampling = Sampling(length, masking.short_seq_prob, rules)
+        return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
+
+    def plan(self, model: PretrainingModel) -> Plan:
+        settings, steps = self.settings, self.settings.steps
+        lower = model.tokenizer.do_lower_case if model.tokenizer else None
+        data = self.data["train"]
+        decided: dict[str, Any] = {"training_data": data.digest}
+        if isinstance(data, TextInput):
+            masking, task = settings.masking, settings.task
+            values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
+            decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}
+        paths = {"input_file": settings.input.input_file, "eval_file": settings.task.eval_file}
+        return Plan(
+            steps=steps.num_train_steps,
+            warmup_steps=steps.num_warmup_steps,
+            decided=decided,
+            found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
+            optimizer=steps.optimizer,
+        )
+
+    def make_model(self, model: PretrainingModel, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.pretraining import BertPretrainer
+
+        settings = self.settings
+        return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
+
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        data = self.data["train"]
+        return session.train_stream(lambda at: data.stream(updates.batch_size, at), updates=updates, **how)
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def evaluate(self, session: "Session") -> Evaluation:
+        """Accuracies and losses of masked words and next sentences."""
+        batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
+        count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
+        if is_cut:
+            LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
+        sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
+        rate = sums.pop("examples_per_second")
+        metrics = pretraining_metrics(sums, batch_size, not self.settings.task.no_nsp)
+        return Evaluation(metrics, [], {"eval_examples_per_second": rate})
+
+    def predict(self, session: "Session") -> dict[str, Any]:
+        """There is nothing to predict."""
+        return {}
+
+
+def absolute_patterns(patterns: str | None) -> str | None:
+    """Patterns with commas between, each from any working directory; None for none."""
+    if not patterns:
+        return None
+    return ",".join(part if part == STANDARD else files.absolute(part) for part in patterns.split(","))

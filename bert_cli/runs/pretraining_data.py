@@ -12,11 +12,12 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
-from bert_cli.corpus.text import STDIN, find_inputs
+from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.stream import training_rows
 from bert_cli.records.record_index import is_record_file
 from bert_cli.runs.corpus_reading import LOGGED, Reading, choose_num_workers, corpus_digest, read_corpus
+from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 1024  # instances that are evaluated at a time
@@ -29,7 +30,7 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
         paths = find_inputs(patterns)
     except InputError as error:
         raise InputError(str(error).replace("--input_file", f"--{flag}")) from None
-    kinds = [path != STDIN and is_record_file(path) for path in paths]
+    kinds = [path != STANDARD and is_record_file(path) for path in paths]
     if any(kinds) and not all(kinds):
         other = paths[kinds.index(False)]
         raise InputError(f"{other}: is no TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}")
@@ -39,9 +40,9 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
 class RecordInput:
     """Instances that were made before; a context."""
 
-    def __init__(self, paths: list[str], settings, vocab_size: int):
-        self._source = RecordSource(paths, settings.max_seq_length, settings.max_predictions_per_seq, vocab_size)
-        self._seed = settings.random_seed
+    def __init__(self, paths: list[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, seed: int):
+        self._source = RecordSource(paths, max_seq_length, max_predictions_per_seq, vocab_size)
+        self._seed = seed
         for path in paths[:LOGGED]:
             LOG.info("  %s", path)
         LOG.info("%d instances in %d files", len(self._source), len(paths))
@@ -74,8 +75,10 @@ class RecordInput:
 class TextInput:
     """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a context."""
 
-    def __init__(self, paths: list[str], tokenizer, sampling: Sampling, settings, share: float):
-        """share: of the documents, held out for evaluation; with 0 all are for both."""
+    def __init__(
+        self, paths: list[str], tokenizer: FullTokenizer, sampling: Sampling, share: float, pairs: bool, seed: int
+    ):
+        """share: of the documents, held out for evaluation; with 0 all are for both. pairs: of texts, else single texts."""
         with contextlib.ExitStack() as opened:
             folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="bert_cli-"))
             reading = Reading(tokenizer, files_end_documents=True)
@@ -84,9 +87,8 @@ class TextInput:
             self.digest = corpus_digest(size)
             corpus = opened.enter_context(Corpus(size))
             self._stack = opened.pop_all()  # all is well: __exit__ closes what is open
-        numbers, held_out = split_documents(size.num_documents, share, settings.random_seed)
+        numbers, held_out = split_documents(size.num_documents, share, seed)
         self._log(size, len(held_out), share)
-        pairs, seed = not settings.no_nsp, settings.random_seed
         self._training = CorpusSource(size, corpus, numbers, sampling, pairs, seed)
         used = held_out if len(held_out) else numbers
         self._evaluation = CorpusSource(size, corpus, used, sampling, pairs, seed)

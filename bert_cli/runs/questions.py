@@ -6,37 +6,67 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name, open_lines, read_text
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
+from bert_cli.runs import driver
+from bert_cli.runs.squad import SquadTask, fill, trained_model
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 256  # questions that are read and computed at a time
 _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 
 
-def typed_example(question: str, context: str | None, context_file: str | None) -> SquadExample:
+class Windows(NamedTuple):
+    """How texts are cut, all in tokens, and how many windows are computed at once, in those of full length."""
+
+    max_seq_length: int
+    doc_stride: int
+    max_query_length: int
+    batch_size: int
+
+    @classmethod
+    def of(cls, settings: SquadSettings) -> "Windows":
+        return cls(
+            settings.length.max_seq_length,
+            settings.stride.doc_stride,
+            settings.task.max_query_length,
+            settings.prediction.predict_batch_size,
+        )
+
+
+def typed_example(question: str, context: str, context_file: str) -> SquadExample:
     """The question of --question, about the text of --context or --context_file."""
     if context_file:
         files.check_readable(context_file, "context_file")
-        context = files.read_text(context_file)
+        context = read_text(context_file)
     return SquadExample("question", question, split_context(context))
 
 
-def answer(session, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules) -> list[Prediction]:
+def answer(
+    session: "Session", examples: Sequence[SquadExample], tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules
+) -> list[Prediction]:
     """The answers to some questions in their order."""
-    lengths = (getattr(session.settings, name) for name in ("max_seq_length", "doc_stride", "max_query_length"))
-    features = squad_features(examples, tokenizer, *lengths, is_training=False)
+    features = squad_features(
+        examples, tokenizer, windows.max_seq_length, windows.doc_stride, windows.max_query_length, is_training=False
+    )
     if features.num_cut_questions:
         LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
     decoder = Decoder(features, rules.n_best_size)
-    session.fill(decoder, features)
+    fill(session, decoder, features, windows.batch_size)
     return decoder.finish(examples, tokenizer, rules)
 
 
@@ -56,7 +86,7 @@ def answer_record(example: SquadExample, prediction: Prediction) -> dict:
     start, end = prediction.span or (None, None)
     sentence = None
     if prediction.span:
-        first, last = sentence_span(example.context, start, end)
+        first, last = sentence_span(example.context, *prediction.span)
         sentence = example.context[first:last]
     record = {
         "id": prediction.qas_id,
@@ -83,36 +113,37 @@ def format_record(record: dict) -> list[str]:
     return lines + [f"  {entry['probability']:.4f}  {entry['text'] or '(no answer)'}" for entry in shown]
 
 
-def run(settings, config, tokenizer: FullTokenizer, checkpoint, rules: AnswerRules) -> dict:
+def run(settings: SquadSettings) -> dict:
     """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
-    if settings.question:
-        example = typed_example(settings.question, settings.context, settings.context_file)
-    elif settings.input_file != files.STANDARD:
-        files.check_readable(settings.input_file, "input_file")
-    to_file = settings.output_file not in (None, files.STANDARD)
-    if to_file:
-        files.check_can_write(settings.output_file.rpartition("/")[0] or ".", "output_file")
-
-    prepare_host()
-    from bert_cli.runs.squad import SquadSession
-
-    session = SquadSession(config, settings)
+    asked, source, target = settings.questions, settings.input.input_file, settings.output.output_file
+    checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir)
+    task = SquadTask(settings)
+    model = task.open(checkpoint)
+    if asked.question:
+        example = typed_example(asked.question, asked.context, asked.context_file)
+    elif source != STANDARD:
+        files.check_readable(source, "input_file")
+    to_file = target not in ("", STANDARD)
+    files.check_output_files([target], [source, asked.context_file])
+    session = driver.open_session(task, model, settings)
     session.load_trained(checkpoint)
-    if settings.question:
-        record = answer_record(example, answer(session, [example], tokenizer, rules)[0])
+    windows = Windows.of(settings)
+    if asked.question:
+        record = answer_record(example, answer(session, [example], model.tokenizer, windows, task.rules)[0])
         print("\n".join(format_record(record)), flush=True)
         return record
     count = 0
     with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(files.open_lines(settings.input_file))
-        target = stack.enter_context(files.atomic_write(settings.output_file)) if to_file else sys.stdout
-        questions = parse_questions(lines, files.input_name(settings.input_file))
+        lines = stack.enter_context(open_lines(source))
+        out = stack.enter_context(atomic_write(target)) if to_file else sys.stdout
+        questions = parse_questions(lines, input_name(source))
         while chunk := list(itertools.islice(questions, _CHUNK)):
-            for example, prediction in zip(chunk, answer(session, chunk, tokenizer, rules), strict=True):
-                target.write(json.dumps(answer_record(example, prediction), ensure_ascii=False) + "\n")
-            target.flush()
+            found = answer(session, chunk, model.tokenizer, windows, task.rules)
+            for example, prediction in zip(chunk, found, strict=True):
+                out.write(json.dumps(answer_record(example, prediction), ensure_ascii=False) + "\n")
+            out.flush()
             count += len(chunk)
         if not count:
-            name = files.input_name(settings.input_file)
+            name = input_name(source)
             raise InputError(f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}')
     return {"answers": count}

@@ -1,72 +1,73 @@
-"""A model on its devices, for all commands that train: weights in, the training loop, a folder of checkpoints out.
+"""A model of any kind on its devices: weights in, the training loop, a folder of checkpoints out, predictions.
 
-Imports TensorFlow. What differs from task to task (model, loss, batches) comes in as arguments.
+Imports TensorFlow. What differs from kind to kind is said by its model (heads/) and its features.
 """
 
 import contextlib
+import functools
 import logging
+import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-import keras
 import numpy as np
-import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.model.config import INPUTS
+from bert_cli.features.pretraining_batch import model_batch, training_batch
+from bert_cli.features.ragged import Batches, Features, with_token_ids
+from bert_cli.features.spec import Column
+from bert_cli.features.stream import length_groups, training_rows
+from bert_cli.features.tagging import TaggingFeatures
+from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
-from bert_cli.training.compact import WORDS, CompactWords
-from bert_cli.training.feeding import check_batch_size, place
-from bert_cli.training.loop import run_steps
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
-from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.runs.frozen_states import frozen_states
+from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
+from bert_cli.settings.groups import Devices, Saving
+from bert_cli.training.feeding import check_batch_size
+from bert_cli.training.inference import infer, make_runner, put_rows
+from bert_cli.training.loop import Hook
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
-from bert_cli.weights.checkpoint import STEP_NAME, LoadReport, load_weights, open_checkpoint
+from bert_cli.training.updates import Updates
+from bert_cli.weights.checkpoint import POSITION_NAME, STEP_NAME, LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
-
-
-def input_signature() -> dict[str, tf.TensorSpec]:
-    """The encoder's inputs, int32 [B, S], of any batch size and length, so that no new length is a new trace."""
-    return {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in INPUTS}
-
-
-@contextlib.contextmanager
-def memory_advice(flag: str):
-    """Turn a device's lack of memory into advice."""
-    try:
-        yield
-    except tf.errors.ResourceExhaustedError:
-        raise InputError(f"out of memory: lower --{flag}, or --max_seq_length, or use --precision=bfloat16") from None
+_BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
 
 
 class Session:
     """A model with its strategy and precision.
 
-    `settings` are those of a command: it has the flags of flags.define_device_flags, and for training train_batch_size,
-    random_seed, save_checkpoints_steps, keep_checkpoint_max and log_steps.
+    `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `packed`: padding is skipped.
+    `variables`: Google's name -> variable.
     """
 
-    kind = "a trained model"  # what a checkpoint should be, for error messages
-    optional: tuple[str, ...] = ()  # beginnings of the names that a trained checkpoint may lack
+    def __init__(
+        self,
+        make_model: Callable[[str], TaskModel],
+        devices: Devices,
+        max_seq_length: int,
+        train_batch_size: int | None = None,
+    ):
+        """make_model(compute dtype) is called in the scope of the strategy.
 
-    def __init__(self, settings, do_train: bool, make_model: Callable[[str], keras.Model]):
-        """make_model(compute dtype) is called in the scope of the strategy."""
-        self.settings = settings
+        train_batch_size: None
+        where nothing is trained. InputError where the devices are not there, or cannot share such a batch.
+        """
         self.strategy = make_strategy(
-            settings.distribution_strategy, settings.use_tpu, settings.tpu_name, settings.tpu_zone, settings.gcp_project
+            devices.distribution_strategy, devices.use_tpu, devices.tpu_name, devices.tpu_zone, devices.gcp_project
         )
-        self.precision = compute_dtype(settings.precision, self.strategy)
+        self.precision = compute_dtype(devices.precision, self.strategy)
         self.is_chief = is_chief(self.strategy)
         # A TPU wants static shapes: there, everything is padded to max_seq_length and nothing is packed.
         self.packed = not is_tpu(self.strategy)
+        self.max_seq_length = max_seq_length
         with self.strategy.scope():
-            if do_train:
-                check_batch_size(settings.train_batch_size, self.strategy, "train_batch_size")
+            if train_batch_size is not None:
+                check_batch_size(train_batch_size, self.strategy, "train_batch_size")
             self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
@@ -74,14 +75,14 @@ class Session:
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
 
-        InputError where it lacks a variable that is not `optional`.
+        InputError where it lacks a variable that is not `optional` for the model.
         """
         reader = open_checkpoint(checkpoint)
         report = load_weights(self.variables, reader)
-        missing = [name for name in report.missing if not name.startswith(self.optional)]
+        missing = [name for name in report.missing if not name.startswith(self.model.optional)]
         if missing:
             raise InputError(
-                f"{report.source}: lacks {', '.join(missing[:3])}: it is not {self.kind}; add --do_train or give the "
+                f"{report.source}: lacks {', '.join(missing[:3])}: it is not {self.model.kind}; add --do_train or give the "
                 "model.ckpt-N of a training run"
             )
         self._log(report)
@@ -108,74 +109,141 @@ class Session:
         for line in report.lines():
             LOG.info(line)
 
-    def start_training(
-        self, steps: int, state: str | None, token_ids: np.ndarray, layer: int | None, frozen: bool = False
-    ) -> tuple[AdamWeightDecay, CompactWords | None, int]:
-        """Optimizer, compact word embeddings (None where they are not trained), and the number of finished steps.
-
-        steps: of the whole training; state: prefix of the checkpoint to go on from; token_ids: all that batches will
-        hold; layer: the encoder's highest one that the loss reads, None for the pooled output; frozen: train nothing
-        of the encoder. `settings` has learning_rate, warmup_proportion and bias_correction.
-        """
-        settings, encoder = self.settings, self.model.encoder
-        with self.strategy.scope():
-            left_out = set(named_weights(encoder)) if frozen else encoder.without_gradient(layer)
-            trained = {name: weight for name, weight in self.variables.items() if name not in left_out}
-            compact = CompactWords(encoder, token_ids) if WORDS in trained else None
-            if compact:
-                trained[WORDS] = compact.table
-            warmup = int(steps * settings.warmup_proportion)
-            optimizer = AdamWeightDecay(trained, settings.learning_rate, steps, warmup, settings.bias_correction)
-        start = restore_training(state, self.variables, optimizer, compact) if state else 0
-        return optimizer, compact, start
-
-    def train_steps(
+    def train(
         self,
-        loss_fn: Callable,
-        signature: dict[str, tf.TensorSpec],
-        optimizer: AdamWeightDecay,
-        batches: Iterable[dict[str, np.ndarray]],
-        start: int,
-        steps: int,
+        features: Features,
+        updates: Updates,
+        saving: Saving,
         folder: str,
-        compact: CompactWords | None = None,
-        extra_tensors: Callable[[], dict[str, np.ndarray]] = dict,
+        state: str | None,
+        factors: Mapping[str, float] | None = None,
+        hooks: Sequence[Hook] = (),
+        encoding_batch_size: int = 8,
     ) -> dict:
-        """Run the updates start … steps − 1 and save into `folder`; returns figures for the report.
+        """Train up to updates.steps and save into `folder`; returns figures for the report.
 
-        loss_fn(batch, seed) as make_train_step has it; `signature` describes a batch; `batches` are those of step
-        `start` and the following ones. extra_tensors() are further tensors for each checkpoint.
+        features: ClassificationFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state: prefix of the
+        checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each saving.
+        encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
         """
-        settings = self.settings
-        with self.strategy.scope():
-            loss_scale = LossScale() if self.precision == "float16" else None
-        shown = signature if self.strategy.num_replicas_in_sync == 1 else None
-        step_fn = make_train_step(self.strategy, loss_fn, optimizer, settings.random_seed, loss_scale, shown)
-        placed = (place(batch, self.strategy) for batch in batches)
+        token_ids = features.sequences.token_ids
+        trained: Batches = features
+        run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
+        specs = tensor_specs(self.model.columns)
+        if run.is_frozen and self.model.state_columns:
+            assert isinstance(features, TaggingFeatures), "a tagger alone has state_columns"
+            trained = frozen_states(self, features, encoding_batch_size)
+            specs = tensor_specs(self.model.state_columns, W=self.model.state_width)
+        elif run.compact:
+            trained = with_token_ids(features, run.compact.compact_ids(token_ids))
+        width = None if self.packed and not self.model.padding_counts else self.max_seq_length
+        rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start)
+        return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks)
 
-        def save(step: int) -> None:
-            tensors = training_tensors(self.variables, optimizer, compact) | extra_tensors()
-            if self.is_chief:
-                path = save_checkpoint(folder, step, tensors, settings.keep_checkpoint_max)
-                LOG.info("saved %s", path)
+    def train_stream(
+        self,
+        make_stream: Callable[[tuple[int, int] | None], Iterator],
+        updates: Updates,
+        saving: Saving,
+        folder: str,
+        state: str | None,
+        factors: Mapping[str, float] | None = None,
+        hooks: Sequence[Hook] = (),
+    ) -> dict:
+        """As `train`, for a BertPretrainer, on instances without end.
 
-        with Progress("training", steps, start, settings.log_steps, settings.train_batch_size) as progress:
+        make_stream(position) gives the arrays of spec.pretraining_features of a batch with the position behind it, two
+        integers; it starts at `position`, None for the start.
+        """
+        run = TrainingRun(self, updates, saving, folder, state, factors, None)
+        position = read_position(state) if state else None
 
-            def report(step: int, loss: float, rate: float) -> None:
-                progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
+        def batches() -> Iterator[dict[str, np.ndarray]]:
+            nonlocal position
+            for features, behind in make_stream(position):
+                position = behind  # what the next checkpoint holds
+                yield training_batch(features, trim=self.packed)
 
+        def extra_tensors() -> dict[str, np.ndarray]:
+            return {POSITION_NAME: np.array(position, np.int64)}
+
+        return run.go(batches(), tensor_specs(self.model.columns), hooks, extra_tensors)
+
+    def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
+        """Compile forward(batch) on batches of these columns; see training.inference.make_runner."""
+        return make_runner(self.strategy, forward, tensor_specs(columns))
+
+    @functools.cached_property
+    def _predict(self) -> Callable:
+        return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
+
+    def over(
+        self,
+        features: Features,
+        batch_size: int,
+        title: str | None,
+        unit: str = "examples",
+        flag: str = _BATCH_FLAGS,
+        run: Callable | None = None,
+    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """(row numbers, the model's predictions for these rows) of all rows, the longest first.
+
+        As many are computed at once as have the tokens of `batch_size` padded ones. title: of the progress that is shown,
+        None for none; flag: what to lower where memory is short; run: what `runner` made, instead of the predictions, for
+        batches of the model's prediction_columns.
+        """
+        run, names = run or self._predict, [column.name for column in self.model.prediction_columns]
+
+        def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
+            batch = features.batch(rows, None if self.packed else self.max_seq_length)
+            return {name: batch[name] for name in names}
+
+        shown = Progress(title, len(features), every=max(1, len(features) // 4), unit=unit) if title else None
+        with shown or contextlib.nullcontext():
+            for rows in self._groups(features.sequences.lengths, batch_size):
+                with memory_advice(flag):
+                    found = run(rows, make_batch)
+                yield rows, found
+                if shown:
+                    shown.update(shown.position + len(rows))
+
+    def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
+        if self.packed:
+            return length_groups(lengths, batch_size * self.max_seq_length)
+        replicas = self.strategy.num_replicas_in_sync
+        size = math.ceil(batch_size / replicas) * replicas
+        return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
+
+    def infer(self, features: Features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
+        """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
+        began = time.monotonic()
+        results: dict[str, np.ndarray] = {}
+        for rows, found in self.over(features, batch_size, title, flag=flag):
+            put_rows(results, rows, found, len(features))
+        seconds = time.monotonic() - began
+        return results | {"examples_per_second": round(len(features) / seconds, 2)}
+
+    def infer_chunks(
+        self, chunks: Iterable[dict[str, np.ndarray]], count: int, batch_size: int, title: str
+    ) -> dict[str, Any]:
+        """As `infer`, for a BertPretrainer: chunks are arrays of spec.pretraining_features of some instances each.
+
+        `count` is how many there are in all.
+        """
+        parts = []
+        with Progress(title, count, every=max(1, count // 4)) as progress:
             began = time.monotonic()
-            with memory_advice("train_batch_size"):
-                losses = run_steps(
-                    step_fn, placed, start, steps, save, settings.save_checkpoints_steps, report, settings.log_steps
-                )
+            with memory_advice("eval_batch_size"):
+                for features in chunks:
+                    parts.append(self._infer_chunk(features, batch_size, progress))
             seconds = time.monotonic() - began
-        if compact:
-            compact.close(optimizer)
-        return {
-            "global_step": steps,
-            "train_seconds": round(seconds, 3),
-            "train_examples_per_second": round((steps - start) * settings.train_batch_size / seconds, 2),
-            "first_loss": losses[0],
-            "last_loss": losses[-1],
-        }
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return joined | {"examples_per_second": round(count / seconds, 2)}
+
+    def _infer_chunk(self, features: dict, batch_size: int, progress: Progress) -> dict[str, np.ndarray]:
+        return infer(
+            self._predict,
+            self._groups(features["input_mask"].sum(axis=1), batch_size),
+            lambda rows: model_batch({name: values[rows] for name, values in features.items()}, trim=self.packed),
+            lambda done: progress.update(progress.position + done),
+        )

@@ -1,20 +1,24 @@
 """Which vocabulary, config and weights a run uses, for all commands; found before TensorFlow is imported."""
 
 import dataclasses
-import json
 import logging
 import os
-from typing import NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
-from bert_cli.settings.flags import read_flags
+from bert_cli.runs.checkpoint_choice import find_module
+from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
+from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
+from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
-from bert_cli.training.host import prepare_host
-from bert_cli.weights import hub_handle
-from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_checkpoint, latest_checkpoint
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 BUILTIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "builtin")
@@ -46,12 +50,31 @@ class ModelSources:
     @property
     def config_name(self) -> str:
         """What messages call the place that the config comes from."""
-        return self.config_file or self.checkpoint.name
+        return self.config_file or self.required_checkpoint.name
+
+    @property
+    def required_checkpoint(self) -> CheckpointPath:
+        """The checkpoint of a run that has one: it does not train, or its config has no file but comes from a module."""
+        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
+        return self.checkpoint
+
+    @property
+    def required_vocab_file(self) -> str:
+        """vocab_file where find_sources was told that there must be one."""
+        assert self.vocab_file is not None, "InputError is raised before, where it is missing"
+        return self.vocab_file
 
     @property
     def saved_flags(self) -> dict[str, str]:
         """Flags of the run of ours that made the checkpoint; empty for a checkpoint from elsewhere."""
-        return read_flags(os.path.join(self.checkpoint.folder, "flags.txt")) if self.checkpoint else {}
+        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredModel(ModelSources):
+    """Files of a model that is to be converted or exported."""
+
+    checkpoint: CheckpointPath
 
 
 def find_sources(
@@ -71,13 +94,13 @@ def find_sources(
         if path:
             files.check_readable(path, flag)
     if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
-        return ModelSources(os.path.join(BUILTIN, "vocab.txt"), os.path.join(BUILTIN, "bert_config.json"), None, True)
+        return ModelSources(os.path.join(BUILTIN, VOCABULARY), os.path.join(BUILTIN, CONFIG), None, True)
     preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
     if preprocessor:
-        vocab_file = vocab_file or preprocessor.companion("vocab.txt")
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
-        vocab_file = vocab_file or checkpoint.companion("vocab.txt")
-        bert_config_file = bert_config_file or checkpoint.companion("bert_config.json", "config.json")
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
+        bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
@@ -86,105 +109,91 @@ def find_sources(
     return ModelSources(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
 
 
-def find_model_files(settings, checkpoint: CheckpointPath) -> ModelSources:
+def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> StoredModel:
     """The files of a model that is to be converted or exported; a vocabulary may be missing.
 
-    `settings` has vocab_file and bert_config_file. Of a Hugging Face folder its own config.json counts.
+    Of a Hugging Face folder its own config.json counts.
     """
-    config_file = settings.bert_config_file
+    config_file = model.bert_config_file
     if checkpoint.kind == HUGGING_FACE:
-        config_file = config_file or os.path.join(checkpoint.location, "config.json")
-    return find_sources(settings.vocab_file, config_file, checkpoint, needs_vocab=False)
+        config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
+    found = find_sources(model.vocab_file, config_file, checkpoint, needs_vocab=False)
+    check_vocabulary(found.vocab_file, checkpoint)
+    return StoredModel(found.vocab_file, found.config_file, checkpoint)
 
 
-def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
-    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
-
-    As in the original, the newest checkpoint of output_dir wins over an --init_checkpoint from elsewhere; one from within
-    output_dir, such as its model.ckpt-<number>, is taken as it is. InputError where there is none at all.
-    """
-    chosen = find_checkpoint(init_checkpoint) if init_checkpoint else None
-    latest = latest_checkpoint(output_dir)
-    if chosen and (latest is None or os.path.realpath(chosen.folder) == os.path.realpath(output_dir)):
-        return chosen
-    if latest is None:
-        raise InputError(
-            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give --init_checkpoint a "
-            "fine-tuned one"
-        )
-    return find_checkpoint(latest)
+Config = TypeVar("Config", bound=BertConfig | ModuleConfig)
 
 
-def find_module(handle: str, flag: str) -> CheckpointPath:
-    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
-    if hub_handle.is_url(handle):
-        prepare_host()
-    return hub_handle.find_module(handle, flag)
-
-
-def choose_checkpoint(settings) -> CheckpointPath | None:
-    """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
-    trained one.
-
-    `settings` are those of a command that trains, with do_train, output_dir, init_checkpoint and hub_module.
-    """
-    given = find_checkpoint(settings.init_checkpoint) if settings.init_checkpoint else None
-    if settings.do_train:
-        return find_module(settings.hub_module, "hub_module") if settings.hub_module else given
-    chosen = trained_checkpoint(settings.init_checkpoint, settings.output_dir)
-    if given and chosen != given:
-        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
-    if settings.hub_module:
-        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
-    return chosen
-
-
-class OpenedModel(NamedTuple):
+class OpenedModel(NamedTuple, Generic[Config]):
     """What is known of a model before TensorFlow is there; whether it lower-cases, its tokenizer tells."""
 
     sources: ModelSources
-    config: BertConfig | ModuleConfig
+    config: Config
     vocabulary: Vocabulary
     tokenizer: FullTokenizer
 
 
+AnyModel = OpenedModel[BertConfig | ModuleConfig]
+
+
+@overload
 def open_model(
-    settings,
+    model: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int, *, needs_bert: Literal[True]
+) -> OpenedModel[BertConfig]: ...
+
+
+@overload
+def open_model(
+    model: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int, hub: Hub = ...
+) -> AnyModel: ...
+
+
+def open_model(
+    model: ModelFiles,
     checkpoint: CheckpointPath | None,
     max_seq_length: int,
-    hub_preprocess: str | None = None,
+    hub: Hub = Hub(),  # noqa: B008 (frozen)
     needs_bert: bool = False,
-) -> OpenedModel:
+) -> AnyModel | OpenedModel[BertConfig]:
     """Read vocabulary and config and check them against each other.
 
-    `settings` are those of a command, with vocab_file, bert_config_file, gelu and do_lower_case. needs_bert: InputError for
-    a module that is no BERT.
+    hub: its hub_module is the only handle from outside of the model's folder that is followed. needs_bert: InputError for a
+    module that is no BERT.
     """
-    found = find_sources(settings.vocab_file, settings.bert_config_file, checkpoint, hub_preprocess=hub_preprocess)
-    vocabulary = read_vocabulary(found.vocab_file)
+    found = find_sources(model.vocab_file, model.bert_config_file, checkpoint, hub_preprocess=hub.hub_preprocess)
+    vocabulary = read_vocabulary(found.required_vocab_file)
+    config: BertConfig | ModuleConfig
     if needs_bert:
-        config = read_bert_config(found, settings.gelu)
+        config = read_bert_config(found, model.gelu)
     else:
-        config = read_any_config(found, settings.gelu, vocabulary.size)
+        config = read_any_config(found, model.gelu, vocabulary.size, hub.hub_module)
     check_sizes(config, vocabulary, max_seq_length, found)
-    do_lower_case = find_casing(settings.do_lower_case, found)
+    do_lower_case = find_casing(model.do_lower_case, found)
     check_casing(do_lower_case, vocabulary, checkpoint)
     return OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, do_lower_case))
 
 
-def read_any_config(found: ModelSources, gelu: str, vocab_size: int) -> BertConfig | ModuleConfig:
+def read_any_config(
+    found: ModelSources, gelu: str, vocab_size: int, hub_module: str | None = None
+) -> BertConfig | ModuleConfig:
     """The model's config, for commands that also run modules that are no BERT; of those vocab_size is taken over.
 
-    Imports TensorFlow where a module has no config beside it.
+    hub_module: the handle that the user gave, which a config may need. Imports TensorFlow where a module has no config
+    beside it.
     """
     if found.config_file:
-        return read_module_config(found.config_file) or read_config(found.config_file, gelu)
-    config = _module_bert(found.checkpoint, gelu)
-    if config is None:
-        from bert_cli.weights.hub_encoder import module_config
+        module = read_module_config(found.config_file)
+        if module is None:
+            return read_bert_config(found, gelu)
+        check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
+        return dataclasses.replace(module, hub_module=trusted_module(found.config_file, module, hub_module))
+    config = module_bert(found.required_checkpoint, gelu)
+    if config is not None:
+        return config
+    from bert_cli.weights.hub_encoder import module_config
 
-        config = module_config(found.checkpoint, vocab_size)
-    return config
+    return module_config(found.required_checkpoint, vocab_size)
 
 
 def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
@@ -193,32 +202,32 @@ def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = No
     vocab_size: see read_config.
     """
     if found.config_file:
-        return read_config(found.config_file, gelu, vocab_size)
-    config = _module_bert(found.checkpoint, gelu)
-    if config is None:
-        raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    return config
-
-
-def _module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
-    prepare_host()
-    from bert_cli.weights.hub import HubReader
-
-    config = HubReader(checkpoint.location, checkpoint.name).config()
-    return dataclasses.replace(config, gelu=gelu) if config and gelu != "auto" else config
+        config = read_config(found.config_file, gelu, vocab_size)
+        left_out = () if gelu == "auto" else ("gelu",)
+        check_config(config, found.config_file, found.checkpoint, left_out)
+        return config
+    checkpoint = found.required_checkpoint
+    module = module_bert(checkpoint, gelu)
+    if module is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
+    return module
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
-    path = os.path.join(checkpoint.folder, "labels.txt")
+    path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
-        return tuple(line for line in files.read_text(path).split("\n") if line)
+        labels = tuple(line for line in read_text(path).split("\n") if line)
+        check_labels(labels, checkpoint)
+        if not labels:
+            raise InputError(f"{path}: is empty; it has to list the labels of the model, one a line")
+        return labels
     if checkpoint.kind != HUGGING_FACE:
         return None
     # Imports no TensorFlow, but safetensors, which only this case needs.
     from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
 
-    return read_hugging_face_labels(os.path.join(checkpoint.location, "config.json"))[0]
+    return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))[0]
 
 
 def find_casing(given: bool | None, sources: ModelSources) -> bool:
@@ -229,30 +238,14 @@ def find_casing(given: bool | None, sources: ModelSources) -> bool:
     if saved is not None:
         return saved == "true"
     place = sources.preprocessor or sources.checkpoint
-    tokenizer = place.companion("tokenizer_config.json") if place else None
+    tokenizer = place.companion(TOKENIZER_CONFIG) if place else None
     if tokenizer:
-        try:
-            values = json.loads(files.read_text(tokenizer))
-        except json.JSONDecodeError as error:
-            raise InputError(f"{tokenizer}:{error.lineno}: is not JSON: {error.msg}; give --do_lower_case") from None
+        values = read_json(tokenizer, "give --do_lower_case")
         if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
             return values["do_lower_case"]
-    return _module_casing(sources, place) if place and place.kind == HUB else True
-
-
-def _module_casing(sources: ModelSources, module: CheckpointPath) -> bool:
-    """What a module's graph or variables say of the casing; where they say nothing, as in TF1's format, its words do."""
-    prepare_host()
-    vocabulary = read_vocabulary(sources.vocab_file)
-    if module is sources.preprocessor:
-        from bert_cli.weights.hub_encoder import preprocessor_lower_cases
-
-        words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
-        return preprocessor_lower_cases(module.location, module.name, next(words, "a"))
-    from bert_cli.weights.hub import HubReader
-
-    said = HubReader(module.location, module.name).do_lower_case()
-    return not looks_cased(vocabulary) if said is None else said
+    if not place or place.kind != HUB:
+        return True
+    return module_casing(place, sources.required_vocab_file, is_preprocessor=place is sources.preprocessor)
 
 
 def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: CheckpointPath | None) -> None:
@@ -269,8 +262,13 @@ def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: Checkp
         )
 
 
-def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
-    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together."""
+def check_sizes(
+    config: BertConfig | ModuleConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources
+) -> None:
+    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together, or the vocabulary is
+    not any more what the model was trained with.
+    """
+    check_vocabulary(sources.vocab_file, sources.checkpoint)
     if vocabulary and vocabulary.size > config.vocab_size:
         raise InputError(
             f"{sources.vocab_file} has {vocabulary.size} entries, but {sources.config_name} says vocab_size "

@@ -1,97 +1,234 @@
-"""A model that answers questions, on its devices: training, logits for the decoder. Imports TensorFlow."""
+"""What is of bert-squad alone: its windows, its head, its answers and scores, its files."""
 
-import dataclasses
-import math
-from collections.abc import Callable
+import contextlib
+import json
+import logging
+import os
+import time
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import tensorflow as tf
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
+from bert_cli.examples.squad import (
+    SquadExample,
+    describe_examples,
+    read_examples,
+    read_gold_answers,
+    read_training_examples,
+)
+from bert_cli.features.squad import SquadFeatures, format_features, squad_features
+from bert_cli.features.stream import check_steps
+from bert_cli.outputs.eval_results import write_eval_results
+from bert_cli.outputs.squad import (
+    AnswerRules,
+    Decoder,
+    Prediction,
+    write_nbest_predictions,
+    write_null_odds,
+    write_predictions,
+)
+from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.settings.squad import Answers, SquadSettings
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
-from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.squad import SquadFeatures
-from bert_cli.features.stream import length_groups, training_rows
-from bert_cli.heads.heads import BertSpanModel
-from bert_cli.heads.losses import span_loss
-from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
-from bert_cli.outputs.squad import Decoder
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import make_runner
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
-_SIGNATURE = input_signature() | {
-    "start_positions": tf.TensorSpec([None], tf.int32, name="start_positions"),
-    "end_positions": tf.TensorSpec([None], tf.int32, name="end_positions"),
-}
+LOG = logging.getLogger("bert_cli")
+_SHOWN = {False: 1, True: 20}  # windows in the log, by --verbose_logging
 
 
-class SquadSession(Session):
-    """A BertSpanModel with its strategy and precision; `settings` are those of run_squad."""
+def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
+    """The flags as the decoder takes them; version_2: a question may have no answer."""
+    return AnswerRules(
+        n_best_size=answers.n_best_size,
+        max_answer_length=answers.max_answer_length,
+        version_2_with_negative=version_2,
+        null_score_diff_threshold=answers.null_score_diff_threshold,
+    )
 
-    kind = "fine-tuned to answer questions"
-    optional = ("bert/pooler/",)  # nothing here reads it, and Hugging Face's models of this kind lack it
 
-    def __init__(self, config: BertConfig | ModuleConfig, settings):
-        super().__init__(
-            settings, settings.do_train, lambda precision: BertSpanModel(config, precision, settings.random_seed)
+def trained_model(init_checkpoint: str | None, output_dir: str | None) -> CheckpointPath:
+    """The trained model of a run that does not train. InputError where neither flag names one."""
+    if output_dir:
+        return trained_checkpoint(init_checkpoint, output_dir)
+    if not init_checkpoint:
+        raise InputError("--output_dir or --init_checkpoint is needed: where a model trained by bert-squad stands")
+    return find_checkpoint(init_checkpoint)
+
+
+def score(version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[str, float] | None) -> dict:
+    """Exact match and F1 under the rules of 1.1 or, with --version_2_with_negative, of 2.0."""
+    return scores_v2(gold, answers, null_odds) if version_2 else scores_v1(gold, answers)
+
+
+def score_file(settings: SquadSettings) -> dict:
+    """Score predictions_file, print the scores as JSON, and write them where there is an output_dir."""
+    scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
+    for flag, path in (
+        ("predict_file", task.predict_file),
+        ("predictions_file", scoring.predictions_file),
+        ("null_odds_file", scoring.null_odds_file),
+    ):
+        if path:
+            files.check_readable(path, flag)
+    if folder:
+        files.check_can_write(folder, "output_dir")
+    odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
+    gold, answers = read_gold_answers(task.predict_file), read_predictions(scoring.predictions_file)
+    scores = score(task.version_2_with_negative, gold, answers, odds)
+    if scores["missing"]:
+        LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
+    print(json.dumps(scores, indent=2), flush=True)
+    if folder:
+        files.make_directory(folder)
+        write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
+    return scores
+
+
+class SquadTask:
+    """See driver.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
+
+    files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
+
+    def __init__(self, settings: SquadSettings):
+        self.settings = settings
+        self.rules = answer_rules(settings.answers, settings.task.version_2_with_negative)
+        self.examples: dict[str, list[SquadExample]] = {}
+        self.windows: dict[str, SquadFeatures] = {}
+        self.gold: dict = {}
+        self._tokenizer: FullTokenizer  # known after `read`
+        self._answered: tuple[list[Prediction], float] | None = None
+
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+        settings = self.settings
+        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+        settings, task, phases = self.settings, self.settings.task, self.settings.phases
+        self._tokenizer = model.tokenizer
+        if phases.do_train:
+            path = settings.train_file.train_file
+            files.check_readable(path, "train_file")
+            examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers).examples
+            self._cut("train", examples, is_training=True)
+        if settings.prediction.do_predict or phases.do_eval:
+            files.check_readable(task.predict_file, "predict_file")
+            if phases.do_eval:
+                self.gold = read_gold_answers(task.predict_file)
+                # What cannot be scored is said before the work.
+                score(task.version_2_with_negative, self.gold, {}, None)
+            self._cut("predict", read_examples(task.predict_file), is_training=False)
+
+    def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
+        """The windows of some examples, which are logged with what was cut."""
+        settings = self.settings
+        length, query_length = settings.length.max_seq_length, settings.task.max_query_length
+        features = squad_features(
+            examples, self._tokenizer, length, settings.stride.doc_stride, query_length, is_training
         )
-        self._config, self._frozen = config, not settings.hub_trainable
-        self._runner = make_runner(self.strategy, self._forward, input_signature())
+        LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
+        shown = _SHOWN[settings.answers.verbose_logging]
+        for line in format_features(features, examples, self._tokenizer, length, shown):
+            LOG.info(line)
+        if features.num_cut_questions:
+            LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
+        self.examples[name], self.windows[name] = examples, features
 
-    def train(self, features: SquadFeatures, steps: int, state: str | None, folder: str) -> dict:
-        """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report."""
-        settings, sequences = self.settings, features.sequences
-        last = self._config.num_hidden_layers - 1
-        optimizer, compact, start = self.start_training(steps, state, sequences.token_ids, last, self._frozen)
-        if compact:
-            sequences = dataclasses.replace(sequences, token_ids=compact.compact_ids(sequences.token_ids))
+    def plan(self, model: sources.AnyModel) -> Plan:
+        settings, fine_tuning = self.settings, self.settings.fine_tuning
+        windows, lower = self.windows["train"], model.tokenizer.do_lower_case
+        by_questions = settings.squad_training.steps_from_examples and len(windows)
+        count = len(self.examples["train"]) if by_questions else len(windows)
+        steps = check_steps(count, settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        sequences = windows.sequences
+        data = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
+        return Plan(
+            steps=steps,
+            warmup_steps=int(steps * fine_tuning.warmup_proportion),
+            decided={
+                "do_lower_case": lower,
+                "training_data": run_folder.digest(*data),
+                "train_windows": len(windows),
+                "train_examples": windows.num_examples,
+            },
+            found={"do_lower_case": lower},
+            bias_correction=fine_tuning.bias_correction,
+        )
 
-        def batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            positions = {name: getattr(features, name)[rows] for name in ("start_positions", "end_positions")}
-            return self._inputs(sequences, rows, cut=settings.skip_padding) | positions
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.squad import BertSpanModel
 
-        rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
-        return self.train_steps(self._loss, _SIGNATURE, optimizer, map(batch, rows), start, steps, folder, compact)
+        settings = self.settings
+        skip = settings.squad_training.skip_padding
+        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip)
 
-    def _inputs(self, sequences: RaggedFeatures, rows: np.ndarray, cut: bool) -> dict[str, np.ndarray]:
-        """The windows padded to the longest of them with `cut` (where shapes may change), else to max_seq_length."""
-        width = int(sequences.lengths[rows].max()) if cut and self.packed else self.settings.max_seq_length
-        return sequences.padded(rows, width)
+    @property
+    def freezes_encoder(self) -> bool:
+        return not self.settings.hub_training.hub_trainable
 
-    def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        """This replica's share of the mean loss over the global batch.
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        return session.train(self.windows["train"], updates=updates, **how)
 
-        As in the original all max_seq_length positions are in the softmax, so those of padding are computed;
-        --skip_padding takes them out.
-        """
-        inputs = {name: batch[name] for name in INPUTS}
-        skip = self.settings.skip_padding
-        logits = self.model(inputs, training=not self._frozen, seed=seed, packed=skip and self.packed)
-        if skip:
-            # Finite: 0 · -inf in the gradient would be no number.
-            logits = [tf.where(batch["input_mask"] > 0, values, -1e9) for values in logits]
-        losses = span_loss(batch["start_positions"], batch["end_positions"], *logits)
-        return tf.reduce_sum(losses) / self.settings.train_batch_size
+    def facts(self) -> dict[str, Any]:
+        return {}
 
-    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        """Start and end logits, float32 [B, S], -inf for padding."""
-        start, end = self.model({name: batch[name] for name in INPUTS}, packed=self.packed)
-        real = batch["input_mask"] > 0
-        return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}
+    def _answers(self, session: "Session") -> tuple[list[Prediction], float]:
+        """The answers to all questions, and how many windows there were each second; computed once."""
+        if self._answered is None:
+            windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
+            decoder = Decoder(windows, self.rules.n_best_size)
+            rate = fill(session, decoder, windows, batch_size, "predicting")
+            self._answered = decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
+        return self._answered
 
-    def fill(
-        self, decoder: Decoder, features: SquadFeatures, advance: Callable[[int], None] = lambda count: None
-    ) -> None:
-        """Compute the logits of all windows and give them to their decoder, which keeps what answers need.
+    def evaluate(self, session: "Session") -> Evaluation:
+        """Exact match and F1."""
+        predictions, rate = self._answers(session)
+        version_2 = self.settings.task.version_2_with_negative
+        answers = {prediction.qas_id: prediction.text for prediction in predictions}
+        odds = (
+            {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
+        )
+        return Evaluation(score(version_2, self.gold, answers, odds), [], {"predict_windows_per_second": rate})
 
-        Windows are computed in order of length, as many at once as have the tokens of predict_batch_size padded ones.
-        advance(n) is called after n more windows.
-        """
-        size, lengths = self.settings.predict_batch_size, features.sequences.lengths
-        if self.packed:
-            groups = length_groups(lengths, size * self.settings.max_seq_length)
+    def predict(self, session: "Session") -> dict[str, Any]:
+        """Write the files of the answers, and say for which questions nothing could be one."""
+        predictions, rate = self._answers(session)
+        if session.is_chief:
+            self._write(predictions)
+        return {"predict_windows_per_second": rate}
+
+    def _write(self, predictions: list[Prediction]) -> None:
+        paths = [os.path.join(self.settings.phases.output_dir, name) for name in self.files]
+        write_predictions(paths[0], predictions)
+        write_nbest_predictions(paths[1], predictions)
+        if self.settings.task.version_2_with_negative:
+            write_null_odds(paths[2], predictions)
         else:
-            groups = [np.arange(at, min(at + size, len(lengths))) for at in range(0, len(lengths), size)]
-        with memory_advice("predict_batch_size"):
-            for rows in groups:
-                logits = self._runner(rows, lambda rows: self._inputs(features.sequences, rows, cut=True))
-                decoder.add(rows, logits["start"], logits["end"])
-                advance(len(rows))
+            files.remove(paths[2])  # odds of an earlier run would not belong to these predictions
+        lost = [prediction.qas_id for prediction in predictions if not prediction.found]
+        if lost:
+            LOG.warning("warning: nothing could be an answer to %d question(s): %s", len(lost), ", ".join(lost[:5]))
+        LOG.info("wrote %s and %s: %d predictions", paths[0], paths[1], len(predictions))
+
+
+def fill(
+    session: "Session", decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
+) -> float:
+    """Give the logits of all windows to their decoder; returns how many windows there were each second.
+
+    title: of the progress, None for none.
+    """
+    began = time.monotonic()
+    for rows, logits in session.over(windows, batch_size, title, unit="windows"):
+        decoder.add(rows, logits["start"], logits["end"])
+    return round(len(windows) / max(time.monotonic() - began, 1e-9), 2)

@@ -1,179 +1,185 @@
-"""A tagger on its devices: weights in, training, log-probabilities of pieces out. Imports TensorFlow."""
+"""What is of bert-tag alone: its files of words and tags, its head, its scores, its files; and plain text to be tagged."""
 
-import dataclasses
+import contextlib
+import json
 import logging
 import os
+import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
-from bert_cli.base.errors import InputError
-from bert_cli.features.stream import length_groups, training_rows
-from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.heads.losses import cross_entropy
-from bert_cli.heads.tagging import BertTagger
-from bert_cli.model.config import INPUTS, BertConfig, ModuleConfig
-from bert_cli.outputs.progress import Progress
-from bert_cli.runs.session import Session, input_signature, memory_advice
-from bert_cli.training.inference import make_runner
+from bert_cli.base import files
+from bert_cli.base.names import STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.features.stream import check_steps
+from bert_cli.features.tagging import TaggingFeatures
+from bert_cli.outputs.tagging import (
+    TagPrediction,
+    example_entities,
+    predict_tags,
+    write_columns,
+    write_entities,
+    write_json_lines,
+)
+from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
+from bert_cli.runs import driver, sources
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
+from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
+from bert_cli.settings.tagging import TagSettings
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
-_LABELS = {
-    "label_ids": tf.TensorSpec([None, None], tf.int32, name="label_ids"),
-    "label_weights": tf.TensorSpec([None, None], tf.float32, name="label_weights"),
-}
 
 
-def _padded(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill) -> np.ndarray:
-    """Sequences of flat values [t, …] (see RaggedFeatures) -> [len(rows), width, …], `fill` behind their ends."""
-    places = offsets[rows][:, None] + np.arange(width)
-    inside = places < offsets[rows + 1][:, None]
-    padded = np.full((*inside.shape, *values.shape[1:]), fill, values.dtype)
-    padded[inside] = values[places[inside]]
-    return padded
+class TaggingTask:
+    """See driver.Task. `layers` are known after `open`, `data` after `read`."""
 
+    files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
 
-def _label_batch(label_ids: np.ndarray) -> dict[str, np.ndarray]:
-    """label_ids int32 [B, S], and what each piece counts in the mean over the labelled ones, float32 [B, S]."""
-    is_labelled = label_ids != NOTHING
-    return {"label_ids": label_ids, "label_weights": (is_labelled / is_labelled.sum()).astype(np.float32)}
+    def __init__(self, settings: TagSettings):
+        self.settings = settings
+        self.layers: tuple[int, ...] = ()
+        self.data = TaggingData((), "BIO", {})
 
+    @property
+    def freezes_encoder(self) -> bool:
+        return self.settings.tagger.freeze_encoder
 
-@dataclasses.dataclass(frozen=True)
-class _FrozenStates:
-    """What a frozen encoder says of the m labelled pieces of all windows.
-
-    states float32 [m, W], label_ids int32 [m]; those of window i stand at offsets[i]:offsets[i + 1].
-    """
-
-    states: np.ndarray
-    label_ids: np.ndarray
-    offsets: np.ndarray
-
-    def batch(self, rows: np.ndarray, width: int | None) -> dict[str, np.ndarray]:
-        """`width`: pieces to pad to; None for as many as the longest of these windows has."""
-        width = width or int(np.diff(self.offsets)[rows].max())
-        labels = _label_batch(_padded(self.label_ids, self.offsets, rows, width, NOTHING))
-        return labels | {"states": _padded(self.states, self.offsets, rows, width, 0.0)}
-
-
-class TaggingSession(Session):
-    """A BertTagger with its strategy and precision; `settings` are those of run_tagging, with their `layers`."""
-
-    optional = ("bert/pooler/",)  # Hugging Face's token classifiers have none
-    kind = "a model that bert-tag trained"
-
-    def __init__(self, config: BertConfig | ModuleConfig, label_count: int, settings):
-        super().__init__(
-            settings,
-            settings.do_train,
-            lambda precision: BertTagger(config, label_count, settings.layers, precision, settings.random_seed),
-        )
-        self._runner = make_runner(self.strategy, self._forward, input_signature())
-
-    def train(self, features: TaggingFeatures, steps: int, state: str | None, folder: str) -> dict:
-        """Train up to `steps`, from the checkpoint `state` where there is one; returns figures for the report.
-
-        With --freeze_encoder only the classifier is trained, on states that are computed once, without dropout in the
-        encoder. A batch is of windows.
-        """
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        token_ids, top = features.sequences.token_ids, max(self.model.state_layers)
-        optimizer, compact, start = self.start_training(steps, state, token_ids, top, settings.freeze_encoder)
-        rows = training_rows(len(features), settings.train_batch_size, settings.random_seed, start)
-        if settings.freeze_encoder:
-            known = self._frozen_states(features)
-            width = None if self.packed else settings.max_seq_length
-            batches = (known.batch(chosen, width) for chosen in rows)
-            signature = _LABELS | {"states": tf.TensorSpec([None, None, self.model.state_width], tf.float32, "states")}
-            return self.train_steps(self._frozen_loss, signature, optimizer, batches, start, steps, folder)
-        if compact:
-            sequences = dataclasses.replace(features.sequences, token_ids=compact.compact_ids(token_ids))
-            features = dataclasses.replace(features, sequences=sequences)
-        batches = (self._training_batch(features, chosen) for chosen in rows)
-        signature = input_signature() | _LABELS
-        return self.train_steps(self._loss, signature, optimizer, batches, start, steps, folder, compact)
+        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
+        return model
 
-    def _inputs(self, features: TaggingFeatures, rows: np.ndarray) -> dict[str, np.ndarray]:
-        sequences = features.sequences
-        width = int(sequences.lengths[rows].max()) if self.packed else self.settings.max_seq_length
-        return sequences.padded(rows, width)
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+        if _is_for_text(self.settings):
+            self.data = read_plain_text(self.settings, model.tokenizer, model.sources.required_checkpoint)
+        else:
+            self.data = read_data(self.settings, model)
 
-    def _training_batch(self, features: TaggingFeatures, rows: np.ndarray) -> dict[str, np.ndarray]:
-        inputs = self._inputs(features, rows)
-        width = inputs["input_word_ids"].shape[1]
-        return inputs | _label_batch(_padded(features.label_ids, features.sequences.offsets, rows, width, NOTHING))
-
-    def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        inputs = {name: batch[name] for name in INPUTS}
-        return self._head_loss(self.model.states(inputs, True, seed, self.packed), batch, seed)
-
-    def _frozen_loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        return self._head_loss(batch["states"], batch, seed)
-
-    def _head_loss(self, states: tf.Tensor, batch: dict, seed: tf.Tensor) -> tf.Tensor:
-        """This replica's share of the mean cross entropy over the labelled pieces of the global batch.
-
-        states: float32 [B, S, W].
-        """
-        rows = tf.reshape(states, [-1, self.model.state_width])
-        labels = tf.reshape(batch["label_ids"], [-1])
-        weights = tf.reshape(batch["label_weights"], [-1])
-        if self.packed:
-            labelled = tf.where(labels != NOTHING)[:, 0]
-            rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
-        logits = self.model.score(rows, seed)
-        return tf.reduce_sum(weights * cross_entropy(tf.maximum(labels, 0), logits))
-
-    def _frozen_states(self, features: TaggingFeatures) -> _FrozenStates:
-        is_labelled = features.label_ids != NOTHING
-        counts = np.add.reduceat(is_labelled, features.sequences.offsets[:-1], dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        size = int(offsets[-1]) * self.model.state_width * 4
-        _check_memory(size)
-        LOG.info("computing the frozen encoder once: %d labelled pieces, %.1f MB", offsets[-1], size / 1e6)
-        states = np.empty((offsets[-1], self.model.state_width), np.float32)
-        runner = make_runner(self.strategy, self._encode, input_signature())
-        found = self._over_windows(runner, features, self.settings.eval_batch_size, "encoding", "eval_batch_size")
-        for window, values in found:
-            own = np.flatnonzero(is_labelled[slice(*features.sequences.offsets[window : window + 2])])
-            states[offsets[window] : offsets[window + 1]] = values[own]
-        return _FrozenStates(states, features.label_ids[is_labelled], offsets)
-
-    def _encode(self, batch: dict) -> dict[str, tf.Tensor]:
-        return {"values": self.model.states(batch, packed=self.packed)}
-
-    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        return {"values": tf.nn.log_softmax(self.model(batch, packed=self.packed))}
-
-    def log_probabilities(
-        self, features: TaggingFeatures, batch_size: int, title: str
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """(number of the window, float32 [S, L]) of every window, longest first; rows behind its tokens mean nothing."""
-        return self._over_windows(self._runner, features, batch_size, title, "eval_batch_size and --predict_batch_size")
-
-    def _over_windows(
-        self, runner, features: TaggingFeatures, batch_size: int, title: str, flag: str
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """As many windows are computed at once as have the tokens of `batch_size` padded ones."""
-        longest = self.settings.max_seq_length
-        lengths = features.sequences.lengths if self.packed else np.full(len(features), longest)
-        with Progress(title, len(features), every=max(1, len(features) // 4)) as progress:
-            for rows in length_groups(lengths, batch_size * longest):
-                with memory_advice(flag):
-                    values = runner(rows, lambda chosen: self._inputs(features, chosen))["values"]
-                yield from zip(rows.tolist(), values, strict=True)
-                progress.update(progress.position + len(rows))
-
-
-def _check_memory(size: int) -> None:
-    """InputError where an array of `size` bytes does not fit into the machine's memory."""
-    if not hasattr(os, "sysconf"):  # Windows
-        return
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if size > 0.8 * memory:
-        raise InputError(
-            f"--freeze_encoder: the encoder's outputs take {size / 1e9:.1f} GB, the machine has {memory / 1e9:.1f} GB of "
-            "memory; give fewer --layers, or fewer sentences"
+    def plan(self, model: sources.AnyModel) -> Plan:
+        settings, features = self.settings, self.data.splits["train"].features
+        sequences, lower = features.sequences, model.tokenizer.do_lower_case
+        fine_tuning = settings.fine_tuning
+        steps = check_steps(len(features), settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        return Plan(
+            steps=steps,
+            warmup_steps=int(steps * fine_tuning.warmup_proportion),
+            decided={
+                "task_name": "tagging",
+                "layers": self.layers,
+                "labels": list(self.data.labels),
+                "tag_scheme": self.data.scheme,
+                "do_lower_case": lower,
+                "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+                "train_examples": len(features),
+            },
+            found={"do_lower_case": lower, "tag_scheme": self.data.scheme, "layers": self.layers},
+            labels=self.data.labels,
+            bias_correction=fine_tuning.bias_correction,
         )
+
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.tagging import BertTagger
+
+        seed = self.settings.seed.random_seed
+        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
+
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        batch_size = self.settings.evaluation.eval_batch_size
+        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
+
+    def facts(self) -> dict[str, Any]:
+        return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
+
+    def _tag(self, session: "Session", split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+        """The predictions for a split, and how many sentences there were each second."""
+        began = time.monotonic()
+        windows = log_probabilities(session, split.features, batch_size, title)
+        predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
+        return predictions, round(len(predictions) / (time.monotonic() - began), 2)
+
+    def evaluate(self, session: "Session") -> Evaluation:
+        """Precision, recall and F1 of entities, as conlleval has them."""
+        split = self.data.splits["dev"]
+        predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
+        results, lines = _scores(split, predictions)
+        report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        return Evaluation(results, lines, report)
+
+    def predict(self, session: "Session") -> dict[str, Any]:
+        """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
+        split = self.data.splits["test"]
+        predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
+        report = {"predict_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        if split.has_tags:
+            report["test"], lines = _scores(split, predictions)
+            for line in ("***** Test results *****", *lines):
+                LOG.info(line)
+        if session.is_chief:
+            is_json = split.file.is_json
+            path = os.path.join(self.settings.phases.output_dir, self.files[is_json])
+            write = write_json_lines if is_json else write_columns
+            write(path, split.file, [prediction.tags for prediction in predictions], self.data.scheme)
+            LOG.info("wrote %s: %d sentences", path, len(predictions))
+        return report
+
+    def write_plain_text(self, session: "Session") -> None:
+        """Print the words of --text with their tags, then its entities as JSON; the latter alone for each line of a file."""
+        split, target = self.data.splits["text"], self.settings.output.output_file
+        examples, text = split.file.examples, self.settings.single.text
+        predictions, _ = self._tag(session, split, self.settings.prediction.predict_batch_size, "tagging")
+        if not session.is_chief:
+            return
+        if not text and target != STANDARD:
+            write_entities(target, examples, predictions)
+            LOG.info("wrote %s: %d texts", target, len(examples))
+            return
+        for example, prediction in zip(examples, predictions, strict=True):
+            if text:
+                for word, tag in zip(example.words, from_bio(prediction.tags, self.data.scheme), strict=True):
+                    print(f"{word}\t{tag}")
+            print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
+
+
+def _is_for_text(settings: TagSettings) -> bool:
+    """True for a run that tags plain text, and writes nothing into output_dir."""
+    return bool(settings.single.text or settings.input.input_file)
+
+
+def log_probabilities(
+    session: "Session", features: TaggingFeatures, batch_size: int, title: str
+) -> Iterator[tuple[int, np.ndarray]]:
+    """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
+    for rows, found in session.over(features, batch_size, title):
+        yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
+
+
+def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
+    """The entries of eval_results.txt, and the table for the log."""
+    scores = tagging_scores(split.file.tags, [prediction.tags for prediction in predictions])
+    return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
+
+
+def tag_text(settings: TagSettings) -> dict:
+    """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
+    if settings.input.input_file:
+        files.check_output_files([settings.output.output_file], [settings.input.input_file])
+    task = TaggingTask(settings)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    model = task.open(checkpoint)
+    with contextlib.ExitStack() as stack:
+        task.read(model, stack)
+    session = driver.open_session(task, model, settings)
+    session.load_trained(model.sources.required_checkpoint)
+    task.write_plain_text(session)
+    return task.facts()

@@ -2,18 +2,20 @@
 
 import collections
 import dataclasses
-import json
 import logging
 import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.names import LABELS
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.examples.tagging_text import read_text_lines, text_example
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
+from bert_cli.settings.tagging import Tagging, TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
@@ -61,20 +63,20 @@ def _has_tags(path: str, word_column: int) -> bool:
     """False for a file of one column, and for JSON lines none of which has "tags"."""
     file = read_tagging_file(path, word_column, tag_column=None)
     if file.is_json:
-        return any("tags" in json.loads(file.lines[example.line - 1]) for example in file.examples)
+        return any("tags" in parse_json(file.lines[example.line - 1], path, example.line) for example in file.examples)
     return len(split_columns(file.lines[file.examples[0].line - 1].rstrip("\r"))) > 1
 
 
-def _read_test(path: str, settings, scheme: str | None) -> tuple[TaggingFile, str | None, bool]:
-    has_tags = settings.test_tags == "yes" or (settings.test_tags == "auto" and _has_tags(path, settings.word_column))
+def _read_test(path: str, task: Tagging, scheme: str | None) -> tuple[TaggingFile, str | None, bool]:
+    has_tags = task.test_tags == "yes" or (task.test_tags == "auto" and _has_tags(path, task.word_column))
     if not has_tags:
-        return read_tagging_file(path, settings.word_column, tag_column=None), scheme, False
-    return *with_bio_tags(read_tagging_file(path, settings.word_column, settings.tag_column), scheme), True
+        return read_tagging_file(path, task.word_column, tag_column=None), scheme, False
+    return *with_bio_tags(read_tagging_file(path, task.word_column, task.tag_column), scheme), True
 
 
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
-    path = os.path.join(checkpoint.folder, "labels.txt")
+    path = os.path.join(checkpoint.folder, LABELS)
     labels = sources.read_labels(checkpoint)
     if labels is None:
         raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")
@@ -84,34 +86,34 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     return labels
 
 
-def read_data(settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath | None) -> TaggingData:
+def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
     """Read the files that the settings ask for; a trained checkpoint tells the labels."""
-    wanted = {"train": settings.do_train, "dev": settings.do_eval, "test": settings.do_predict}
-    paths = {
-        split: find_file(getattr(settings, f"{split}_file"), settings.data_dir, split)
-        for split, needed in wanted.items()
-        if needed
-    }
-    scheme = None if settings.tag_scheme == "auto" else settings.tag_scheme
-    labels = None if settings.do_train else trained_labels(checkpoint)
+    task, phases, folder = settings.task, settings.phases, settings.data.data_dir
+    wanted = (
+        ("train", phases.do_train, settings.train_file.train_file),
+        ("dev", phases.do_eval, task.dev_file),
+        ("test", settings.prediction.do_predict, task.test_file),
+    )
+    paths = {split: find_file(given, folder, split) for split, needed, given in wanted if needed}
+    scheme = None if task.tag_scheme == "auto" else task.tag_scheme
+    labels = () if phases.do_train else trained_labels(model.sources.required_checkpoint)
     splits = {}
     for split, path in paths.items():
         has_tags = True
         if split == "test":
-            file, scheme, has_tags = _read_test(path, settings, scheme)
+            file, scheme, has_tags = _read_test(path, task, scheme)
         else:
-            file = read_tagging_file(path, settings.word_column, settings.tag_column)
+            file = read_tagging_file(path, task.word_column, task.tag_column)
             file, scheme = with_bio_tags(file, scheme)
-        if labels is None:
-            labels = label_list(example.tags for example in file.examples)
+        if not labels:
+            labels = label_list(file.tags)
             if labels == (OUTSIDE,):
                 raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
         _check_labels(file, labels, split)
-        all_pieces = settings.label_all_pieces and split == "train"
-        features = tagging_features(
-            file.examples, labels, tokenizer, settings.max_seq_length, settings.doc_stride, all_pieces
-        )
-        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, tokenizer)):
+        all_pieces = task.label_all_pieces and split == "train"
+        length, stride = settings.length.max_seq_length, settings.stride.pieces(settings.length.max_seq_length)
+        features = tagging_features(file.examples, labels, model.tokenizer, length, stride, all_pieces)
+        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, model.tokenizer)):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
@@ -132,7 +134,7 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     words = int(features.num_words.sum())
     text = f"{split}: {len(file.examples)} sentences, {words} words"
     if has_tags:
-        kinds = collections.Counter(entity.type for example in file.examples for entity in entities(example.tags))
+        kinds = collections.Counter(entity.type for tags in file.tags for entity in entities(tags))
         counts = ", ".join(f"{kind or 'without type'} {count}" for kind, count in sorted(kinds.items()))
         text += f", {kinds.total()} entities" + (f" ({counts})" if counts else "")
     lines = [text]
@@ -144,30 +146,25 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     return lines
 
 
-def read_plain_text(settings, tokenizer: FullTokenizer, checkpoint: CheckpointPath) -> TaggingData:
+def read_plain_text(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: CheckpointPath) -> TaggingData:
     """--text or the lines of --input_file as the split "text", for the model of the checkpoint."""
-    labels = trained_labels(checkpoint)
-    if settings.input_file:
-        files.check_readable(settings.input_file, "input_file")
-        file = read_text_lines(settings.input_file)
+    labels, path = trained_labels(checkpoint), settings.input.input_file
+    if path:
+        files.check_readable(path, "input_file")
+        file = read_text_lines(path)
     else:
-        file = TaggingFile("--text", (settings.text,), (text_example(settings.text),))
+        text = settings.single.text
+        file = TaggingFile("--text", (text,), (text_example(text),))
         if not file.examples[0].words:
             raise InputError("--text: holds no words")
-    features = tagging_features(file.examples, labels, tokenizer, settings.max_seq_length, settings.doc_stride)
-    scheme = "BIO" if settings.tag_scheme == "auto" else settings.tag_scheme
-    return TaggingData(labels, scheme, {"text": Split(file, False, features)})
+    length, scheme = settings.length.max_seq_length, settings.task.tag_scheme
+    features = tagging_features(file.examples, labels, tokenizer, length, settings.stride.pieces(length))
+    return TaggingData(labels, scheme_of(scheme), {"text": Split(file, False, features)})
 
 
-def parse_layers(text: str) -> tuple[int, ...]:
-    """The value of --layers. InputError for one that is not whole numbers, each named once."""
-    try:
-        layers = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--layers={text}: whole numbers with commas between are needed, such as -1,-2") from None
-    if len(set(layers)) < len(layers):
-        raise InputError(f"--layers={text}: a layer is named twice")
-    return layers
+def scheme_of(tag_scheme: str) -> str:
+    """What predicted tags are written in where nothing is read that would tell."""
+    return "BIO" if tag_scheme == "auto" else tag_scheme
 
 
 def find_layers(

@@ -13,30 +13,43 @@ def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
     """Names with commas between; InputError unless there are `least` or more, all of them different."""
     names = tuple(name.strip() for name in text.split(","))
     if len(names) < least or "" in names or len(set(names)) < len(names):
-        wanted = "two or more different names" if least > 1 else "different names"
-        raise InputError(f"--{flag}={text}: {wanted} with commas between are needed")
+        wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}: different names"
+        raise InputError(f"{wanted} with commas between are needed")
     return names
+
+
+def check_share(flag: str, value: float) -> None:
+    """InputError unless 0 < value <= 1: the bounds of options take both ends in."""
+    if not 0 < value <= 1:
+        raise InputError(f"--{flag}={value}: a number above 0 and up to 1 is needed")
 
 
 @dataclasses.dataclass(frozen=True)
 class Input:
     """Files"""
 
-    input_file: str | None = option(None, "the file to read, - for standard input")
+    input_file: str = option("", "the file to read, - for standard input")
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
     """Files"""
 
-    output_file: str | None = option(None, "the file to write, - for standard output", passing=True)
+    output_file: str = option("", "the file to write, - for standard output", passing=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class DataFolder:
     """Data"""
 
-    data_dir: str | None = option(None, "folder with the data", remembered=True, path=True)
+    data_dir: str = option("", "folder with the data", remembered=True, path=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainFile:
+    """Data"""
+
+    train_file: str = option("", "the file to train on", path=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +69,7 @@ class Labels:
 class Length:
     """Data"""
 
-    max_seq_length: int | None = option(
+    max_seq_length: int = option(
         128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
     )
 
@@ -79,8 +92,8 @@ class Masking:
 class Start:
     """Model"""
 
-    init_checkpoint: str | None = option(
-        None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir", path=True
+    init_checkpoint: str = option(
+        "", "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir", path=True
     )
 
 
@@ -128,7 +141,8 @@ class HubTraining:
 
 def check_hub(values: dict) -> None:
     """InputError where the flags of Hub and HubTraining do not go with the others."""
-    if values["hub_module"] and values["init_checkpoint"]:
+    # A run that does not train may name both: a model that was trained on a module, and this module.
+    if values["hub_module"] and values["init_checkpoint"] and values.get("do_train"):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if not values["hub_module"] and not values.get("hub_trainable", True):
         raise InputError("--hub_trainable=false is about --hub_module, which is missing")
@@ -140,7 +154,7 @@ class Phases:
 
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")
-    output_dir: str | None = option("bert_output", "folder for checkpoints and results", path=True)
+    output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
     overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
 
 

@@ -37,7 +37,8 @@ _PLAINER = (
 def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
     """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
     for argument in arguments:
-        if argument.startswith(" "):
+        bare = argument.strip()
+        if argument.startswith(" ") and (not bare or bare.startswith("--")):
             raise InputError(f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
@@ -126,8 +127,9 @@ def help_text(settings_class: type, command: str, description: str) -> str:
     for title, flags in sections.items():
         lines.append(f"{title}:")
         for flag in flags:
-            default = "" if flag.default is None else f" (default: {_written(flag, flag.default)})"
-            body = f"{flag.option.help}{default}"
+            default = "" if flag.default in (None, "") else f" (default: {_written(flag, flag.default)})"
+            choices = f"<{'|'.join(flag.option.choices)}>: " if flag.option.choices else ""
+            body = f"{choices}{flag.option.help}{default}"
             lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{flag.name}: ", subsequent_indent="      ")
         lines.append("")
     lines.append(

@@ -20,6 +20,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 
+VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
 
@@ -27,7 +28,7 @@ _CASING = "lower-case the text and strip accents; false for a cased model"
 class TextVocabulary:
     """Files"""
 
-    vocab_file: str | None = option(None, "vocab.txt of the model")
+    vocab_file: str = option("", "vocab.txt of the model")
     do_lower_case: bool = option(True, _CASING)
 
 
@@ -63,10 +64,10 @@ class CreateDataSettings:
         },
     )
     vocabulary: TextVocabulary = group(TextVocabulary)
-    length: Length = group(Length, {"max_seq_length": "longest sequence in tokens"})
+    length: Length = group(Length, {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}})
     masking: Masking = group(Masking)
     instances: Instances = group(Instances)
-    seed: Seed = group(Seed, {"random_seed": "seed of all that is drawn"})
+    seed: Seed = group(Seed, {"random_seed": {"help": "seed of all that is drawn", "lower": None}})
     workers: Workers = group(
         Workers,
         {
@@ -125,7 +126,7 @@ class PretrainSettings:
     )
     start: Start = group(Start)
     model: ModelFiles = group(ModelFiles)
-    phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir=None)
+    phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
@@ -143,8 +144,8 @@ class VocabularySize:
     )
     vocab_size: int | None = option(
         None,
-        "most tokens of the vocabulary; there are fewer where the text is small; default: 30522. With --extend: words are "
-        "added at the end up to this size, and none without this flag",
+        f"most tokens of the vocabulary; there are fewer where the text is small; default: {VOCAB_SIZE}. With --extend: "
+        "words are added at the end up to this size, and none without this flag",
         lower=1,
     )
     do_lower_case: bool = option(True, _CASING)
@@ -202,6 +203,12 @@ class FillMaskSettings:
         },
         init_checkpoint="bert_output",
     )
-    model: ModelFiles = group(ModelFiles)
+    model: ModelFiles = group(
+        ModelFiles,
+        {
+            "vocab_file": "vocab.txt; default: beside the checkpoint",
+            "bert_config_file": "bert_config.json; default: beside the checkpoint",
+        },
+    )
     batch: BatchSize = group(BatchSize)
     devices: Devices = group(Devices)

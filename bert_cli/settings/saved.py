@@ -1,26 +1,34 @@
 """flags.txt: the flags of a run, one --name=value a line, for --flagfile and for later runs of the same folder."""
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import FLAGS
+from bert_cli.base.writing import atomic_write
 from bert_cli.settings.option import every_flag, values_of
 from bert_cli.settings.parser import parse, shown
-
-FLAGS_FILE = "flags.txt"
 
 
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
     """Flags that repeat a run from any working directory, as text; `found` has values that the run found by itself.
 
-    A value of None is left out.
+    A value of None is left out, and so is the "" of a flag that has no default.
     """
     values = values_of(settings) | found
     saved = {}
     for flag in every_flag(type(settings)):
         value = values.get(flag.name)
-        if value is None or flag.option.ignored or flag.option.passing or flag.option.words:
+        if (
+            value is None
+            or value == flag.default == ""
+            or flag.option.ignored
+            or flag.option.passing
+            or flag.option.words
+        ):
             continue
         if flag.option.path:
             value = files.absolute(value)
@@ -30,7 +38,7 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
 
 def write_flags(path: str, flags: dict[str, str]) -> None:
     """Write what flags_to_save gives."""
-    with files.atomic_write(path) as file:
+    with atomic_write(path) as file:
         file.writelines(f"--{name}={value}\n" for name, value in flags.items())
 
 
@@ -38,16 +46,16 @@ def read_flags(path: str) -> dict[str, str]:
     """The flags of a flags.txt, as text; an empty dict where there is none."""
     if not files.exists(path):
         return {}
-    pairs = (line.removeprefix("--").partition("=") for line in files.read_text(path).split("\n") if line)
+    pairs = (line.removeprefix("--").partition("=") for line in read_text(path).split("\n") if line)
     return {name: value for name, _, value in pairs}
 
 
-def remembered(settings_class: type, folder: str, given: set[str] | frozenset[str]) -> dict[str, Any]:
+def remembered(settings_class: type, folder: str, given: Collection[str]) -> dict[str, Any]:
     """Values of the remembered flags that the flags.txt of a folder has, but for those `given` now.
 
     InputError, naming the file, for a bad value.
     """
-    path = os.path.join(folder, FLAGS_FILE)
+    path = os.path.join(folder, FLAGS)
     saved = read_flags(path)
     names = [flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given]
     kept = [name for name in names if name in saved]

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.base.kinds import KINDS
 from bert_cli.settings.groups import (
     BatchSize,
     DataFolder,
@@ -22,8 +23,9 @@ from bert_cli.settings.option import group, option
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
+TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
+LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
-HEADS = ("encoder", "pretraining", "masked_lm", "next_sentence", "classifier", "tagger", "spans")
 EXPORT_FORMATS = ("saved_model", "hub", "onnx")
 QUANTIZATIONS = ("none", "int8")
 _BESIDE: dict[str, str | dict] = {
@@ -44,7 +46,7 @@ class Extraction:
     layers: str | None = option(
         None,
         "layers: numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'; default: "
-        "-1,-2,-3,-4, and with --pooling or --words -1",
+        f"{TOKEN_LAYERS}, and with --pooling or --words {LAST_LAYER}",
     )
     pooling: str = option(
         "none",
@@ -73,7 +75,7 @@ class Attention:
     attentions: str | None = option(
         None, "a .npz file for the attention probabilities of all layers and heads, line by line"
     )
-    show_attention: str | None = option(None, "a text: print its strongest links, and do nothing else")
+    show_attention: str = option("", "a text: print its strongest links, and do nothing else")
     layer: int = option(-1, "layer for --show_attention")
     head: int | None = option(None, "head for --show_attention, from 0; default: the mean over all heads")
     top_k: int = option(10, "links that --show_attention prints", lower=1)
@@ -101,14 +103,14 @@ class ExtractSettings:
 class Conversion:
     """From and to"""
 
-    source: str | None = option(
-        None,
+    source: str = option(
+        "",
         "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, a .weights.h5 file, or a module for "
         "tensorflow-hub (a folder, a .tar.gz, or a URL)",
         flag="from",
     )
-    target: str | None = option(
-        None, "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder", flag="to"
+    target: str = option(
+        "", "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder", flag="to"
     )
     to_format: str = option("auto", "what to write into the folder --to; auto: hf", choices=("auto", *MODEL_FORMATS))
 
@@ -121,7 +123,7 @@ class Changes:
         "auto",
         "what to keep on top of the encoder; auto: everything. tagger: output_weights is a classifier of tokens; auto takes "
         "it for one where labels.txt has the tag O",
-        choices=("auto", *HEADS),
+        choices=("auto", *KINDS),
     )
     float16: bool = option(False, "store float16 (Hugging Face folders only: the other formats hold float32)")
     bfloat16: bool = option(False, "store bfloat16 (Hugging Face folders only)")
@@ -158,9 +160,7 @@ class Export:
         "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
         choices=EXPORT_FORMATS,
     )
-    export_dir: str | None = option(
-        None, "folder to write; for TensorFlow Serving its last part is a version, as in serving/1"
-    )
+    export_dir: str = option("", "folder to write; for TensorFlow Serving its last part is a version, as in serving/1")
     quantize: str = option(
         "none",
         "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
@@ -170,6 +170,15 @@ class Export:
         "auto",
         "whether the classifier takes a second text, text_b; auto: as its task does",
         choices=("auto", "yes", "no"),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportLength:
+    """Data"""
+
+    max_seq_length: int | None = option(
+        None, "longest input in tokens; default: as it was trained, or 128", lower=1, decides=True, remembered=True
     )
 
 
@@ -200,9 +209,5 @@ class ExportSettings:
             }
         },
     )
-    length: Length = group(
-        Length,
-        {"max_seq_length": "longest input in tokens; default: as it was trained, or 128"},
-        max_seq_length=None,
-    )
+    length: ExportLength = group(ExportLength)
     model: ModelFiles = group(ModelFiles, _BESIDE)

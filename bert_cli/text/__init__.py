@@ -1,0 +1,1 @@
+"""Text into pieces and back. No TensorFlow."""

@@ -40,6 +40,7 @@ _CJK_RANGES = (
 
 # Entries a memo holds before it starts anew. Chunks and words of English text then take about 30 MB together.
 CACHE_SIZE = 1 << 17
+LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default of `tokenizers` is 100.
 # Longer chunks (a sentence without spaces, a URL, a line of base64) hardly ever come twice.
 _LONGEST_CACHED = 64
 
@@ -138,18 +139,10 @@ class BasicTokenizer:
 class WordpieceTokenizer:
     """Cuts words into the longest pieces of a vocabulary, from the left; pieces inside a word begin with "##".
 
-    A word of more than `max_input_chars_per_word` characters, or with a rest that no piece begins, is one `unk_token`.
+    A word of more than LONGEST_WORD characters, or with a rest that no piece begins, is one [UNK].
     """
 
-    def __init__(
-        self,
-        vocab_ids: dict[str, int],
-        unk_token: str = UNK,
-        max_input_chars_per_word: int = 200,
-        cache_size: int = CACHE_SIZE,
-    ):
-        self.unk_token = unk_token
-        self.max_input_chars_per_word = max_input_chars_per_word
+    def __init__(self, vocab_ids: dict[str, int], cache_size: int = CACHE_SIZE):
         self._first = {token: token for token in vocab_ids}
         self._inside = {token[2:]: token for token in vocab_ids if token.startswith("##")}
         # No piece is longer than this, so that a word of 200 letters costs thousands, not ten thousands of look-ups.
@@ -166,8 +159,8 @@ class WordpieceTokenizer:
 
     def _cut(self, word: str) -> tuple[str, ...]:
         length = len(word)
-        if length > self.max_input_chars_per_word:
-            return (self.unk_token,)
+        if length > LONGEST_WORD:
+            return (UNK,)
         pieces = []
         known = self._first
         start = 0
@@ -177,7 +170,7 @@ class WordpieceTokenizer:
                 if piece is not None:
                     break
             else:
-                return (self.unk_token,)
+                return (UNK,)
             pieces.append(piece)
             known = self._inside
             start = end
@@ -211,12 +204,8 @@ class FullTokenizer:
         return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, _chunks(text))))
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the word pieces: convert_tokens_to_ids(tokenize(text)), but faster."""
+        """Ids of the word pieces, those of tokenize(text)."""
         return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, _chunks(text))))
-
-    def convert_tokens_to_ids(self, tokens: Iterable[str]) -> list[int]:
-        """Id of each token. Raises KeyError for one that is not in the vocabulary, as the original does."""
-        return [self.ids[token] for token in tokens]
 
     def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
         """Token of each id. Raises KeyError for one that is not in the vocabulary, as the original does."""

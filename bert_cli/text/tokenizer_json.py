@@ -1,13 +1,10 @@
 """The tokenizer's files in a Hugging Face folder: the same vocabulary and rules in the words of `tokenizers`."""
 
-import json
-
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.text.tokenization import LONGEST_WORD
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK, Vocabulary
 
-# Google's WordPiece turns a longer word into [UNK]; the default of `tokenizers` is 100.
-_MAX_CHARACTERS = 200
 _SPECIAL = {"unk_token": UNK, "sep_token": SEP, "pad_token": PAD, "cls_token": CLS, "mask_token": MASK}
 
 
@@ -60,7 +57,7 @@ def tokenizer_json(vocabulary: Vocabulary, do_lower_case: bool) -> dict:
             "type": "WordPiece",
             "unk_token": UNK,
             "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": _MAX_CHARACTERS,
+            "max_input_chars_per_word": LONGEST_WORD,
             "vocab": vocabulary.ids,
         },
     }
@@ -71,18 +68,14 @@ def read_tokenizer_json(path: str) -> tuple[list[str], bool | None]:
 
     Raises InputError where it is not the tokenizer of a BERT.
     """
-    try:
-        values = json.loads(files.read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: is not JSON: {error.msg}") from None
+    values = read_json(path, advice="")
     model = values.get("model") if isinstance(values, dict) else None
     if not isinstance(model, dict) or model.get("type") != "WordPiece" or not isinstance(model.get("vocab"), dict):
         raise InputError(f"{path}: holds no WordPiece vocabulary; give --vocab_file")
-    ids = model["vocab"] | {
-        str(token.get("content")): token.get("id")
-        for token in values.get("added_tokens") or []
-        if isinstance(token, dict)
-    }
+    added = values.get("added_tokens") or []
+    if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
+        raise InputError(f"{path}: added_tokens is no array of objects; give --vocab_file")
+    ids = model["vocab"] | {str(token.get("content")): token.get("id") for token in added}
     if sorted(ids.values(), key=str) != sorted(range(len(ids)), key=str):
         raise InputError(f"{path}: the vocabulary's ids are not 0, 1, … without gaps; give --vocab_file")
     normalizer = values.get("normalizer")

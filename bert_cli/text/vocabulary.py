@@ -4,6 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import read_bytes
+from bert_cli.base.lines import decode
 
 PAD = "[PAD]"
 UNK = "[UNK]"
@@ -39,37 +40,17 @@ class Vocabulary:
 
 def _read_lines(path: str) -> list[str]:
     """Stripped lines. Only `\\n` ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token."""
-    data = read_bytes(path)
-    try:
-        lines = data.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); save the vocabulary as UTF-8"
-        ) from None
+    lines = decode(read_bytes(path), path, what="vocabulary").split("\n")
     if lines[-1] == "":
         lines.pop()
     return [line.strip() for line in lines]
 
 
-def _number(tokens: list[str]) -> dict[str, int]:
-    return {token: index for index, token in enumerate(tokens)}
-
-
-def load_vocab(path: str) -> dict[str, int]:
-    """Token -> id exactly as load_vocab of the original, without any check of the contents.
+def read_vocabulary(path: str) -> Vocabulary:
+    """Read a vocabulary, numbered as the original does it, and check that it has every token that is looked up by name.
 
     Lines are stripped of Unicode white space. Of repeated lines the last one counts and ids go on counting lines; all
     blank lines are the token "". A byte-order mark stays part of the first token.
-
-    Raises:
-      InputError: the file cannot be read, or is not UTF-8 (with the line number).
-    """
-    return _number(_read_lines(path))
-
-
-def read_vocabulary(path: str) -> Vocabulary:
-    """Read a vocabulary (see load_vocab) and check that it has every token that is looked up by name.
 
     Raises:
       InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS], [SEP] or [MASK].
@@ -77,7 +58,7 @@ def read_vocabulary(path: str) -> Vocabulary:
     tokens = _read_lines(path)
     if not tokens:
         raise InputError(f"{path}: is empty; give a BERT vocabulary, one token a line")
-    ids = _number(tokens)
+    ids = {token: index for index, token in enumerate(tokens)}
     missing = [token for token in LOOKED_UP if token not in ids]
     if missing:
         raise InputError(

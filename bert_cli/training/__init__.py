@@ -1,0 +1,1 @@
+"""Devices, optimizer, step, loop and its hooks, inference."""

@@ -6,13 +6,14 @@ Fine-tuning data uses a small part of a vocabulary, and the table is up to half 
 of each update saves much of its time. The result is the same.
 """
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.training.optimizer import AdamWeightDecay
-
-WORDS = "bert/embeddings/word_embeddings"
 
 
 class CompactWords:
@@ -55,6 +56,20 @@ class CompactWords:
         full = np.zeros((len(self._row_of), rows.shape[1]), np.float32)
         full[self.used] = rows
         return full
+
+    @contextlib.contextmanager
+    def set_aside(self, optimizer: AdamWeightDecay) -> Iterator[None]:
+        """Within it the encoder reads its own table, up to date, so that it can be evaluated; training goes on unchanged."""
+        words = self.encoder.embeddings.words
+        before, log_decay = words.numpy(), optimizer.log_decay.numpy()
+        self.full_table(optimizer)
+        self.encoder.embeddings.training_table = None
+        try:
+            yield
+        finally:
+            self.encoder.embeddings.training_table = self.table
+            words.assign(before)
+            optimizer.log_decay.assign(log_decay)
 
     def close(self, optimizer: AdamWeightDecay) -> None:
         """Give the encoder its own table back, up to date."""

@@ -49,12 +49,17 @@ def infer(
     results: dict[str, np.ndarray] = {}
     total = sum(len(rows) for rows in groups)
     for rows in groups:
-        for name, values in run(rows, make_batch).items():
-            if name not in results:
-                results[name] = np.empty((total, *values.shape[1:]), values.dtype)
-            results[name][rows] = values
+        put_rows(results, rows, run(rows, make_batch), total)
         advance(len(rows))
     return results
+
+
+def put_rows(results: dict, rows: np.ndarray, found: dict[str, np.ndarray], total: int) -> None:
+    """Put what was found of some rows into the arrays of all `total` rows, which are made where they are not there."""
+    for name, values in found.items():
+        if name not in results:
+            results[name] = np.empty((total, *values.shape[1:]), values.dtype)
+        results[name][rows] = values
 
 
 def _fill_up(rows: np.ndarray, replicas: int) -> np.ndarray:

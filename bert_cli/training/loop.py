@@ -1,8 +1,9 @@
 """The training loop: the only one."""
 
+import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from bert_cli.base.errors import InputError
 
@@ -10,21 +11,32 @@ from bert_cli.base.errors import InputError
 _READ_INTERVAL = 0.5
 
 
+@dataclasses.dataclass(frozen=True)
+class Hook:
+    """What is done while training goes on: call(finished steps), after each `every` of them and after the last one.
+
+    Where it returns True, training stops after this step, which so is the last one.
+    """
+
+    every: int
+    call: Callable[[int], bool | None]
+
+
 def run_steps(
     step_fn: Callable,
     batches: Iterable[dict],
     start_step: int,
     num_train_steps: int,
-    save: Callable[[int], None],
-    save_every: int,
+    hooks: Sequence[Hook],
     report: Callable[[int, float, float], None],
     report_every: int,
 ) -> list[float]:
-    """Run the updates start_step … num_train_steps − 1 and save; returns the loss of each.
+    """Run the updates start_step … num_train_steps − 1, or up to where a hook stops them; returns the loss of each.
 
-    step_fn(batch) -> (loss, learning rate) scalars; save(step) is called after each `save_every` finished steps and after
-    the last; report(step, loss, rate) gets the number of finished steps with the mean loss since the last report.
-    Raises InputError where a loss is not finite; nothing after the last good checkpoint is saved then.
+    step_fn(batch) -> (loss, learning rate) scalars; the hooks of a step are called in their order, then, where one of them
+    stopped the training, those that it would not have been the turn of; report(step, loss, rate) gets the number of
+    finished steps with the mean loss since the last report. Raises InputError where a loss is not finite; no hook, such as
+    one that saves, is called for its step.
     """
     losses: list[float] = []
     pending: list = []
@@ -33,9 +45,10 @@ def run_steps(
     for batch in batches:
         pending.append(step_fn(batch))
         step += 1
-        saving = step % save_every == 0 or step == num_train_steps
-        reporting = step % report_every == 0 or step == num_train_steps
-        if saving or reporting or time.monotonic() - last_read > _READ_INTERVAL:
+        is_last = step == num_train_steps
+        due = [hook for hook in hooks if is_last or step % hook.every == 0]
+        reporting = is_last or step % report_every == 0
+        if due or reporting or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
                 losses.append(float(loss))
                 _check_finite(losses[-1], start_step + len(losses))
@@ -46,11 +59,20 @@ def run_steps(
             report(step, sum(recent) / len(recent), rate)
             if reporting:
                 reported = len(losses)
-        if saving:
-            save(step)
-        if step == num_train_steps:
+        if _call(hooks, due, step) or is_last:
             break
     return losses
+
+
+def _call(hooks: Sequence[Hook], due: list[Hook], step: int) -> bool:
+    """Call the hooks that are due, and all where one of them stops the training; returns whether one did."""
+    stops = [bool(hook.call(step)) for hook in due]
+    if not any(stops):
+        return False
+    for hook in hooks:
+        if not any(hook is called for called in due):
+            hook.call(step)
+    return True
 
 
 def _check_finite(loss: float, step: int) -> None:

@@ -1,11 +1,13 @@
 """Adam with weight decay as Google's optimization.py computes it, in few passes over memory."""
 
 import re
+from collections.abc import Mapping
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.model.encoder import WORDS
 from bert_cli.training.schedule import learning_rate
 
 BETA_1 = 0.9
@@ -49,24 +51,31 @@ class AdamWeightDecay:
         num_train_steps: int,
         num_warmup_steps: int,
         bias_correction: bool = False,
+        factors: Mapping[str, float] | None = None,
     ):
-        """weights: checkpoint name -> variable that gets gradients. To be called inside the strategy's scope.
+        """weights: checkpoint name -> variable. To be called inside the strategy's scope.
 
         bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without, as in
         the original, the same learning rate makes steps that are up to 6.5 times as long at first.
+
+        factors: of the rates of some variables, see training.factors. The attribute `weights` has those that are trained.
         """
+        self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}
+        weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self.peak_rate = peak_rate
         self.num_train_steps = num_train_steps
         self.num_warmup_steps = num_warmup_steps
         self.bias_correction = bias_correction
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-        # log of the factor by which decay alone has shrunk a weight since this was last set to 0: see CompactWords.
+        # log of the factor by which decay alone has shrunk a word embedding since this was last set to 0: see CompactWords.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
 
-    def apply(self, gradients: dict, norm: tf.Tensor | None = None, active=1.0) -> tuple[tf.Tensor, tf.Tensor]:
+    def apply(
+        self, gradients: dict, norm: tf.Tensor | None = None, active: tf.Tensor | float = 1.0
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Update all weights and count the step, in the current replica. Returns (norm before clipping, rate).
 
         gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global norm, where known.
@@ -78,15 +87,19 @@ class AdamWeightDecay:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
         for name, gradient in gradients.items():
-            self._update(name, tf.convert_to_tensor(gradient) * clip, rate, step)
+            self._update(name, tf.convert_to_tensor(gradient) * clip, self._own_rate(name, rate), step)
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
-        log_decay = tf.math.log1p(-WEIGHT_DECAY * rate)
+        log_decay = tf.math.log1p(-WEIGHT_DECAY * self._own_rate(WORDS, rate))
         tf.raw_ops.AssignAddVariableOp(resource=self.log_decay.handle, value=log_decay)
         return norm, rate
 
+    def _own_rate(self, name: str, rate: tf.Tensor) -> tf.Tensor:
+        factor = self.factors.get(name, 1.0)
+        return rate if factor == 1.0 else rate * factor
+
     def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
-        """Update one weight and its moments; `step` is the number of finished steps."""
+        """Update one weight and its moments; `rate` is its own, `step` the number of finished steps."""
         weight = self.weights[name]
         if not NOT_DECAYED.search(name):
             _decay(weight, rate * WEIGHT_DECAY)

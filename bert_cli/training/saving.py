@@ -9,16 +9,20 @@ import tensorflow as tf
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.base.names import CHECKPOINT, STATE, UNFINISHED
+from bert_cli.base.writing import atomic_write
+from bert_cli.model.encoder import WORDS
+from bert_cli.training.compact import CompactWords
 from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
 from bert_cli.weights.path import numbered_checkpoints
 
 
 def training_tensors(
-    variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None
+    variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None, loss_scale: LossScale | None = None
 ) -> dict[str, np.ndarray]:
-    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64)."""
+    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale."""
     if compact:
         compact.full_table(optimizer)
     tensors = {name: variable.numpy() for name, variable in variables.items()}
@@ -26,11 +30,18 @@ def training_tensors(
     if compact:
         for ending in ("adam_m", "adam_v"):
             moments[f"{WORDS}/{ending}"] = compact.expand(moments[f"{WORDS}/{ending}"])
-    return tensors | moments | {STEP_NAME: np.int64(optimizer.step.numpy())}
+    kept = loss_scale.tensors() if loss_scale else {}
+    return tensors | moments | kept | {STEP_NAME: np.int64(optimizer.step.numpy())}
 
 
-def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None) -> int:
-    """Bring weights, moments and step back from a training checkpoint; returns the number of finished steps.
+def restore_training(
+    prefix: str,
+    variables: dict,
+    optimizer: AdamWeightDecay,
+    compact: CompactWords | None,
+    loss_scale: LossScale | None = None,
+) -> int:
+    """Bring weights, moments, step and loss scale back from a training checkpoint; returns the number of finished steps.
 
     Raises InputError where a variable is missing or has another shape.
     """
@@ -57,6 +68,8 @@ def restore_training(prefix: str, variables: dict, optimizer: AdamWeightDecay, c
         for ending in ("adam_m", "adam_v"):
             values[f"{WORDS}/{ending}"] = values[f"{WORDS}/{ending}"][compact.used]
     optimizer.restore(values, step)
+    if loss_scale:
+        loss_scale.restore(reader)
     return step
 
 
@@ -65,7 +78,7 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
 
     A reader of the folder, or a run that is stopped at any moment, sees the old state or the new one.
     """
-    prefix = os.path.join(folder, f"model.ckpt-{step}")
+    prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
         write_tf1(prefix, tensors)
     else:
@@ -79,13 +92,13 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     _write_state(folder, step, kept)
     for number in numbers:
         if number not in kept and number != step:
-            for path in reversed(data_files(os.path.join(folder, f"model.ckpt-{number}"))):
+            for path in reversed(data_files(os.path.join(folder, f"{CHECKPOINT}{number}"))):
                 files.remove(path)
     return prefix
 
 
 def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> None:
-    temporary = tempfile.mkdtemp(dir=folder, prefix=".writing-")
+    temporary = tempfile.mkdtemp(dir=folder, prefix=UNFINISHED)
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_tf1(hidden, tensors)
@@ -100,5 +113,5 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
 def _write_state(folder: str, step: int, kept: list[int]) -> None:
     lines = [f'model_checkpoint_path: "model.ckpt-{step}"']
     lines += [f'all_model_checkpoint_paths: "model.ckpt-{number}"' for number in kept]
-    with files.atomic_write(os.path.join(folder, "checkpoint")) as file:
+    with atomic_write(os.path.join(folder, STATE)) as file:
         file.write("\n".join(lines) + "\n")

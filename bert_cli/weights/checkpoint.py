@@ -1,11 +1,13 @@
 """Weights from and to files, under Google's TF1 variable names."""
 
 import dataclasses
+from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.weights.checkpoint_index import check_index
 from bert_cli.weights.hub import HubReader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
@@ -17,7 +19,10 @@ _OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
 STEP_NAME = "global_step"
 # Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
 POSITION_NAME = "input_position"
-_BOOKKEEPING = (STEP_NAME, POSITION_NAME)
+# The loss scale of training in float16, and the steps since it last changed.
+SCALE_NAME = "loss_scale"
+GOOD_STEPS_NAME = "loss_scale_good_steps"
+_BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME)
 
 
 class Tf1Reader:
@@ -26,6 +31,7 @@ class Tf1Reader:
     def __init__(self, prefix: str):
         self.description = prefix
         try:
+            check_index(prefix)
             # load_checkpoint would take a folder of the same name for the checkpoint.
             self._reader = tf.compat.v1.train.NewCheckpointReader(prefix)
             self.shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
@@ -46,8 +52,18 @@ def _damaged(prefix: str, error: Exception) -> str:
     return f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
 
 
-def open_checkpoint(path: CheckpointPath):
-    """A reader with `shapes` (Google's name -> shape), `read(name)`, `unused` names and a `description`."""
+class Reader(Protocol):
+    """A checkpoint of any format, opened; `description` names it in messages."""
+
+    description: str
+    shapes: dict[str, tuple[int, ...]]  # by Google's names
+    unused: list[str]
+
+    def read(self, name: str) -> np.ndarray: ...
+
+
+def open_checkpoint(path: CheckpointPath) -> Reader:
+    """The reader of the checkpoint's format."""
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:
@@ -75,7 +91,7 @@ class LoadReport:
         return text
 
 
-def load_weights(variables: dict, reader) -> LoadReport:
+def load_weights(variables: dict, reader: Reader) -> LoadReport:
     """Assign the variables (Google's name -> variable) that the checkpoint has.
 
     Raises InputError, before anything is assigned, for a shape that differs, and where the checkpoint has none of the
@@ -101,8 +117,8 @@ def load_weights(variables: dict, reader) -> LoadReport:
     values = {name: reader.read(name) for name in loaded}
     for name, value in values.items():
         variables[name].assign(value)
-    known = {*variables, *_BOOKKEEPING}
-    unused = [name for name in reader.shapes if name not in known and not name.endswith(_OPTIMIZER_ENDINGS)]
+    expected = {*variables, *_BOOKKEEPING}
+    unused = [name for name in reader.shapes if name not in expected and not name.endswith(_OPTIMIZER_ENDINGS)]
     return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
 
 

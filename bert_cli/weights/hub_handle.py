@@ -38,6 +38,19 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
     return CheckpointPath(HUB, found, None if found == handle else handle)
 
 
+def own_module(config_file: str, handle: str) -> str | None:
+    """Path of the module that a folder's config names, where it lies in that folder; None for one that lies elsewhere.
+
+    A config may come from anybody: a URL in it is never followed, nor a path or a link that leads out of its folder.
+    """
+    folder = os.path.realpath(os.path.dirname(config_file) or ".")
+    path = os.path.join(folder, handle)
+    if files.is_remote(handle) or files.is_remote(config_file) or not handle:
+        return None
+    inside = os.path.realpath(path).startswith(os.path.join(folder, ""))
+    return path if inside and ".." not in handle.split("/") else None
+
+
 def _download(handle: str, flag: str) -> str:
     import tensorflow as tf
 

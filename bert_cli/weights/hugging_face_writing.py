@@ -5,23 +5,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
-from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS
 from bert_cli.model.config import BertConfig
 from bert_cli.weights.hugging_face import hugging_face_name
 
-# What a checkpoint has on top of the encoder, and the class of transformers that loads just that.
-ARCHITECTURES = {
-    "encoder": "BertModel",
-    "pretraining": "BertForPreTraining",
-    "masked_lm": "BertForMaskedLM",
-    "next_sentence": "BertForNextSentencePrediction",
-    "classifier": "BertForSequenceClassification",
-    "tagger": "BertForTokenClassification",
-    "spans": "BertForQuestionAnswering",
-}
-# These classes have no pooler; its weights would be unexpected.
-WITHOUT_POOLER = ("masked_lm", "tagger", "spans")
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 _ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}
 # The original's dropout before a classifier, whatever the config's own rates say.
@@ -31,14 +20,14 @@ _CLASSIFIER_DROPOUT = 0.1
 def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32") -> None:
     """Write weights (Google's name -> float32 array) as transformers names them.
 
-    kind: a key of ARCHITECTURES. dtype: a key of DTYPES; InputError where a number is too large for it.
+    kind: a key of KINDS. dtype: a key of DTYPES; InputError where a number is too large for it.
     """
     renamed = {}
     for name, values in tensors.items():
         found = hugging_face_name(name)
         if found is None:
             raise InputError(f"{name}: Hugging Face's BERT has no such weight")
-        stored = found[0].removeprefix("bert.") if kind == "encoder" else found[0]
+        stored = found[0].removeprefix("bert.") if kind == ENCODER else found[0]
         with np.errstate(over="ignore"):
             # safetensors writes the memory as it lies, whatever the strides say.
             cast = np.ascontiguousarray(values.T if found[1] else values).astype(DTYPES[dtype])
@@ -59,7 +48,7 @@ def hugging_face_config(
     Hugging Face's "gelu" is the erf form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
     values = {
-        "architectures": [ARCHITECTURES[kind]],
+        "architectures": [KINDS[kind].architecture],
         "attention_probs_dropout_prob": config.attention_probs_dropout_prob,
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
         "hidden_dropout_prob": config.hidden_dropout_prob,
@@ -77,7 +66,7 @@ def hugging_face_config(
         "type_vocab_size": config.type_vocab_size,
         "vocab_size": config.vocab_size,
     }
-    if kind in ("classifier", "tagger"):
+    if CLASSIFIER in KINDS[kind].heads:
         values["classifier_dropout"] = _CLASSIFIER_DROPOUT
     if labels is not None:
         values["id2label"] = {str(number): label for number, label in enumerate(labels)}
@@ -88,13 +77,14 @@ def hugging_face_config(
 def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
     """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its architecture.
 
-    The architecture is a key of ARCHITECTURES, None where the file names none of these. InputError for a file that is
+    The architecture is a key of KINDS, None where the file names none of these. InputError for a file that is
     no JSON object, or numbers its labels with gaps.
     """
-    values = files.read_json_object(path)
-    kinds = {name: kind for kind, name in ARCHITECTURES.items()}
-    named = values.get("architectures") or [None]
-    kind = kinds.get(named[0]) if isinstance(named, list) else None
+    values = read_json_object(path)
+    kinds = {kind.architecture: name for name, kind in KINDS.items()}
+    named = values.get("architectures")
+    first = named[0] if isinstance(named, list) and named else None
+    kind = kinds.get(first) if isinstance(first, str) else None
     names = values.get("id2label")
     if not names:
         return None, kind

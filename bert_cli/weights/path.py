@@ -6,6 +6,8 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import CHECKPOINT, HUGGING_FACE_CONFIG, STATE
 
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
@@ -107,7 +109,7 @@ def module_folder(folder: str) -> str | None:
 
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
     if files.exists(os.path.join(folder, "model.safetensors")):
-        if not files.exists(os.path.join(folder, "config.json")):
+        if not files.exists(os.path.join(folder, HUGGING_FACE_CONFIG)):
             raise InputError(f"{folder}: has model.safetensors but no config.json; both are needed for --{flag}")
         return CheckpointPath(HUGGING_FACE, folder)
     if files.exists(os.path.join(folder, "pytorch_model.bin")):
@@ -125,16 +127,16 @@ def latest_checkpoint(folder: str) -> str | None:
 
     The `checkpoint` file names it; where that file is missing or names one that is gone, the highest model.ckpt-N is it.
     """
-    state = os.path.join(folder, "checkpoint")
+    state = os.path.join(folder, STATE)
     if files.exists(state) and not files.is_directory(state):
-        found = _STATE_PATH.search(files.read_text(state))
+        found = _STATE_PATH.search(read_text(state))
         if found:
             # Folders get moved: an absolute path of another place still names a file of this one.
             for candidate in (os.path.join(folder, found[1]), os.path.join(folder, os.path.basename(found[1]))):
                 if files.exists(candidate + ".index"):
                     return candidate
     numbers = numbered_checkpoints(folder)
-    return os.path.join(folder, f"model.ckpt-{numbers[-1]}") if numbers else None
+    return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}") if numbers else None
 
 
 def numbered_checkpoints(folder: str) -> list[int]:

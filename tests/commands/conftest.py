@@ -1,16 +1,15 @@
 """A model and data sets small enough to train in seconds, and bert-classify called as a user calls it."""
 
-import csv
-import dataclasses
+import functools
 import json
 import pathlib
 import shutil
 
-import numpy as np
-import pandas as pd
 import pytest
 
+from bert_cli import export_model
 from bert_cli.run_classifier import main
+from tests.commands import helpers, tag_run
 
 VOCABULARY = """a the my our old young small big red green cat dog bird fish horse farmer teacher house garden river bread
 song sees likes eats chases buys sings paints builds opens in near under and not never . , ? '"""
@@ -106,119 +105,27 @@ def write_mnli(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What a call of the command gave: exit code, standard output, standard error."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def last_line(self) -> str:
-        return self.err.rstrip("\n").rpartition("\n")[2]
-
-    def assert_refused(self, *parts: str) -> None:
-        """Exit code 1, and one line of error at the end, which holds all `parts`."""
-        assert self.code == 1, self.err
-        assert self.last_line.startswith("bert-classify: error: "), self.err
-        assert self.err.count("bert-classify: error: ") == 1
-        assert "Traceback" not in self.err
-        assert self.out == ""
-        for part in parts:
-            assert part in self.last_line
-
-
 @pytest.fixture
 def classify(capfd):
     """Call bert-classify with flags."""
 
-    def call(*flags) -> Outcome:
-        capfd.readouterr()
-        code = main([str(flag) for flag in flags])
-        return Outcome(code, *capfd.readouterr())
-
-    return call
+    return functools.partial(helpers.call, capfd, "bert-classify", main)
 
 
-def snapshot(folder: pathlib.Path) -> dict[str, tuple[int, int]] | None:
-    """Size and time of change (ns) of all that is in a folder; None where there is no such folder."""
-    if not folder.is_dir():
-        return None
-    found = {str(path.relative_to(folder)): path.stat() for path in [folder, *folder.rglob("*")]}
-    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
-
-
-@pytest.fixture(name="snapshot")
-def snapshot_fixture():
-    return snapshot
+@pytest.fixture
+def snapshot():
+    return helpers.snapshot
 
 
 @pytest.fixture
 def refused(classify, tmp_path):
     """Call bert-classify, which must refuse, once with an output_dir that is not there and once with one of files."""
-
-    def check(flags, *parts):
-        missing, present = tmp_path / "no" / "out", tmp_path / "present"
-        present.mkdir(exist_ok=True)
-        (present / "notes.txt").write_text("mine", encoding="utf-8")
-        (present / "test_results.tsv").write_text("0.5\t0.5\n", encoding="utf-8")
-        before = snapshot(present)
-        for output_dir in (missing, present):
-            classify(f"--output_dir={output_dir}", *flags).assert_refused(*parts)
-        assert not missing.parent.exists()
-        assert snapshot(present) == before
-
-    return check
-
-
-@dataclasses.dataclass(frozen=True)
-class RunFolder:
-    """What a run left in its output_dir, read by other means than ours."""
-
-    path: pathlib.Path
-
-    def names(self) -> set[str]:
-        return {path.name for path in self.path.iterdir()}
-
-    def checkpoints(self) -> list[int]:
-        """Numbers N of the whole checkpoints model.ckpt-N, ascending."""
-        return sorted(
-            int(path.stem.partition("-")[2])
-            for path in self.path.glob("model.ckpt-*.index")
-            if path.with_name(f"{path.stem}.data-00000-of-00001").exists()
-        )
-
-    def tensors(self, number: int) -> dict[str, np.ndarray]:
-        import tensorflow as tf  # after prepare_host
-
-        reader = tf.train.load_checkpoint(str(self.path / f"model.ckpt-{number}"))
-        return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
-
-    def probabilities(self) -> np.ndarray:
-        return np.loadtxt(self.path / "test_results.tsv", ndmin=2)
-
-    def predictions(self) -> pd.DataFrame:
-        return pd.read_csv(
-            self.path / "predictions.tsv",
-            sep="\t",
-            quoting=csv.QUOTE_NONE,
-            keep_default_na=False,
-            dtype={"id": str, "label": str},
-        )
-
-    def eval_results(self) -> dict[str, float]:
-        lines = (self.path / "eval_results.txt").read_text(encoding="utf-8").splitlines()
-        return {name: float(value) for name, _, value in (line.partition(" = ") for line in lines)}
-
-    def report(self) -> dict:
-        return json.loads((self.path / "run_report.json").read_text(encoding="utf-8"))
+    return helpers.refused_in_any_folder(classify, tmp_path, "results.tsv")
 
 
 @pytest.fixture
 def run_folder():
-    """RunFolder(path), for tests, which cannot import this file."""
-    return RunFolder
+    return helpers.RunFolder
 
 
 @pytest.fixture(scope="session")
@@ -296,3 +203,29 @@ def trained_flags(trained_once) -> list[str]:
 def flags(model_flags, cola) -> list[str]:
     """Flags of a run on `cola` that does not say yet what to do; later flags win over these."""
     return ["--task_name=cola", f"--data_dir={cola}", *model_flags]
+
+
+@pytest.fixture
+def tag(capfd):
+    """Call bert-tag with flags."""
+    return functools.partial(helpers.call, capfd, "bert-tag", tag_run.main)
+
+
+@pytest.fixture(scope="session")
+def tagger_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
+    """A tagger and the flags that made it, see tag_run.train. Not to be changed."""
+    return tag_run.train(tmp_path_factory.mktemp("tagger"), model_flags)
+
+
+@pytest.fixture(scope="session")
+def tagger(tagger_once) -> pathlib.Path:
+    return tagger_once[0]
+
+
+@pytest.fixture(scope="session")
+def exported(trained_once, tmp_path_factory) -> pathlib.Path:
+    """Hub modules of the trained classifier's encoder."""
+    folder = tmp_path_factory.mktemp("hub") / "modules"
+    flags = {"format": "hub", "init_checkpoint": trained_once[0], "export_dir": folder, "max_seq_length": 24}
+    assert export_model.main(helpers.words(flags)) == 0
+    return folder

@@ -2,19 +2,14 @@
 
 import json
 import pathlib
-from typing import NamedTuple
 
 from bert_cli.run_squad import main
+from tests.commands import helpers
+from tests.commands.helpers import Outcome, words
 
 PEOPLE = ("farmer", "teacher")
 ANIMALS = ("cat", "dog", "bird", "fish", "horse")
 PLACES = ("house", "garden", "river")
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 def answer(context: str, text: str) -> dict:
@@ -66,10 +61,6 @@ def base_flags(model: pathlib.Path) -> dict[str, object]:
     }
 
 
-def words(flags: dict[str, object]) -> list[str]:
-    return [f"--{name}={value}" for name, value in flags.items() if value is not None]
-
-
 def train(model: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """An output_dir after some training on both kinds of questions."""
     data = write_data(folder / "data.json", impossible=True)
@@ -79,9 +70,7 @@ def train(model: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 
 def call(capfd, tasks, flags: dict[str, object]) -> Outcome:
-    capfd.readouterr()
-    code = main([*tasks, *words(flags)])
-    return Outcome(code, *capfd.readouterr())
+    return helpers.call(capfd, "bert-squad", main, *tasks, *words(flags))
 
 
 def read(path: pathlib.Path):

@@ -9,6 +9,7 @@ import pytest
 
 from bert_cli import FeatureExtractor, QuestionAnswerer, Tagger, extract_features, run_squad, run_tagging
 from bert_cli.base.errors import InputError
+from bert_cli.runs import extraction_plan
 from tests.commands import squad_run
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
@@ -38,6 +39,28 @@ def test_vectors_of_tokens(trained):
     assert [each.vectors.shape for each in found] == [(4, 32), (2, 32)]
     pooled = FeatureExtractor.load(trained, layers="-1,-2").extract(["the cat", ""])
     np.testing.assert_allclose([each.vectors.mean(axis=0) for each in found], pooled, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["none", "mean"])
+def test_memory_is_bounded(trained, monkeypatch, pooling):
+    """Many texts are computed chunk after chunk, of at most so many numbers or lines, with the same result."""
+    texts = ["the cat sees a dog ."] * 7  # 8 tokens of 16 numbers each
+    whole = FeatureExtractor.load(trained, pooling=pooling).extract(texts)
+    monkeypatch.setattr(extraction_plan, "MAX_NUMBERS", 2 * 8 * 16)
+    monkeypatch.setattr(extraction_plan, "MAX_LINES", 3)
+    extractor = FeatureExtractor.load(trained, pooling=pooling)
+    sizes, extract = [], extractor._session.extract
+
+    def counted(features):
+        sizes.append(len(features))
+        return extract(features)
+
+    monkeypatch.setattr(extractor._session, "extract", counted)
+    found = extractor.extract(texts)
+    assert sizes == ([2, 2, 2, 1] if pooling == "none" else [3, 3, 1])
+    for one, other in zip(found, whole, strict=True):
+        one, other = (one.vectors, other.vectors) if pooling == "none" else (one, other)
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_answers(model, tmp_path, capfd):

@@ -6,7 +6,6 @@ import pathlib
 import re
 import subprocess
 import sys
-from typing import NamedTuple
 
 import pytest
 
@@ -14,6 +13,7 @@ from bert_cli import build_vocab
 from bert_cli.build_vocab import main
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.commands import helpers
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old miller walks to the mill.
@@ -41,11 +41,6 @@ OLD = [
 ]
 
 
-class Outcome(NamedTuple):
-    code: int
-    lines: list[str]  # of standard error
-
-
 @pytest.fixture
 def build(tmp_path, monkeypatch, capfd):
     """Call the command in a folder with text.txt and old.txt, an existing vocabulary."""
@@ -53,11 +48,9 @@ def build(tmp_path, monkeypatch, capfd):
     (tmp_path / "text.txt").write_text(TEXT)
     (tmp_path / "old.txt").write_text("\n".join(OLD) + "\n")
 
-    def call(*flags, **values) -> Outcome:
+    def call(*flags, **values) -> helpers.Outcome:
         values = {"input_file": "text.txt"} | values
-        capfd.readouterr()
-        code = main([*flags, *(f"--{name}={value}" for name, value in values.items() if value is not None)])
-        return Outcome(code, capfd.readouterr().err.splitlines())
+        return helpers.call(capfd, "bert-build-vocab", main, *flags, *helpers.words(values))
 
     return call
 

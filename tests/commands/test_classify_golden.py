@@ -12,9 +12,12 @@ def read_eval(path):
     return {name: float(value) for name, value in pairs}
 
 
-@pytest.mark.parametrize("task", ["cola", "mrpc", "mnli"])
-def test_evaluation_and_prediction_equal_the_original(task, shared, tmp_path, classify, monkeypatch):
-    golden = shared / "golden" / "classifier"
+@pytest.mark.parametrize(
+    ("home", "task"),
+    [("shared", "cola"), ("shared", "mrpc"), ("shared", "mnli"), ("fixtures", "cola"), ("fixtures", "mrpc")],
+)
+def test_evaluation_and_prediction_equal_the_original(home, task, request, tmp_path, classify, monkeypatch):
+    golden = request.getfixturevalue(home) / "golden" / "classifier"
     given = json.loads((golden / task / "flags.json").read_text(encoding="utf-8"))["command_line"]
     output_dir = shutil.copytree(golden / task / "model", tmp_path / "out")
     monkeypatch.chdir(golden)

@@ -97,6 +97,7 @@ def test_number_of_labels(trained, refused, flags, classify, snapshot):
         [*flags, "--do_train", "--labels=0,1,2", f"--init_checkpoint={trained / 'model.ckpt-30'}"],
         f"{trained / 'model.ckpt-30'}: output_weights has the shape [2, 16], this model needs [3, 16]", "--labels",
     )  # fmt: skip
+    (trained / "run.json").unlink()  # it tells that there were two
     (trained / "labels.txt").write_text("0\n1\n2\n", encoding="utf-8")
     before = snapshot(trained)
     classify("--do_predict", f"--output_dir={trained}").assert_refused("[2, 16]", "[3, 16]")
@@ -109,6 +110,17 @@ def test_labels_that_the_model_was_not_trained_with(labels, trained, classify, s
     before = snapshot(trained)
     outcome = classify("--do_predict", f"--output_dir={trained}", f"--labels={labels}")
     outcome.assert_refused(f"--labels={labels}: the model in {trained} was trained with 0,1, in this order")
+    assert snapshot(trained) == before
+
+
+def test_labels_that_are_lost(trained, classify, snapshot):
+    """The task's own, 0 and 1, would be two, too, but not these."""
+    (trained / "labels.txt").unlink()
+    before = snapshot(trained)
+    outcome = classify("--do_predict", f"--output_dir={trained}")
+    outcome.assert_refused(
+        f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with", "0, 1"
+    )
     assert snapshot(trained) == before
 
 

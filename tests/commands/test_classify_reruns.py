@@ -1,13 +1,13 @@
 """A second call on the same output_dir: go on, say that it is finished, refuse, or start anew."""
 
-import logging
 import subprocess
 import sys
 import time
 
-import numpy as np
 import pytest
 import tensorflow as tf
+
+from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 
 def test_same_run_again_is_already_finished(trained, trained_flags, classify, snapshot):
@@ -52,47 +52,25 @@ def test_overwriting_starts_anew_and_leaves_files_of_others(trained, trained_fla
     for name, text in others.items():
         (trained / name).write_text(text, encoding="utf-8")
     (trained / "sub").mkdir()
-    (trained / ".writing-x").mkdir()
+    (trained / ".writing-x1_y2z3k").mkdir()
     flags = ("--num_train_epochs=2", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
     assert classify(*trained_flags, f"--output_dir={trained}", *flags).code == 0
     assert {name: (trained / name).read_text(encoding="utf-8") for name in others} == others
     assert (trained / "sub").is_dir()
     assert run_folder(trained).checkpoints() == [10, 12]
-    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x"}
+    old = {"eval_results.txt", "test_results.tsv", "predictions.tsv", ".writing-x1_y2z3k"}
     assert run_folder(trained).names().isdisjoint(old)
     assert "overwrite_output_dir" not in (trained / "flags.txt").read_text(encoding="utf-8")
 
 
-def assert_same_tensors(found, wanted):
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
-
-
-class InterruptAfter(logging.Handler):
-    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.text = text
-
-    def emit(self, record):
-        if self.text in record.getMessage():
-            raise KeyboardInterrupt
-
-
 def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags, tmp_path, classify, run_folder):
     output_dir = tmp_path / "out"
-    interrupt = InterruptAfter("model.ckpt-20")
-    logging.getLogger("bert_cli").addHandler(interrupt)
-    try:
+    with interrupted_after("model.ckpt-20"):
         outcome = classify(*trained_flags, f"--output_dir={output_dir}")
-    finally:
-        logging.getLogger("bert_cli").removeHandler(interrupt)
     assert outcome.code == 130
     assert outcome.last_line == "bert-classify: interrupted; the same command goes on from the last checkpoint"
     assert run_folder(output_dir).checkpoints() == [10, 20]
-    (output_dir / ".writing-half").mkdir()  # what a kill in the middle of saving leaves
+    (output_dir / ".writing-half_9ab").mkdir()  # what a kill in the middle of saving leaves
 
     outcome = classify(*trained_flags, f"--output_dir={output_dir}")
     assert outcome.code == 0, outcome.err

@@ -1,73 +1,23 @@
-"""bert-convert: bit-exact round trips with all heads, what stands beside the weights, refusals, and use by other commands."""
+"""bert-convert: bit-exact round trips with all heads, what stands beside the weights, and use by other commands."""
 
+import functools
 import json
 import os
-import pathlib
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from bert_cli.convert_checkpoint import Settings, main, run
+from tests.commands.convert_run import TOKENS, assert_holds, convert, make_source, refused, tensors_of
 
 # Keras 3.15 asks NumPy 2 for a TensorFlow variable's numbers in the old way; Python hides this warning from users.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-ALL = ("masked_lm", "next_sentence", "classifier", "spans")
-VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] all work and no play makes jack a dull boy , ."
-TOKENS = VOCABULARY.split()
 
 
 @pytest.fixture
 def source(tmp_path):
     """source(heads, labels, **config) -> a TF1 folder with these heads, whose weights are drawn, and its tensors."""
-    from bert_cli.heads.all_heads import BertWithHeads
-    from bert_cli.model.config import BertConfig, write_config
-    from bert_cli.model.layers import named_weights
-    from bert_cli.weights.checkpoint import write_tf1
-
-    def make(heads=ALL, labels=(), name="google", pooler=True, **changes) -> tuple[pathlib.Path, dict]:
-        sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
-        config = BertConfig(len(TOKENS), **(sizes | {"max_position_embeddings": 12, "type_vocab_size": 2} | changes))
-        folder, rng = tmp_path / name, np.random.default_rng(3)
-        folder.mkdir()
-        weights = named_weights(BertWithHeads(config, heads, (3, 16)))
-        tensors = {name: rng.normal(0, 0.5, weights[name].shape).astype(np.float32) for name in weights}
-        if not pooler:
-            tensors = {name: values for name, values in tensors.items() if "pooler" not in name}
-        left = {"global_step": np.int64(7), "bert/pooler/dense/bias/adam_m": np.ones(16, np.float32)}
-        write_tf1(str(folder / "bert_model.ckpt"), tensors | left)
-        write_config(str(folder / "bert_config.json"), config)
-        (folder / "vocab.txt").write_text("\n".join(TOKENS) + "\n")
-        if labels:
-            (folder / "labels.txt").write_text("".join(f"{label}\n" for label in labels))
-        return folder, tensors
-
-    return make
-
-
-def convert(source, target, **settings) -> dict:
-    return run(Settings(str(source), str(target), **settings))
-
-
-def tensors_of(prefix) -> dict[str, bytes]:
-    import tensorflow as tf
-
-    reader = tf.train.load_checkpoint(str(prefix))
-    return {name: reader.get_tensor(name).tobytes() for name in reader.get_variable_to_shape_map()}
-
-
-def assert_holds(prefix, tensors: dict) -> None:
-    assert tensors_of(prefix) == {name: values.tobytes() for name, values in tensors.items()}
-
-
-def refused(capfd, *flags) -> str:
-    """The command's one line of error."""
-    capfd.readouterr()
-    assert main([str(flag) for flag in flags]) == 1
-    err = capfd.readouterr().err
-    assert err.count("bert-convert: error: ") == 1
-    assert "Traceback" not in err
-    return err.rstrip("\n").rpartition("\n")[2]
+    return functools.partial(make_source, tmp_path)
 
 
 def test_from_tf1_to_keras_and_back_with_all_heads(source, tmp_path):
@@ -165,11 +115,6 @@ def test_the_real_checkpoints_of_google(shared, tmp_path):
     assert len(before) == 3 * len(weights) + 1
 
 
-def test_a_pickle_is_refused(shared, tmp_path, capfd):
-    line = refused(capfd, f"--from={shared / 'data' / 'checkpoint_hf_tiny'}", f"--to={tmp_path / 'x'}")
-    assert "is a pickle" in line
-
-
 def test_one_of_several_heads(source, tmp_path, capfd):
     folder, tensors = source(labels=("a", "b", "c"))
     line = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}")
@@ -226,27 +171,6 @@ def test_casing_and_a_vocabulary_in_tokenizer_json_only(source, tmp_path):
     assert json.loads((tmp_path / "back" / "tokenizer_config.json").read_text())["do_lower_case"] is False
 
 
-def test_what_stands_there_is_kept(source, tmp_path, capfd, snapshot):
-    folder, _ = source(("spans",), name="one")
-    other, _ = source(("spans",), name="other", num_attention_heads=4)
-    target = tmp_path / "target.ckpt"
-    convert(folder, target)
-    before = snapshot(tmp_path)
-    assert "exists already; give another --to, or --overwrite" in refused(capfd, f"--from={other}", f"--to={target}")
-    line = refused(capfd, f"--from={other}", f"--to={tmp_path / 'second.ckpt'}")
-    assert "bert_config.json: exists already and differs" in line
-    assert "config.json: describes another model" in refused(capfd, f"--from={other}", f"--to={tmp_path}")
-    after = snapshot(tmp_path)
-    for state in (before, after):
-        del state["."]  # hidden files came into the folder and went
-    assert after == before
-    convert(folder, tmp_path / "second.ckpt")  # the same model: its config and vocabulary stand there already
-    convert(other, target, overwrite=True)
-    assert json.loads((tmp_path / "bert_config.json").read_text())["num_attention_heads"] == 4
-    (tmp_path / "labels.txt").write_text("a\n")
-    assert "labels.txt: belongs to another model" in refused(capfd, f"--from={other}", f"--to={target}", "--overwrite")
-
-
 def test_into_its_own_folder(source):
     folder, _ = source(("classifier",), ("a", "b", "c"))
     assert convert(folder, folder / "x.weights.h5")["files"] == ["x.weights.h5"]
@@ -277,70 +201,6 @@ def test_labels_of_a_hugging_face_folder(source, tmp_path):
     os.remove(tmp_path / "hf" / "labels.txt")
     convert(tmp_path / "hf", tmp_path / "x.ckpt")
     assert (tmp_path / "labels.txt").read_text() == "no\nso-so\nyes\n"
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_source_that_is_cut_short(source, tmp_path, capfd, share):
-    folder, _ = source(("spans",))
-    convert(folder, tmp_path / "hf")
-    convert(folder, tmp_path / "h5" / "x.weights.h5")
-    for path in (tmp_path / "hf" / "model.safetensors", tmp_path / "h5" / "x.weights.h5"):
-        os.truncate(path, int(path.stat().st_size * share))
-        line = refused(capfd, f"--from={path}", f"--to={tmp_path / 'new' / 'y.ckpt'}")
-        assert str(path) in line
-    assert not (tmp_path / "new").exists()
-
-
-def test_sources_that_are_no_whole_bert(source, tmp_path, capfd):
-    import tensorflow as tf
-
-    from bert_cli.weights.checkpoint import write_tf1
-
-    folder, tensors = source(("spans",), name="whole")
-    prefix, flags = folder / "bert_model.ckpt", (f"--from={folder}", f"--to={tmp_path / 'hf'}")
-    write_tf1(str(prefix), {"dense/kernel": np.zeros((2, 2), np.float32)})
-    assert "is it a BERT checkpoint?" in refused(capfd, *flags)
-    for name in ("bert/encoder/layer_1/output/dense/bias", "cls/squad/output_bias"):
-        write_tf1(str(prefix), {key: value for key, value in tensors.items() if key != name})
-        assert f"lacks {name}" in refused(capfd, *flags)
-    write_tf1(str(prefix), tensors | {"output_weights": np.zeros((3, 7), np.float32)})
-    assert "output_weights has the shape [3, 7]" in refused(capfd, *flags, "--head=classifier")
-    write_tf1(str(prefix), tensors)
-    (folder / "bert_config.json").write_text((folder / "bert_config.json").read_text().replace("24", "20"))
-    assert "does --bert_config_file belong to this checkpoint?" in refused(capfd, *flags)
-    assert not (tmp_path / "hf").exists()
-    assert tf.io.gfile.glob(str(tmp_path / ".writing-*")) == []
-
-
-def test_labels_that_do_not_fit(source, tmp_path, capfd):
-    folder, _ = source(("classifier",), ("a", "b"))
-    flags = (f"--from={folder}", f"--to={tmp_path / 'hf'}")
-    assert "names 2 labels, but the classifier has 3 outputs" in refused(capfd, *flags)
-    (folder / "labels.txt").write_text("a\nb\na\n")
-    assert "label 'a' (number 2): names must differ" in refused(capfd, *flags)
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--to=x"], "--from is needed"),
-        (["--from=x"], "--to is needed"),
-        (["--from=none", "--to=x"], "none: no checkpoint there"),
-        (["--form=x"], "did you mean --from?"),
-        (["--from={0}", "--to=x.h5"], "ends in .weights.h5"),
-        (["--from={0}", "--to=x.weights.h5", "--to_format=tf1"], "a name for --to_format=h5, not for --to_format=tf1"),
-        (["--from={0}", "--to=x.ckpt.index"], "give the prefix, x.ckpt"),
-        (["--from={0}", "--to=x", "--float16", "--bfloat16"], "give one of them"),
-        (["--from={0}", "--to={0}/vocab.txt"], "is a file, a folder is needed"),
-        (["--from={0}", "--to=x", "--head=spans"], "the checkpoint has no spans; it has no head"),
-        (["--from={0}", "--to=x", "--resize_vocab=0"], "--resize_vocab"),
-    ],
-)
-def test_wrong_flags(source, tmp_path, capfd, monkeypatch, flags, message):
-    folder, _ = source(())
-    monkeypatch.chdir(tmp_path)
-    assert message in refused(capfd, *(flag.format(folder) for flag in flags))
-    assert {path.name for path in tmp_path.iterdir()} == {"google"}
 
 
 def test_a_converted_classifier_predicts_the_same(classify, run_folder, trained, cola, tmp_path):

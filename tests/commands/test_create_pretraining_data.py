@@ -1,13 +1,11 @@
 """bert-create-pretraining-data as a user calls it: Google's records, shards, tables, errors in one line."""
 
 import collections
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from typing import NamedTuple
 
 import pytest
 
@@ -15,6 +13,7 @@ from bert_cli.create_pretraining_data import main
 from bert_cli.features.spec import pretraining_features
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
+from tests.commands import helpers
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 TEXT = """The old farmer sees a small bird.
@@ -34,11 +33,6 @@ WORDS = [*dict.fromkeys(re.findall(r"[a-z]+", TEXT.lower())), "."]
 COLOURS = [f"colour{number}" for number in range(60)]
 
 
-class Outcome(NamedTuple):
-    code: int
-    lines: list[str]  # of standard error
-
-
 @pytest.fixture
 def create(tmp_path, monkeypatch, capfd):
     """Call the command in a folder with text.txt and vocab.txt."""
@@ -46,11 +40,9 @@ def create(tmp_path, monkeypatch, capfd):
     (tmp_path / "vocab.txt").write_text("\n".join([*SPECIAL, *WORDS, *COLOURS]) + "\n")
     (tmp_path / "text.txt").write_text(TEXT)
 
-    def call(*flags, **values) -> Outcome:
+    def call(*flags, **values) -> helpers.Outcome:
         values = {"input_file": "text.txt", "output_file": "out", "vocab_file": "vocab.txt"} | values
-        capfd.readouterr()
-        code = main([*(f"--{name}={value}" for name, value in values.items() if value is not None), *flags])
-        return Outcome(code, capfd.readouterr().err.splitlines())
+        return helpers.call(capfd, "bert-create-pretraining-data", main, *helpers.words(values), *flags)
 
     return call
 
@@ -65,21 +57,6 @@ def table(lines: list[str]) -> dict[str, str]:
     """First two columns of the table at the end."""
     rows = (re.split(r" {2,}", line.strip()) for line in lines)
     return {row[0]: row[1] for row in rows if len(row) > 1}
-
-
-@pytest.mark.parametrize("name", ["defaults", "whole_word_mask", "dupe3_len64", "short_seq", "mixed"])
-def test_records_are_those_of_the_original(name, shared, tmp_path, monkeypatch, capfd):
-    golden = shared / "golden" / "pretraining_data"
-    given = json.loads((golden / name / "flags.json").read_text(encoding="utf-8"))
-    outputs = [str(tmp_path / output) for output in given["flags"]["output_file"].split(",")]
-    monkeypatch.chdir(golden)
-    assert main([*given["command_line"], f"--output_file={','.join(outputs)}"]) == 0
-    stems = ["instances"] if len(outputs) == 1 else [f"instances_{number}" for number in range(len(outputs))]
-    for stem, output in zip(stems, outputs, strict=True):
-        expected = (golden / name / f"{stem}.jsonl").read_text(encoding="utf-8").rstrip("\n").split("\n")
-        assert read(output) == [json.loads(line) for line in expected]
-    assert capfd.readouterr().err.splitlines()[-1] == f"Wrote {given['instances']} total instances"
-    assert sorted(os.listdir(tmp_path)) == sorted(os.path.basename(output) for output in outputs)
 
 
 def test_tensorflow_reads_the_features_of_the_table(create):

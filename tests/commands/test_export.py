@@ -1,7 +1,6 @@
-"""bert-export: text in and label names out in a process without this package, hub modules by the tutorials' steps, refusals."""
+"""bert-export: text in and label names out in a process without this package, hub modules by the tutorials' steps."""
 
 import json
-import shutil
 import subprocess
 import sys
 import warnings
@@ -34,25 +33,6 @@ def export(*flags) -> None:
     assert main([str(flag) for flag in flags]) == 0
 
 
-@pytest.fixture
-def refused(capfd, tmp_path):
-    """refused(flags, parts): the command says one line with all parts, and leaves no file behind."""
-
-    def check(flags, *parts):
-        before = sorted(tmp_path.rglob("*"))
-        capfd.readouterr()
-        assert main([str(flag) for flag in flags]) == 1
-        err = capfd.readouterr().err
-        line = err.rstrip("\n").rpartition("\n")[2]
-        assert line.startswith("bert-export: error: "), err
-        assert "Traceback" not in err
-        for part in parts:
-            assert str(part) in line
-        assert sorted(tmp_path.rglob("*")) == before
-
-    return check
-
-
 @pytest.fixture(scope="module")
 def hub():
     """tensorflow-hub, whose import of pkg_resources warns of its own end."""
@@ -60,14 +40,6 @@ def hub():
         warnings.simplefilter("ignore")
         import tensorflow_hub
     return tensorflow_hub
-
-
-@pytest.fixture(scope="module")
-def exported(trained_once, tmp_path_factory):
-    """Hub modules of the trained classifier's encoder."""
-    folder = tmp_path_factory.mktemp("hub") / "modules"
-    export("--format=hub", f"--init_checkpoint={trained_once[0]}", f"--export_dir={folder}", "--max_seq_length=24")
-    return folder
 
 
 def test_classifier_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
@@ -256,59 +228,3 @@ def test_as_keras_layers(hub, exported):
     model.fit(tf.constant(["the dog", "our house ?"]), tf.constant([1.0, -1.0]), verbose=0)
     moved = [not np.array_equal(old, new) for old, new in zip(before, encoder.trainable_variables, strict=True)]
     assert sum(moved) >= 37  # the biases of the keys may stay
-
-
-def test_overwrite(exported, trained, tmp_path, refused):
-    flags = [f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'model'}"]
-    shutil.copytree(exported, tmp_path / "model")
-    refused(flags, tmp_path / "model", "is not empty", "--overwrite")
-    export(*flags, "--overwrite", "--labels=0,1")
-    assert {path.name for path in (tmp_path / "model").iterdir()} == {
-        "assets", "fingerprint.pb", "saved_model.pb", "variables",
-    }  # fmt: skip
-    (tmp_path / "model" / "notes.txt").write_text("mine", encoding="utf-8")
-    refused([*flags, "--overwrite"], "notes.txt", "--export_dir")
-    assert not list(tmp_path.glob(".writing-*"))
-
-
-def test_refusals(trained, model, tmp_path, refused):
-    there = [f"--init_checkpoint={trained}"]
-    to = [f"--export_dir={tmp_path / 'model'}"]
-    refused(there, "--export_dir is needed")
-    refused([*to, f"--init_checkpoint={tmp_path / 'no'}"], "no checkpoint there", "--init_checkpoint")
-    refused([*to, f"--init_checkpoint={model}"], "holds no checkpoint")
-    refused([*there, *to, "--labels=1,0"], "the files beside the checkpoint say 0,1")
-    refused([*there, *to, "--labels=1,1"], "--labels: different names")
-    refused([*there, *to, "--format=hub", "--labels=0,1"], "--labels is for --format=saved_model")
-    refused([*there, *to, "--format=tflite"], "--format")
-    refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")
-    refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")
-    refused([*there, f"--export_dir={trained}"], "which no export put there")
-    refused([*there, f"--export_dir={trained / 'labels.txt'}"], "labels.txt", "--export_dir")
-    (trained / "labels.txt").unlink()
-    refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")
-    refused([*there, *to, "--labels=0,1,2"], "output_weights has the shape [2, 16]", "[3, 16]")
-    (trained / "labels.txt").write_text("O\nB-X\n", encoding="utf-8")
-    (trained / "flags.txt").unlink()
-    refused([*there, *to], "tagger")
-    (trained / "vocab.txt").unlink()
-    refused([*there, *to, "--format=hub"], "--vocab_file is needed")
-
-
-def test_checkpoint_without_classifier(trained, tmp_path, refused):
-    import tensorflow as tf
-
-    from bert_cli.weights.checkpoint import write_tf1
-
-    reader = tf.train.load_checkpoint(str(trained))
-    tensors = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if name.startswith("bert/")}
-    folder = tmp_path / "encoder"
-    folder.mkdir()
-    for name in ("vocab.txt", "bert_config.json"):
-        (folder / name).write_bytes((trained / name).read_bytes())
-    write_tf1(str(folder / "bert_model.ckpt"), tensors)
-    flags = [f"--init_checkpoint={folder}", f"--export_dir={tmp_path / 'out'}"]
-    refused([*flags, "--labels=0,1"], "has no classifier", "--format=hub")
-    del tensors["bert/pooler/dense/kernel"]
-    write_tf1(str(folder / "bert_model.ckpt"), tensors)
-    refused([*flags, "--format=hub"], "lacks bert/pooler/dense/kernel")

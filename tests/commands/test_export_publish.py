@@ -1,6 +1,6 @@
 """Where an export is put in place: a folder that is not local."""
 
-from bert_cli.export_model import publish
+from bert_cli.exports.publishing import publish
 
 
 def test_publish_to_a_remote_place(tmp_path):

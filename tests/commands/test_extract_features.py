@@ -4,6 +4,7 @@ import importlib.util
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -178,6 +179,43 @@ def test_resume_goes_on_behind_the_last_whole_line(extract):
     assert NUMBER.sub("#", found) == NUMBER.sub("#", whole)
     assert not list(path.parent.glob("out.jsonl.*"))
     assert "nothing is left to do" in extract("--resume")[3]
+
+
+@pytest.mark.parametrize("changed", ["vocab_file", "bert_config_file", "precision", "do_lower_case"])
+def test_resume_compares_what_decides_the_numbers(extract, checkpoint, tmp_path, changed):
+    texts = tmp_path / "texts.txt"
+    good = texts.read_bytes()
+    texts.write_bytes(good + b"\xff\n")
+    assert extract()[0] == 1
+    texts.write_bytes(good)
+    partial = (tmp_path / "out.jsonl.partial").read_bytes()
+    for name in ("vocab.txt", "bert_config.json"):
+        (tmp_path / name).write_bytes((checkpoint[0] / name).read_bytes())
+    same = {"vocab_file": tmp_path / "vocab.txt", "bert_config_file": tmp_path / "bert_config.json"}
+    words = (tmp_path / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    other_config = checkpoint[1] | {"layer_norm_eps": 1e-5}
+    (tmp_path / "other.txt").write_text("\n".join([*words[:6], words[7], words[6], *words[8:]]), encoding="utf-8")
+    (tmp_path / "other.json").write_text(json.dumps(other_config), encoding="utf-8")
+    others = {"vocab_file": tmp_path / "other.txt", "bert_config_file": tmp_path / "other.json"}
+    others |= {"precision": "bfloat16", "do_lower_case": "false"}
+    code, path, _, err = extract("--resume", **{changed: others[changed]})
+    assert code == 1
+    assert f"out.jsonl.partial: was begun with --{changed}=" in err
+    assert (tmp_path / "out.jsonl.partial").read_bytes() == partial
+    # The same words and sizes in other files are no other model.
+    assert extract("--resume", **same)[0] == 0
+    assert len(read_lines(path)) == len(TEXTS)
+
+
+def test_examples_of_the_help_are_lines_to_copy(capfd):
+    assert main(["--help"]) == 0
+    shown = capfd.readouterr().out
+    examples = re.findall(r"^    (bert-extract-features (?:.*\\\n)*.*)$", shown, re.MULTILINE)
+    assert max(len(line) for example in examples for line in example.split("\n")) <= 110
+    commands = [shlex.split(example.replace("\\\n", "")) for example in examples]
+    assert [len(command) for command in commands] == [4, 6, 4]
+    assert all(word.startswith("--") for command in commands for word in command[1:])
+    assert "as the model was trained (default" not in shown
 
 
 def test_formats_hold_the_same_vectors(extract):

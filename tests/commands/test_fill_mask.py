@@ -89,6 +89,15 @@ def test_texts_on_the_command_line(fill, tmp_path):
     assert [f"  {c['probability']:.4f}  {c['token']}" for c in record["masks"][0]] == lines[1:3]
 
 
+def test_a_text_may_begin_with_a_blank(fill):
+    code, out, _ = fill(" the [MASK] sees a dog")
+    assert code == 0
+    assert out.startswith(" the [MASK] sees a dog\n")
+    code, _, line = fill("a [MASK]", " ")
+    assert code == 1
+    assert "the argument ' ' begins with a blank" in line
+
+
 def test_many_lines_come_in_order(fill, tmp_path):
     texts = [f"the [MASK] sees {'a dog ' * (number % 5)}{'[MASK]' if number % 3 else ''}" for number in range(700)]
     (tmp_path / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
@@ -115,6 +124,11 @@ def test_bad_input_is_one_line(fill, tmp_path, trained):
     refused(["text 1: has no [MASK]"], "no mask here")
     refused(["texts.txt:2: has no [MASK]"], input_file=texts, output_file=tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
+    (tmp_path / "link.txt").symlink_to(texts)
+    for output_file in (texts, tmp_path / "link.txt"):
+        refused(["would be written over, but it is read"], input_file=texts, output_file=output_file)
+    assert texts.read_bytes() == b"a [MASK]\nno mask here\n"
+    refused(["no/such: no such folder"], input_file=texts, output_file="no/such/out.jsonl")
     refused(["text 2: is too long for the model, which has 64 positions"], "a [MASK]", "a [MASK] " * 70)
     refused(["give texts"])
     refused(["a text is empty"], "a [MASK] |||  ")

@@ -109,14 +109,97 @@ def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder
     assert run_folder(out).eval_results()["eval_accuracy"] >= 0.7
     first = run_folder(out).probabilities()
     shutil.move(out, tmp_path / "moved")
-    again = classify("--do_predict", f"--output_dir={tmp_path / 'moved'}", f"--data_dir={start[1].partition('=')[2]}")
+    predict = ["--do_predict", f"--output_dir={tmp_path / 'moved'}", start[1]]
+    config = tmp_path / "moved" / "bert_config.json"
+    classify(*predict).assert_refused(
+        f"{config}: this model was trained on the module {foreign}", f"--hub_module={foreign}"
+    )
+    again = classify(*predict, f"--hub_module={foreign}")
     assert again.code == 0, again.err
+    assert "is not used" not in again.err
     np.testing.assert_allclose(run_folder(tmp_path / "moved").probabilities(), first, atol=1e-6)
     for trained_flags in (["--do_train", "--do_predict"], ["--do_train"]):
         finished = classify(
             *flags[:-2], *trained_flags, f"--output_dir={tmp_path / 'moved'}", f"--hub_module={foreign}"
         )
         assert "training is already finished" in finished.err
+
+
+@pytest.fixture
+def trained_on_module(classify, start, foreign, tmp_path) -> pathlib.Path:
+    out = tmp_path / "on_module"
+    outcome = classify(*start, "--num_train_epochs=0.2", f"--output_dir={out}", f"--hub_module={foreign}")
+    assert outcome.code == 0, outcome.err
+    return out
+
+
+def name_module(folder: pathlib.Path, handle: str) -> None:
+    path = folder / "bert_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"hub_module": handle}))
+
+
+@pytest.mark.parametrize(
+    "handle", ["http", "../outside", "inner/../../outside", "link", "/absolute", "gs://bucket/module"]
+)
+def test_a_module_that_a_folder_names_elsewhere_is_never_followed(
+    handle, trained_on_module, classify, foreign, tmp_path, server
+):
+    from bert_cli import Classifier, FeatureExtractor
+    from bert_cli.base.errors import InputError
+
+    shutil.copytree(foreign, tmp_path / "outside")
+    (trained_on_module / "inner").mkdir()
+    (trained_on_module / "link").symlink_to(tmp_path / "outside")
+    handle = {"http": f"{server.url}/module", "/absolute": str(tmp_path / "outside")}.get(handle, handle)
+    name_module(trained_on_module, handle)
+    config = trained_on_module / "bert_config.json"
+    said = f"{config}: this model was trained on the module {handle}, which is not in its folder"
+    classify("--do_predict", f"--output_dir={trained_on_module}").assert_refused(said, f"--hub_module={handle}")
+    for load in (Classifier.load, FeatureExtractor.load):
+        with pytest.raises(InputError) as caught:
+            load(str(trained_on_module))
+        assert str(caught.value).startswith(said)
+    assert server.requests == []
+    assert Classifier.load(str(trained_on_module), hub_module=str(foreign)).predict(["a dog ."]).best
+    assert FeatureExtractor.load(str(trained_on_module), hub_module=str(foreign)).extract(["a dog ."]).shape == (1, 8)
+
+
+@pytest.fixture
+def server():
+    """A server on this machine that notes what it is asked for."""
+    import http.server
+    import threading
+    import types
+
+    requests = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET  # noqa: N815
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield types.SimpleNamespace(url=f"http://127.0.0.1:{running.server_port}", requests=requests)
+        running.shutdown()
+
+
+def test_a_module_inside_the_folder_is_its_own(trained_on_module, classify, foreign):
+    shutil.copytree(foreign, trained_on_module / "module")
+    name_module(trained_on_module, "module")
+    outcome = classify("--do_predict", f"--output_dir={trained_on_module}")
+    assert outcome.code == 0, outcome.err
+
+
+def test_features_of_a_model_that_was_trained_on_a_module(trained_on_module, trained, foreign, tmp_path, capfd):
+    (tmp_path / "texts.txt").write_text("a dog sees a cat\n")
+    flags = [f"--input_file={tmp_path / 'texts.txt'}", "--pooling=mean", f"--output_file={tmp_path / 'out.jsonl'}"]
+    flags += [f"--hub_module={foreign}", "--max_seq_length=16"]
+    assert extract_features.main([*flags, f"--init_checkpoint={trained_on_module}"]) == 0
+    assert extract_features.main([*flags, f"--init_checkpoint={trained}"]) == 1
+    assert "--hub_module and --init_checkpoint: both name a model" in capfd.readouterr().err
 
 
 def test_tags_answers_and_features_of_modules(modules, foreign, tmp_path, capfd):

@@ -1,9 +1,7 @@
 """bert-pretrain as a user calls it: text and TFRecords, evaluation, going on, fine-tuning from what it made."""
 
 import json
-import logging
 import pathlib
-from typing import NamedTuple
 
 import numpy as np
 import numpy_bert
@@ -13,6 +11,7 @@ import tensorflow as tf
 from bert_cli.create_pretraining_data import main as create_main
 from bert_cli.run_classifier import main as classify_main
 from bert_cli.run_pretraining import main
+from tests.commands import helpers
 
 ANIMALS = ("cat", "dog", "bird", "fish", "horse")
 PLACES = ("house", "garden", "river")
@@ -34,19 +33,6 @@ def write_text(path: pathlib.Path, documents: int = 12) -> pathlib.Path:
     return path
 
 
-class Outcome(NamedTuple):
-    code: int
-    err: str
-
-    def assert_refused(self, *parts: str) -> None:
-        last = self.err.rstrip("\n").rpartition("\n")[2]
-        assert self.code == 1, self.err
-        assert last.startswith("bert-pretrain: error: "), self.err
-        assert "Traceback" not in self.err
-        for part in parts:
-            assert part in last
-
-
 @pytest.fixture
 def text(tmp_path) -> pathlib.Path:
     return write_text(tmp_path / "text.txt")
@@ -65,7 +51,7 @@ def records(text, model, tmp_path) -> pathlib.Path:
 def pretrain(model, tmp_path, capfd):
     """Call bert-pretrain with the tiny model and few steps; keyword arguments are flags, None leaves one out."""
 
-    def call(*words, **flags) -> Outcome:
+    def call(*words, **flags) -> helpers.Outcome:
         flags = {
             "vocab_file": model / "vocab.txt",
             "bert_config_file": model / "bert_config.json",
@@ -79,29 +65,9 @@ def pretrain(model, tmp_path, capfd):
             "learning_rate": 0.003,
             "precision": "float32",
         } | flags
-        capfd.readouterr()
-        code = main([*words, *(f"--{name}={value}" for name, value in flags.items() if value is not None)])
-        return Outcome(code, capfd.readouterr().err)
+        return helpers.call(capfd, "bert-pretrain", main, *words, *helpers.words(flags))
 
     return call
-
-
-def assert_same_tensors(found, wanted):
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
-
-
-class InterruptAfter(logging.Handler):
-    """Raises KeyboardInterrupt, as Ctrl-C does, when the log says `text`."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.text = text
-
-    def emit(self, record):
-        if self.text in record.getMessage():
-            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
@@ -115,18 +81,14 @@ class InterruptAfter(logging.Handler):
 def test_a_stopped_run_goes_on_to_the_same_weights(source, flags, request, pretrain, tmp_path, run_folder):
     path = request.getfixturevalue(source)
     assert pretrain("--do_train", input_file=path, output_dir=tmp_path / "whole", **flags).code == 0
-    interrupt = InterruptAfter("model.ckpt-8")
-    logging.getLogger("bert_cli").addHandler(interrupt)
-    try:
+    with helpers.interrupted_after("model.ckpt-8"):
         assert pretrain("--do_train", input_file=path, **flags).code == 130
-    finally:
-        logging.getLogger("bert_cli").removeHandler(interrupt)
     assert run_folder(tmp_path / "out").checkpoints() == [4, 8]
     outcome = pretrain("--do_train", input_file=path, **flags)
     assert outcome.code == 0, outcome.err
     assert "going on from" in outcome.err
     wanted = run_folder(tmp_path / "whole").tensors(12)
-    assert_same_tensors(run_folder(tmp_path / "out").tensors(12), wanted)
+    helpers.assert_same_tensors(run_folder(tmp_path / "out").tensors(12), wanted)
     has_slots = "bert/pooler/dense/kernel/adam_m" in wanted
     assert has_slots == ("no_nsp" not in flags)  # without its loss the pooler is not trained
 

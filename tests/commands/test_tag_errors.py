@@ -1,5 +1,6 @@
 """Each mistake is answered by one line that says what is wrong and where, with exit code 1, and nothing is touched."""
 
+import functools
 import json
 import os
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from bert_cli.run_tagging import main
+from tests.commands import helpers
 
 ALL = ("--do_train", "--do_eval", "--do_predict")
 SOUND = "Anna\tB-PER\nsings\tO\n\nthe\tO\nred\tB-ANI\ndog\tI-ANI\n.\tO\n"
@@ -29,30 +31,10 @@ def base(model_flags, data) -> list[str]:
 
 
 @pytest.fixture
-def refused(capfd, tmp_path, snapshot):
+def refused(capfd, tmp_path):
     """Call bert-tag, which must refuse, once with an output_dir that is not there and once with one of files."""
-
-    def check(flags, *parts):
-        missing, present = tmp_path / "no" / "out", tmp_path / "present"
-        present.mkdir(exist_ok=True)
-        (present / "notes.txt").write_text("mine", encoding="utf-8")
-        (present / "test_predictions.txt").write_text("mine", encoding="utf-8")
-        before = snapshot(present)
-        for output_dir in (missing, present):
-            capfd.readouterr()
-            assert main([f"--output_dir={output_dir}", *map(str, flags)]) == 1
-            out, err = capfd.readouterr()
-            last = err.rstrip("\n").rpartition("\n")[2]
-            assert last.startswith("bert-tag: error: "), err
-            assert err.count("bert-tag: error: ") == 1
-            assert "Traceback" not in err
-            assert out == ""
-            for part in parts:
-                assert part in last
-        assert not missing.parent.exists()
-        assert snapshot(present) == before
-
-    return check
+    call = functools.partial(helpers.call, capfd, "bert-tag", main)
+    return helpers.refused_in_any_folder(call, tmp_path, "predictions.txt")
 
 
 # name -> (file, its text, what the error says)
@@ -137,6 +119,7 @@ def test_bad_flags(name, refused, base):
 def test_model_of_another_task(refused, base, trained, data, tmp_path):
     """A classifier of bert-classify has labels, but no tags."""
     refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: tag '0' has none of the prefixes")
+    (trained / "run.json").unlink()  # it tells the labels of the classifier
     (trained / "labels.txt").write_text("B-PER\nI-PER\n", encoding="utf-8")
     refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: lacks O or has a label twice")
     (trained / "labels.txt").unlink()
@@ -144,6 +127,7 @@ def test_model_of_another_task(refused, base, trained, data, tmp_path):
 
 
 def test_plain_text_that_is_none(refused, base, trained, tmp_path):
+    (trained / "run.json").unlink()  # it tells the labels of the classifier
     (trained / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
     flags = [*base, f"--init_checkpoint={trained}"]
     (tmp_path / "blank.txt").write_text(" \n\n", encoding="utf-8")

@@ -11,9 +11,13 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures
+from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
-from bert_cli.run_tagging import Settings
-from bert_cli.runs.tagging import TaggingSession
+from bert_cli.runs.session import Session
+from bert_cli.runs.tagging import log_probabilities
+from bert_cli.settings.groups import Devices, Saving
+from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
+from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 
@@ -45,20 +49,13 @@ def features() -> TaggingFeatures:
     return TaggingFeatures(sequences, label_ids, label_ids, np.arange(4, dtype=np.int32), LENGTHS)
 
 
-def make_session(layers, **changes) -> tuple[TaggingSession, dict]:
+def bare_session(layers) -> Session:
+    return Session(lambda precision: BertTagger(CONFIG, 5, layers, precision), Devices(precision="float32"), 9, 4)
+
+
+def make_session(layers) -> tuple[Session, dict]:
     """A session with random weights, none of them 0 or 1, without dropout; and these in float64."""
-    settings = Settings(
-        do_train=True,
-        layers=layers,
-        max_seq_length=9,
-        train_batch_size=4,
-        learning_rate=RATE,
-        warmup_proportion=0.0,
-        bias_correction=False,
-        precision="float32",
-        **changes,
-    )
-    session = TaggingSession(CONFIG, 5, settings)
+    session = bare_session(layers)
     session.model.head_dropout = 0.0
     shapes = numpy_bert.variable_shapes(dataclasses.asdict(CONFIG), "classification", 5)
     shapes["output_weights"] = (5, 12 * len(layers))
@@ -87,7 +84,7 @@ def test_log_probabilities_of_two_layers(features):
     logits = states @ weights["output_weights"].T + weights["output_bias"]
     wanted = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     for batch_size in (1, 4):
-        found = dict(session.log_probabilities(features, batch_size, "tagging"))
+        found = dict(log_probabilities(session, features, batch_size, "tagging"))
         assert found.keys() == {0, 1, 2, 3}
         for window, length in enumerate(LENGTHS):
             np.testing.assert_allclose(found[window][:length], wanted[window, :length], atol=2e-5, rtol=0)
@@ -96,7 +93,7 @@ def test_log_probabilities_of_two_layers(features):
 @pytest.mark.parametrize(("frozen", "packed"), [(False, True), (False, False), (True, True), (True, False)])
 def test_one_step_of_training(frozen, packed, features, tmp_path):
     """Loss: the mean over the labelled pieces of all four windows. Trained: all but the pooler, or the head alone."""
-    session, weights = make_session(layers=(-1,), freeze_encoder=frozen)
+    session, weights = make_session(layers=(-1,))
     session.packed = packed  # False on a TPU
     before = {name: value.copy() for name, value in weights.items()}
     states, head, chosen, back = oracle(weights, features, (-1,))
@@ -108,7 +105,9 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
     else:
         rows = back(d_states, None, gradients)
         norm = numpy_optimizer.global_norm(gradients | {numpy_bert.WORD_EMBEDDINGS: rows})
-    report = session.train(features, 1, None, str(tmp_path))
+    updates = Updates(steps=1, warmup_steps=0, learning_rate=RATE, batch_size=4, random_seed=12345)
+    factors = rate_factors(session.variables, FROZEN_ENCODER if frozen else {})
+    report = session.train(features, updates, Saving(), str(tmp_path), None, factors)
     np.testing.assert_allclose(report["first_loss"], head["loss"], rtol=1e-5)
 
     slots = {name: (np.zeros_like(weights[name]), np.zeros_like(weights[name])) for name in gradients}
@@ -124,12 +123,12 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
 def test_a_checkpoint_without_pooler_is_a_tagger(tmp_path, features):
     """Hugging Face's token classifiers have none."""
     session, weights = make_session(layers=(-1,))
-    wanted = dict(session.log_probabilities(features, 4, "tagging"))
+    wanted = dict(log_probabilities(session, features, 4, "tagging"))
     tensors = {name: v.astype(np.float32) for name, v in weights.items() if not name.startswith("bert/pooler/")}
     write_tf1(str(tmp_path / "model.ckpt-7"), tensors | {"global_step": np.int64(7)})
-    other = TaggingSession(CONFIG, 5, session.settings)
+    other = bare_session((-1,))
     assert other.load_trained(find_checkpoint(str(tmp_path / "model.ckpt-7"))) == 7
-    found = dict(other.log_probabilities(features, 4, "tagging"))
+    found = dict(log_probabilities(other, features, 4, "tagging"))
     for window, values in wanted.items():
         np.testing.assert_array_equal(found[window], values)
 

@@ -80,11 +80,17 @@ def test_max_seq_length_without_room(tokenizer, text_b, length):
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 @pytest.mark.parametrize(
-    ("task", "vocab_file", "do_lower_case"),
-    [("cola", "vocab.txt", True), ("mrpc", "vocab.txt", True), ("mnli", "vocab_cased.txt", False)],
+    ("home", "task", "vocab_file", "do_lower_case"),
+    [
+        ("shared", "cola", "vocab.txt", True),
+        ("shared", "mrpc", "vocab.txt", True),
+        ("shared", "mnli", "vocab_cased.txt", False),
+        ("fixtures", "cola", "vocab.txt", True),
+        ("fixtures", "mrpc", "vocab.txt", True),
+    ],
 )
-def test_features_of_the_original(shared, task, vocab_file, do_lower_case, split):
-    folder = shared / "golden/classifier"
+def test_features_of_the_original(home, request, task, vocab_file, do_lower_case, split):
+    folder = request.getfixturevalue(home) / "golden/classifier"
     tokenizer = FullTokenizer(read_vocabulary(str(folder / vocab_file)), do_lower_case)
     examples = read_examples(task, split, str(folder / task / "data"))
     features = classification_features(examples, TASKS[task].labels, tokenizer, max_seq_length=32)

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.features.pretraining_batch import loss_shares
+from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.pretraining import tied_cross_entropy
+from bert_cli.heads.squad import span_loss
 
 LOGITS = np.log(np.array([[1.0, 2.0, 5.0], [4.0, 2.0, 2.0]], np.float32))  # probabilities in eighths
 
@@ -15,22 +18,27 @@ def test_cross_entropy_is_in_nats_for_each_row():
     np.testing.assert_allclose(cross_entropy(tf.constant([2, 1]), LOGITS), [math.log(8 / 5), math.log(4)], rtol=1e-6)
 
 
+def masked_lm_loss(ids, weights, logits) -> float:
+    """Of ids and weights [B, P] and logits [B, P, 3], as training computes it."""
+    rows = logits.reshape(-1, 3)
+    losses = tied_cross_entropy(rows, tf.eye(3), tf.zeros(3), tf.reshape(ids, [-1]))
+    return float(tf.reduce_sum(losses * loss_shares(np.asarray(weights)).reshape(-1)))
+
+
 def test_masked_lm_loss_is_a_mean_over_the_batch_not_over_rows():
     logits = np.stack([LOGITS, LOGITS])  # [B=2, P=2, V=3]
     ids, weights = tf.constant([[2, 1], [0, 0]]), tf.constant([[1.0, 1.0], [1.0, 0.0]])
     nll = math.log(8 / 5) + math.log(4) + math.log(8)
-    assert float(masked_lm_loss(ids, weights, logits)) == pytest.approx(nll / (3 + 1e-5), rel=1e-6)
+    assert masked_lm_loss(ids, weights, logits) == pytest.approx(nll / (3 + 1e-5), rel=1e-6)
 
 
 def test_masked_lm_loss_without_any_weight_is_zero():
-    assert float(masked_lm_loss(tf.constant([[0, 0]]), tf.zeros([1, 2]), LOGITS[None])) == 0.0
+    assert masked_lm_loss(tf.constant([[0, 0]]), tf.zeros([1, 2]), LOGITS[None]) == 0.0
 
 
 def test_the_small_number_in_the_masked_lm_loss():
     weights = tf.constant([[1e-5, 0.0]])
-    assert float(masked_lm_loss(tf.constant([[1, 0]]), weights, LOGITS[None])) == pytest.approx(
-        math.log(4) / 2, rel=1e-5
-    )
+    assert masked_lm_loss(tf.constant([[1, 0]]), weights, LOGITS[None]) == pytest.approx(math.log(4) / 2, rel=1e-5)
 
 
 def test_span_loss_is_the_mean_of_start_and_end():

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.losses import cross_entropy, tied_cross_entropy
+from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.pretraining import tied_cross_entropy
+
+
+def tied(rows, words, bias, labels, weights):
+    return tf.reduce_sum(weights * tied_cross_entropy(rows, words, bias, labels))
 
 
 def plain(rows, words, bias, labels, weights):
@@ -33,7 +38,7 @@ def value_and_gradients(function, rows, words, bias, labels, weights):
 
 @pytest.mark.parametrize("scale", [1.0, 40.0])
 def test_value_and_gradients(scale):
-    loss, gradients = value_and_gradients(tied_cross_entropy, *example(scale))
+    loss, gradients = value_and_gradients(tied, *example(scale))
     wanted, expected = value_and_gradients(plain, *example(scale))
     assert float(loss) == pytest.approx(float(wanted), rel=1e-5, abs=1e-6)
     for found, value in zip(gradients, expected, strict=True):
@@ -42,8 +47,14 @@ def test_value_and_gradients(scale):
 
 def test_bfloat16_is_near():
     rows, *rest = example()
-    loss, gradients = value_and_gradients(tied_cross_entropy, tf.cast(rows, tf.bfloat16), *rest)
+    loss, gradients = value_and_gradients(tied, tf.cast(rows, tf.bfloat16), *rest)
     wanted, expected = value_and_gradients(plain, rows, *rest)
     assert float(loss) == pytest.approx(float(wanted), rel=0.02)
     for found, value in zip(gradients, expected, strict=True):
         np.testing.assert_allclose(tf.cast(found, tf.float32), value, atol=0.05)
+
+
+def test_each_prediction_has_a_loss_of_its_own():
+    rows, words, bias, labels, _ = example()
+    wanted = cross_entropy(labels, tf.matmul(rows, words, transpose_b=True) + bias)
+    np.testing.assert_allclose(tied_cross_entropy(rows, words, bias, labels), wanted, rtol=1e-5)

@@ -7,8 +7,10 @@ import numpy_bert
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.features.pretraining_batch import loss_shares
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.training.optimizer import global_norm
@@ -104,20 +106,12 @@ def test_a_hole_in_the_mask_is_no_key_but_other_rows_keep_their_places(tiny_conf
     np.testing.assert_allclose(packed[real], wanted[real], atol=2e-5, rtol=0)
 
 
-def classification_loss(model, batch, packed):
-    logits = model(batch, training=True, packed=packed)
-    return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
-
-
-def pretraining_loss(model, batch, packed):
-    outputs = model(batch, training=True, packed=packed)
-    masked = masked_lm_loss(batch["masked_lm_ids"], batch["masked_lm_weights"], outputs["masked_lm_logits"])
-    return masked + tf.reduce_mean(cross_entropy(batch["next_sentence_labels"], outputs["next_sentence_logits"]))
-
-
-def squad_loss(model, batch, packed):
-    logits = model(batch, training=True, packed=packed)
-    return tf.reduce_mean(span_loss(batch["start_positions"], batch["end_positions"], *logits))
+def loss_of(model, batch, packed):
+    """The loss that the model is trained with, of a batch whose masked_lm_weights are 0 and 1."""
+    if "masked_lm_weights" in batch:
+        batch = batch | {"masked_lm_weights": loss_shares(batch["masked_lm_weights"])}
+    losses, weights = model.loss_terms(batch, None, packed, batch_size=len(batch["input_mask"]))
+    return tf.reduce_sum(losses * weights)
 
 
 def labels_for(task: str, inputs: dict) -> dict:
@@ -128,8 +122,8 @@ def labels_for(task: str, inputs: dict) -> dict:
     if task == "squad":
         return {"start_positions": rng.integers(0, lengths), "end_positions": rng.integers(0, lengths)}
     weights = (np.arange(3) < np.minimum(lengths, 3)[:, None]).astype(np.float32)
-    positions = rng.integers(0, lengths[:, None], (count, 3)) * (weights > 0)
-    ids = rng.integers(1, 23, (count, 3)) * (weights > 0)
+    positions = rng.integers(0, lengths[:, None], (count, 3)).astype(np.int32) * (weights > 0)
+    ids = rng.integers(1, 23, (count, 3)).astype(np.int32) * (weights > 0)
     labels = {"masked_lm_positions": positions, "masked_lm_ids": ids, "masked_lm_weights": weights}
     return labels | {"next_sentence_labels": rng.integers(0, 2, count)}
 
@@ -138,8 +132,8 @@ def build(task: str, config):
     if task == "classification":
         model = BertClassifier(config, 3)
         model.head_dropout = 0.0
-        return model, classification_loss
-    return (BertPretrainer(config), pretraining_loss) if task == "pretraining" else (BertSpanModel(config), squad_loss)
+        return model
+    return BertPretrainer(config) if task == "pretraining" else BertSpanModel(config)
 
 
 @pytest.mark.parametrize(
@@ -153,17 +147,16 @@ def build(task: str, config):
 def test_gradients(case, task):
     """All gradients of a training call without dropout, dense and packed, and their norm before rows are summed."""
     config, inputs = case
-    model, loss_fn = build(task, config)
+    model = build(task, config)
     weights = set_random_weights(model, task, config, seed=5)
     batch = inputs | labels_for(task, inputs)
     wanted_loss, wanted, wanted_norm = numpy_bert.loss_and_gradients(
         task, dataclasses.asdict(config), weights, batch | oracle_batch(inputs), config.gelu
     )
     variables = {name: v for name, v in named_weights(model).items() if name in wanted}
-    # In training on spans the loss has padded positions in its softmax, which packing leaves out.
-    for packed in (False, True) if task != "squad" else (False,):
+    for packed in (False, True):
         with tf.GradientTape() as tape:
-            loss = loss_fn(model, batch, packed)
+            loss = loss_of(model, batch, packed)
         found = tape.gradient(loss, [v.value for v in variables.values()])
         assert float(loss) == pytest.approx(wanted_loss, abs=1e-5)
         assert float(global_norm(found)) == pytest.approx(wanted_norm, rel=1e-4)
@@ -217,7 +210,7 @@ def test_gradients_of_coarse_products_come_close_and_are_float32(dtype, gelu, ti
         model.head_dropout = 0.0
         set_random_weights(model, "classification", config, seed=5)
         with tf.GradientTape() as tape:
-            loss = classification_loss(model, batch, packed=True)
+            loss = loss_of(model, batch, packed=True)
         gradients = tape.gradient(loss, [v.value for v in named_weights(model).values()])
         found[name] = {n: tf.convert_to_tensor(g) for n, g in zip(named_weights(model), gradients, strict=True)}
     largest = max(np.abs(gradient).max() for gradient in found["float32"].values())

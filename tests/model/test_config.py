@@ -6,7 +6,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.model.config import BertConfig, read_config, write_config
+from bert_cli.model.config import BertConfig, read_config, read_module_config, write_config
 
 GOOGLE = {
     "attention_probs_dropout_prob": 0.2,
@@ -203,3 +203,55 @@ def test_a_missing_file_is_named(tmp_path):
 def test_a_bad_head_count_is_found_without_a_file_too():
     with pytest.raises(InputError, match="hidden_size 10 is not a multiple of num_attention_heads 3"):
         BertConfig(vocab_size=5, hidden_size=10, num_attention_heads=3)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"hidden_size": 10**9, "num_attention_heads": 1}, "hidden_size 1000000000"),
+        ({"vocab_size": 10**9}, "vocab_size 1000000000"),
+        ({"num_hidden_layers": 10**7}, "num_hidden_layers 10000000"),
+        ({"max_position_embeddings": 2**31 - 1}, "max_position_embeddings 2147483647"),
+        ({"intermediate_size": 10**9}, "intermediate_size 1000000000"),
+        ({"type_vocab_size": 10**9}, "type_vocab_size 1000000000"),
+        ({"hidden_size": int("9" * 4300)}, "hidden_size must be at most 2147483647, found 99999999999999999999"),
+    ],
+)
+@pytest.mark.parametrize("name", ["bert_config.json", "config.json"])
+def test_sizes_that_no_memory_holds_are_refused_at_once(tmp_path, change, key, name):
+    path = tmp_path / name
+    path.write_text(json.dumps({"vocab_size": 30522} | change))
+    with pytest.raises(InputError) as caught:
+        read_config(str(path))
+    assert str(caught.value).startswith(f"{path}: {key}")
+    assert len(str(caught.value)) < len(str(path)) + 200
+
+
+def test_sizes_that_are_given_by_other_means_are_refused_too():
+    with pytest.raises(
+        InputError, match=r"^vocab_size 1\d{12} cannot be right: the weights .* need [\d,]+ GB of memory"
+    ):
+        BertConfig(vocab_size=10**12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden_size": "16"}, "hidden_size must be a whole number above 0, found '16'"),
+        ({"num_hidden_layers": True}, "num_hidden_layers must be a whole number above 0, found True"),
+        ({"hub_module": ["m"]}, "hub_module must be a text, found ['m']"),
+    ],
+)
+def test_bad_values_of_a_module_are_named(tmp_path, change, message):
+    sound = {
+        "hub_module": "m",
+        "vocab_size": 9,
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "max_position_embeddings": 16,
+    }
+    path = tmp_path / "bert_config.json"
+    path.write_text(json.dumps(sound | change))
+    with pytest.raises(InputError) as caught:
+        read_module_config(str(path))
+    assert str(caught.value) == f"{path}: {message}"

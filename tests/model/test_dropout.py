@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.heads import BertClassifier
+from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 

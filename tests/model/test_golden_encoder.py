@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.heads import BertPretrainer
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss
+from bert_cli.features.pretraining_batch import loss_shares
+from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
@@ -100,10 +101,11 @@ def losses_of(batch: dict, logits: dict) -> dict:
     """Outputs of the two heads under the golden keys."""
     masked, following = logits["masked_lm_logits"], logits["next_sentence_logits"]
     losses = cross_entropy(batch["next_sentence_labels"][:, 0], following)
+    each = cross_entropy(batch["masked_lm_ids"], masked)
     return {
         "masked_lm_log_probs": tf.nn.log_softmax(masked),
-        "masked_lm_example_loss": cross_entropy(batch["masked_lm_ids"], masked),
-        "masked_lm_loss": masked_lm_loss(batch["masked_lm_ids"], batch["masked_lm_weights"], masked),
+        "masked_lm_example_loss": each,
+        "masked_lm_loss": tf.reduce_sum(each * loss_shares(batch["masked_lm_weights"])),
         "next_sentence_log_probs": tf.nn.log_softmax(following),
         "next_sentence_example_loss": losses,
         "next_sentence_loss": tf.reduce_mean(losses),

@@ -7,7 +7,9 @@ import numpy as np
 import numpy_bert
 import pytest
 
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 

@@ -1,11 +1,12 @@
 """The text of an answer as it was written, and its sentence."""
 
+import plain_squad
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.squad import split_context
-from bert_cli.outputs.answer_text import context_span, get_final_text, join_pieces, sentence_span
+from bert_cli.outputs.answer_text import context_span, final_span, join_pieces, sentence_span
 from bert_cli.text.tokenization import BasicTokenizer
 
 
@@ -23,6 +24,11 @@ def test_join_pieces(tokens, expected):
 
 
 LOWER, CASED = BasicTokenizer(True), BasicTokenizer(False)
+
+
+def final_text(pred_text, orig_text, tokenizer):
+    first, end = final_span(pred_text, orig_text, tokenizer)
+    return orig_text[first:end]
 
 
 @pytest.mark.parametrize(
@@ -44,19 +50,7 @@ LOWER, CASED = BasicTokenizer(True), BasicTokenizer(False)
     ],
 )
 def test_final_text(pred_text, orig_text, tokenizer, expected):
-    assert get_final_text(pred_text, orig_text, tokenizer) == expected
-
-
-def plain_final_text(pred_text, orig_text, tokenizer):
-    """The rule in words: pair the characters that are not spaces one to one; if that fails, everything."""
-    tok_text = " ".join(tokenizer.tokenize(orig_text))
-    start = tok_text.find(pred_text)
-    tok_places = [i for i, character in enumerate(tok_text) if character != " "]
-    orig_places = [i for i, character in enumerate(orig_text) if character != " "]
-    end = start + len(pred_text) - 1
-    if start < 0 or len(tok_places) != len(orig_places) or start not in tok_places or end not in tok_places:
-        return orig_text
-    return orig_text[orig_places[tok_places.index(start)] : orig_places[tok_places.index(end)] + 1]
+    assert final_text(pred_text, orig_text, tokenizer) == expected
 
 
 TEXT = st.text(alphabet="aB. -é\u0301\u00a0日ß\t\x07İ'", max_size=12)
@@ -68,7 +62,7 @@ def test_final_text_is_that_of_the_rule(orig_text, first, length, lower, data):
     tokenizer = LOWER if lower else CASED
     tok_text = " ".join(tokenizer.tokenize(orig_text))
     pred_text = data.draw(st.one_of(TEXT, st.just(tok_text[first : first + length])))
-    assert get_final_text(pred_text, orig_text, tokenizer) == plain_final_text(pred_text, orig_text, tokenizer)
+    assert final_text(pred_text, orig_text, tokenizer) == plain_squad.final_text(pred_text, orig_text, lower)
 
 
 def test_context_span():

@@ -24,9 +24,12 @@ def test_test_results_of_float64_are_those_of_float32(tmp_path):
     assert path.read_bytes() == b"0.1\t0.9\n"
 
 
-@pytest.mark.parametrize("task", ["cola", "mrpc", "mnli"])
-def test_test_results_of_the_original_come_back_byte_by_byte(shared, tmp_path, task):
-    golden = shared / "golden/classifier" / task / "test_results.tsv"
+@pytest.mark.parametrize(
+    ("home", "task"),
+    [("shared", "cola"), ("shared", "mrpc"), ("shared", "mnli"), ("fixtures", "cola"), ("fixtures", "mrpc")],
+)
+def test_test_results_of_the_original_come_back_byte_by_byte(home, request, tmp_path, task):
+    golden = request.getfixturevalue(home) / "golden/classifier" / task / "test_results.tsv"
     path = tmp_path / "test_results.tsv"
     write_test_results(str(path), np.loadtxt(golden, dtype=np.float32, delimiter="\t"))
     assert path.read_bytes() == golden.read_bytes()

@@ -24,6 +24,9 @@ def test_growing_array_reads_as_one(dtype, shape):
     for start in range(0, shape[0], 50):
         array.append(values[start : start + 50])
     array.finish(shape[1:])
+    whole = io.BytesIO()
+    np.save(whole, values)
+    assert file.getvalue() == whole.getvalue()
     file.seek(0)
     back = np.load(file)
     assert back.dtype == np.dtype(dtype)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import squad_features
-from bert_cli.outputs.answer_text import get_final_text, join_pieces
+from bert_cli.outputs.answer_text import final_span, join_pieces
 from bert_cli.outputs.squad import (
     AnswerRules,
     Decoder,
@@ -238,8 +238,8 @@ def plain_spans(features, example, index, start, end, rules):
                     ids = features.sequences.token_ids[first + i : first + j + 1].tolist()
                     orig_text = " ".join(example.doc_tokens[words[0] : words[1] + 1])
                     pred_text = join_pieces(TOKENIZER.convert_ids_to_tokens(ids))
-                    text = get_final_text(pred_text, orig_text, TOKENIZER.basic_tokenizer)
-                    found.append((text, float(start[row][i]), float(end[row][j])))
+                    span = slice(*final_span(pred_text, orig_text, TOKENIZER.basic_tokenizer))
+                    found.append((orig_text[span], float(start[row][i]), float(end[row][j])))
     if rules.version_2_with_negative:
         found.append(("", *null_logits(features, index, start, end)))
     found.sort(key=lambda entry: -(entry[1] + entry[2]))

@@ -1,4 +1,4 @@
-"""Answers from logits: every file of the original's golden sets, and real questions."""
+"""Answers from logits: every file of the golden sets (the original's, and those shipped), and real questions."""
 
 import json
 
@@ -16,12 +16,15 @@ from bert_cli.text.vocabulary import read_vocabulary
 def golden_calls():
     kinds = ["random_nbest20_len30", "random_nbest8_len7"]
     calls = [(run, folder) for run in ("v1", "v1_cased") for folder in kinds]
-    return [*calls, ("v1", "ties_nbest20_len30"), ("v2", kinds[0]), ("v2", "random_nbest8_len7_threshold-3")]
+    calls += [("v1", "ties_nbest20_len30"), ("v2", kinds[0]), ("v2", "random_nbest8_len7_threshold-3")]
+    shipped = {"v1": ["random_nbest5_len20", "ties_nbest4_len7"], "v2": ["random_nbest10_len20", "random_nbest8_len7"]}
+    shipped_calls = [("fixtures", run, folder) for run, folders in shipped.items() for folder in folders]
+    return [("shared", *call) for call in calls] + shipped_calls
 
 
-@pytest.mark.parametrize(("run", "folder"), golden_calls())
-def test_files_of_the_original(shared, tmp_path, run, folder):
-    root = shared / "golden/squad"
+@pytest.mark.parametrize(("home", "run", "folder"), golden_calls())
+def test_files_of_the_original(home, request, tmp_path, run, folder):
+    root = request.getfixturevalue(home) / "golden/squad"
     flags = json.loads((root / run / "flags.json").read_text(encoding="utf-8"))
     (call,) = [call for call in flags["runs"] if call["folder"] == folder]
     tokenizer = FullTokenizer(read_vocabulary(str(root / flags["vocab"])), flags["do_lower_case"])

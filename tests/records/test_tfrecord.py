@@ -5,7 +5,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.records.example_proto import decode_example, encode_examples
-from bert_cli.records.tfrecord import crc32c, pack_records, read_records
+from bert_cli.records.tfrecord import masked_crc32c, pack_records, read_records
 
 RANDOM = np.random.default_rng(3)
 COLUMNS = {
@@ -20,13 +20,11 @@ COLUMNS = {
 
 
 def test_known_checksums():
-    found = crc32c([b"123456789", b"\0" * 32, b"\xff" * 32, b"a"])
-    assert [hex(value) for value in found] == ["0xe3069283", "0x8a9136aa", "0x62a8ab43", "0xc1d04330"]
-
-
-def test_checksums_of_many_strings_are_those_of_each():
-    strings = [RANDOM.integers(0, 256, size, dtype=np.uint8).tobytes() for size in RANDOM.integers(1, 3000, 60)]
-    assert crc32c(strings).tolist() == [int(crc32c([string])[0]) for string in strings]
+    """CRC-32C of published vectors, with the rotation by 15 bits and the constant of the format undone."""
+    known = {b"123456789": 0xE3069283, b"\0" * 32: 0x8A9136AA, b"\xff" * 32: 0x62A8AB43, b"a": 0xC1D04330}
+    for data, wanted in known.items():
+        masked = (int.from_bytes(masked_crc32c(data), "little") - 0xA282EAD8) % 2**32
+        assert hex((masked << 15 | masked >> 17) % 2**32) == hex(wanted)
 
 
 def test_examples_can_be_read_back():
@@ -67,7 +65,6 @@ def test_tensorflow_reads_what_is_written(tmp_path):
 def test_files_are_byte_for_byte_those_of_tensorflow(tmp_path):
     import tensorflow as tf
 
-    # Checksums of more than 65536 bytes are computed in parts.
     long = [RANDOM.integers(0, 256, size, dtype=np.uint8).tobytes() for size in (65536, 65537, 65539, 200_001)]
     records = [b"a", b"bc" * 5000, *long, *encode_examples(COLUMNS)]
     with tf.io.TFRecordWriter(str(tmp_path / "theirs")) as writer:
@@ -102,6 +99,7 @@ def test_no_records():
     [
         lambda data: data[:-1],
         lambda data: data[:20],
+        lambda data: data[:12],
         lambda data: data[:5],
         lambda data: data[:14] + b"x" + data[15:],
         lambda data: b"one sentence a line\n",
@@ -112,3 +110,28 @@ def test_damaged_files(tmp_path, damage):
     path.write_bytes(damage(pack_records([b"some data that is long enough"])))
     with pytest.raises(InputError, match=r"data\.tfrecord: record 0 is damaged, or this is no TFRecord file"):
         list(read_records(str(path)))
+
+
+@pytest.mark.parametrize("left", [12, 13, 14, 17])
+def test_a_file_that_is_cut_behind_a_head(tmp_path, left):
+    path = tmp_path / "cut"
+    first = pack_records([b"one"])
+    path.write_bytes(first + pack_records([b"two"])[:left])
+    with pytest.raises(InputError, match=r"cut: record 1 is damaged, or this is no TFRecord file; make it again$"):
+        list(read_records(str(path)))
+
+
+def test_a_length_that_no_file_has(tmp_path):
+    path = tmp_path / "claimed"
+    length = (1 << 60).to_bytes(8, "little")
+    path.write_bytes(length + masked_crc32c(length) + b"data")
+    with pytest.raises(InputError, match=r"claimed: record 0 is damaged"):
+        list(read_records(str(path)))
+
+
+def test_a_record_without_data(tmp_path):
+    path = tmp_path / "empty"
+    length = bytes(8)
+    # The checksum of nothing is 0 before it is shifted, so what is stored is the shift itself.
+    path.write_bytes(length + masked_crc32c(length) + 0xA282EAD8.to_bytes(4, "little"))
+    assert list(read_records(str(path))) == [b""]

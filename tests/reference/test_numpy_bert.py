@@ -10,6 +10,7 @@ import numpy as np
 import numpy_bert
 import numpy_optimizer
 import pytest
+from checkpoint_files import read_checkpoint
 
 INPUTS = ("input_ids", "input_mask", "segment_ids")
 ENCODER_KEYS = {"sequence_output", "pooled_output", "masked_lm_loss", "next_sentence_log_probs"}
@@ -19,13 +20,6 @@ ENCODER_KEYS = {"sequence_output", "pooled_output", "masked_lm_loss", "next_sent
 def golden(request):
     """The folder with encoder/ and training/: the selection that is shipped, then the whole set."""
     return request.getfixturevalue(request.param) / "golden"
-
-
-def read_checkpoint(prefix):
-    import tensorflow as tf  # takes seconds: only the tests that read a checkpoint pay for it
-
-    reader = tf.train.load_checkpoint(str(prefix))
-    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 
 
 def read_json(path):

@@ -53,7 +53,7 @@ def test_all_cases(shared):
         same = tokenizer.basic_tokenizer.tokenize(text) == case["basic"]
         same = same and tokenizer.tokenize(text) == case["tokens"]
         same = same and tokenizer.encode(text) == case["ids"]
-        same = same and tokenizer.convert_tokens_to_ids(case["tokens"]) == case["ids"]
+        same = same and tokenizer.convert_ids_to_tokens(case["ids"]) == case["tokens"]
         if not same:
             different.append(case)
     assert not different, describe(different)

@@ -7,7 +7,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.text import vocabulary
-from bert_cli.text.vocabulary import load_vocab, looks_cased, read_vocabulary
+from bert_cli.text.vocabulary import looks_cased, read_vocabulary
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -18,24 +18,35 @@ def write(folder, text: str) -> str:
     return str(path)
 
 
+def ids_of(folder, text: str) -> dict[str, int]:
+    """Token -> id of a vocabulary that begins with `text`, without the special tokens that are put behind it."""
+    path = write(folder, f"{text}\n" + "\n".join(SPECIAL[1:]) + "\n")
+    first = text.count("\n") + 1
+    return {token: index for token, index in read_vocabulary(path).ids.items() if index < first}
+
+
 def test_repeated_and_blank_lines_keep_counting(tmp_path):
-    path = write(tmp_path, "[PAD]\n[UNK]\n\n[CLS] \nx\nx\n\u3000\n")
-    assert load_vocab(path) == {"[PAD]": 0, "[UNK]": 1, "": 6, "[CLS]": 3, "x": 5}
+    found = ids_of(tmp_path, "[PAD]\n[UNUSED]\n\n[NEW] \nx\nx\n\u3000")
+    assert found == {"[PAD]": 0, "[UNUSED]": 1, "": 6, "[NEW]": 3, "x": 5}
 
 
 def test_only_newline_ends_a_line(tmp_path):
-    path = write(tmp_path, "a\u2028b\nc\x85d\ne\rf\r\n\x0bg\x0c\nlast")
-    assert load_vocab(path) == {"a\u2028b": 0, "c\x85d": 1, "e\rf": 2, "g": 3, "last": 4}
+    found = ids_of(tmp_path, "a\u2028b\nc\x85d\ne\rf\r\n\x0bg\x0c\nlast")
+    assert found == {"a\u2028b": 0, "c\x85d": 1, "e\rf": 2, "g": 3, "last": 4}
+
+
+def test_the_last_line_needs_no_end(tmp_path):
+    assert read_vocabulary(write(tmp_path, "\n".join([*SPECIAL, "last"]))).ids["last"] == len(SPECIAL)
 
 
 def test_byte_order_mark_stays(tmp_path):
-    assert load_vocab(write(tmp_path, "\ufeff[PAD]\n[UNK]\n")) == {"\ufeff[PAD]": 0, "[UNK]": 1}
+    assert ids_of(tmp_path, "\ufeff[PAD]\n[UNUSED]") == {"\ufeff[PAD]": 0, "[UNUSED]": 1}
 
 
 def test_untidy_file_as_the_original_reads_it(shared):
     folder = shared / "golden" / "tokenization"
     expected = json.loads((folder / "untidy_vocab.json").read_text(encoding="utf-8"))
-    assert load_vocab(str(folder / "untidy_vocab.txt")) == expected
+    assert read_vocabulary(str(folder / "untidy_vocab.txt")).ids == expected
 
 
 def test_read_vocabulary_keeps_every_line(tmp_path):
@@ -69,17 +80,15 @@ def test_all_missing_special_tokens_are_named(tmp_path):
 
 def test_empty_file(tmp_path):
     path = write(tmp_path, "")
-    assert load_vocab(path) == {}
     with pytest.raises(InputError, match="is empty"):
         read_vocabulary(path)
 
 
-@pytest.mark.parametrize("read", [load_vocab, read_vocabulary])
-def test_bad_utf8_names_the_line(tmp_path, read):
+def test_bad_utf8_names_the_line(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes(b"[PAD]\n[UNK]\ncaf\xe9\n")
     with pytest.raises(InputError) as caught:
-        read(str(path))
+        read_vocabulary(str(path))
     assert str(caught.value).startswith(f"{path}:3: is not UTF-8 (byte 0xe9)")
 
 

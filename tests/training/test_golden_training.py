@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
-from bert_cli.heads.losses import cross_entropy, masked_lm_loss, span_loss
+from bert_cli.features.pretraining_batch import training_batch
+from bert_cli.features.spec import INPUTS
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.config import read_config
+from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.training.compact import WORDS, CompactWords
+from bert_cli.training.compact import CompactWords
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import training_tensors
 from bert_cli.training.step import make_train_step
@@ -28,45 +32,25 @@ def golden_folder(kind: str, request) -> pathlib.Path:
 
 
 def inputs_of(batch: dict) -> dict:
-    return {
-        "input_word_ids": batch["input_ids"],
-        "input_mask": batch["input_mask"],
-        "input_type_ids": batch["segment_ids"],
-    }
+    return dict(zip(INPUTS, (batch[name] for name in ("input_ids", "input_mask", "segment_ids")), strict=True))
 
 
-def classification(config, packed):
+# The model of each kind, and its batch from the original's features.
+
+
+def classification(config):
     model = BertClassifier(config, 3)
     model.head_dropout = 0.0  # fixed at 0.1 in the original, which was run without
-
-    def loss_fn(batch, seed):
-        logits = model(inputs_of(batch), training=True, seed=seed, packed=packed)
-        return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
-
-    return model, loss_fn, ()
+    return model, lambda batch: inputs_of(batch) | {"label_ids": batch["label_ids"]}
 
 
-def pretraining(config, packed):
-    model = BertPretrainer(config)
-
-    def loss_fn(batch, seed):
-        inputs = inputs_of(batch) | {"masked_lm_positions": batch["masked_lm_positions"]}
-        outputs = model(inputs, training=True, seed=seed, packed=packed)
-        masked = masked_lm_loss(batch["masked_lm_ids"], batch["masked_lm_weights"], outputs["masked_lm_logits"])
-        next_sentence = cross_entropy(batch["next_sentence_labels"][:, 0], outputs["next_sentence_logits"])
-        return masked + tf.reduce_mean(next_sentence)
-
-    return model, loss_fn, ()
+def pretraining(config):
+    return BertPretrainer(config), lambda batch: training_batch(batch, trim=False)
 
 
-def squad(config, packed):
-    model = BertSpanModel(config)
-
-    def loss_fn(batch, seed):
-        logits = model(inputs_of(batch), training=True, seed=seed, packed=packed)
-        return tf.reduce_mean(span_loss(batch["start_positions"], batch["end_positions"], *logits))
-
-    return model, loss_fn, ("bert/pooler/dense/kernel", "bert/pooler/dense/bias")
+def squad(config):
+    names = ("start_positions", "end_positions")
+    return BertSpanModel(config), lambda batch: inputs_of(batch) | {name: batch[name] for name in names}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +62,7 @@ def squad(config, packed):
         (pretraining, False, False),
         (pretraining, True, False),
         (squad, False, False),
+        (squad, True, False),
     ],
 )
 def test_trajectory(build, packed, compact, request):
@@ -86,18 +71,28 @@ def test_trajectory(build, packed, compact, request):
     batch = dict(np.load(folder / "batch.npz"))
     strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
     with strategy.scope():
-        model, loss_fn, without_gradient = build(read_config(str(folder / "bert_config.json")), packed)
+        model, make_batch = build(read_config(str(folder / "bert_config.json")))
+        batch = make_batch(batch)
+        count = len(batch["input_mask"])
+        assert batch.keys() == {column.name for column in model.columns}
         variables = named_weights(model)
         report = load_weights(variables, Tf1Reader(str(folder / "bert_model.ckpt")))
         assert report.missing == []
-        trained = {name: v for name, v in variables.items() if name not in without_gradient}
+        trained, without_gradient = dict(variables), model.without_gradient()
         words = None
         if compact:
-            words = CompactWords(model.encoder, batch["input_ids"])
-            batch["input_ids"] = words.compact_ids(batch["input_ids"])
+            words = CompactWords(model.encoder, batch["input_word_ids"])
+            batch["input_word_ids"] = words.compact_ids(batch["input_word_ids"])
             trained |= {WORDS: words.table}
-        steps = expected["num_train_steps"]
-        optimizer = AdamWeightDecay(trained, expected["init_lr"], steps, expected["num_warmup_steps"])
+        steps, factors = expected["num_train_steps"], dict.fromkeys(without_gradient, 0.0)
+        optimizer = AdamWeightDecay(
+            trained, expected["init_lr"], steps, expected["num_warmup_steps"], factors=factors
+        )  # fmt: skip
+
+    def loss_fn(batch, seed):
+        losses, weights = model.loss_terms(batch, seed, packed, count)
+        return tf.reduce_sum(losses * weights)
+
     step = make_train_step(strategy, loss_fn, optimizer, seed=1, loss_scale=None, signature=None)
     placed = {name: tf.constant(values) for name, values in batch.items()}
     for wanted in expected["steps"]:
@@ -109,6 +104,7 @@ def test_trajectory(build, packed, compact, request):
     assert tensors.pop("global_step") == expected["final_global_step"]
     final = np.load(folder / "final.npz")
     assert set(final.files) <= set(tensors)  # the shipped copy holds a selection
+    assert without_gradient == ({"bert/pooler/dense/kernel", "bert/pooler/dense/bias"} if build is squad else set())
     assert not any(f"{name}/adam_m" in tensors for name in without_gradient)
     for name in final.files:
         floor = FLOORS.get(name.rpartition("/")[2], 1e-5)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.training.loop import run_steps
+from bert_cli.training.loop import Hook, run_steps
 
 
 class Record:
@@ -16,6 +16,7 @@ class Record:
     def __init__(self, start=0, losses=None, seconds=0.0):
         self.events, self.start, self.losses, self.seconds, self.next = [], start, losses or {}, seconds, start
         self.batches_taken = 0
+        self.hooks = []
 
     def step(self, batch):
         assert batch == {"number": self.next}
@@ -35,11 +36,23 @@ class Record:
             self.batches(),
             self.start,
             steps,
-            lambda step: self.events.append(("save", step)),
-            save_every,
+            [*self.hooks, Hook(save_every, lambda step: self.events.append(("save", step)))],
             lambda *values: self.events.append(("report", *values)),
             report_every,
         )
+
+    def hook(self, name, every, stops_at=None):
+        """Add a hook that is called before the one that saves."""
+
+        def call(step):
+            self.events.append((name, step))
+            return True if step == stops_at else None
+
+        self.hooks.append(Hook(every, call))
+
+    @property
+    def called(self):
+        return [event for event in self.events if event[0] != "report"]
 
     @property
     def saved(self):
@@ -109,3 +122,44 @@ def test_a_loss_that_is_not_finite_is_named_and_not_saved(bad, bad_step):
 def test_the_step_is_counted_from_the_start_of_training():
     with pytest.raises(InputError, match="the loss of step 13 is nan"):
         Record(start=10, losses={12: math.nan}).run(20, save_every=5)
+
+
+def test_hooks_of_a_step_are_called_in_their_order_and_all_after_the_last():
+    record = Record()
+    record.hook("a", 2)
+    record.hook("b", 3)
+    record.run(7, save_every=6)
+    wanted = [("a", 2), ("b", 3), ("a", 4), ("a", 6), ("b", 6), ("save", 6), ("a", 7), ("b", 7), ("save", 7)]
+    assert record.called == wanted
+
+
+def test_a_hook_that_stops_makes_its_step_the_last():
+    """What is called after the last step, such as saving, is called once, though it was not its turn."""
+    record = Record()
+    record.hook("early", 5)
+    record.hook("stop", 2, stops_at=4)
+    assert record.run(10) == [0.5, 1.5, 2.5, 3.5]
+    assert record.called == [("stop", 2), ("stop", 4), ("early", 4), ("save", 4)]
+    assert record.batches_taken == 4
+
+
+def test_a_hook_is_due_in_the_same_places_in_a_resumed_run():
+    record = Record(start=5)
+    record.hook("a", 3)
+    record.run(10)
+    assert record.called == [("a", 6), ("a", 9), ("a", 10), ("save", 10)]
+
+
+def test_stopping_after_the_last_step_calls_nothing_twice():
+    record = Record()
+    record.hook("stop", 2, stops_at=4)
+    assert len(record.run(4, save_every=3)) == 4
+    assert record.called == [("stop", 2), ("save", 3), ("stop", 4), ("save", 4)]
+
+
+def test_no_hook_sees_a_step_whose_loss_is_not_finite():
+    record = Record(losses={3: math.nan})
+    record.hook("a", 1)
+    with pytest.raises(InputError):
+        record.run(10)
+    assert record.called == [("a", 1), ("a", 2), ("a", 3)]

@@ -9,7 +9,8 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.heads.heads import BertClassifier, BertPretrainer
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import read_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights

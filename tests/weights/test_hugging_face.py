@@ -10,7 +10,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint

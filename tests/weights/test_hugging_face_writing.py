@@ -8,7 +8,8 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.heads.all_heads import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS, BertWithHeads
+from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
+from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.hugging_face import HuggingFaceReader, google_name, hugging_face_name

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.heads.all_heads import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS, BertWithHeads
-from bert_cli.heads.heads import BertClassifier, BertPretrainer, BertSpanModel
+from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
+from bert_cli.heads.all_heads import BertWithHeads
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.weights.checkpoint import open_checkpoint

@@ -1,0 +1,42 @@
+"""The vocabulary of heads and of models: what a checkpoint can have on top of its encoder. Imports no TensorFlow."""
+
+import dataclasses
+
+MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS = "masked_lm", "next_sentence", "classifier", "spans"
+# What the checkpoint names of the variables of each head begin with.
+HEADS = {
+    MASKED_LM: "cls/predictions/",
+    NEXT_SENTENCE: "cls/seq_relationship/",
+    CLASSIFIER: "output_",
+    SPANS: "cls/squad/",
+}
+POOLER = "bert/pooler/"
+ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of model: the `heads` that belong to it, and the class of transformers that loads just that.
+
+    needs_pooler: False where that class has none; its weights would be unexpected.
+    """
+
+    heads: tuple[str, ...]
+    architecture: str
+    needs_pooler: bool = True
+
+
+KINDS = {
+    ENCODER: Kind((), "BertModel"),
+    PRETRAINING: Kind((MASKED_LM, NEXT_SENTENCE), "BertForPreTraining"),
+    MASKED_LM: Kind((MASKED_LM,), "BertForMaskedLM", needs_pooler=False),
+    NEXT_SENTENCE: Kind((NEXT_SENTENCE,), "BertForNextSentencePrediction"),
+    CLASSIFIER: Kind((CLASSIFIER,), "BertForSequenceClassification"),
+    TAGGER: Kind((CLASSIFIER,), "BertForTokenClassification", needs_pooler=False),
+    SPANS: Kind((SPANS,), "BertForQuestionAnswering", needs_pooler=False),
+}
+
+
+def head_of(name: str) -> str | None:
+    """The head that a variable belongs to, None for one of the encoder or of something else."""
+    return next((head for head, beginning in HEADS.items() if name.startswith(beginning)), None)

@@ -1,0 +1,63 @@
+"""Bytes -> text: the only place where the lines of a file or of a stream are decoded. All text is UTF-8."""
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import open_binary, read_bytes
+from bert_cli.base.names import STANDARD
+
+_MARK = "\ufeff"  # a byte-order mark, decoded
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def input_name(path: str) -> str:
+    """What messages call the place that lines come from."""
+    return "standard input" if path == STANDARD else path
+
+
+def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> str:
+    """Strict UTF-8, nothing dropped; `first_line` is the number of the first line of `data` in the file `name`.
+
+    Raises InputError with the number of the line of the first byte that is not UTF-8. A "file" (`what`) that begins
+    with a mark of UTF-16 is told so.
+    """
+    if first_line == 1 and what == "file" and data.startswith(_UTF_16_MARKS):
+        raise InputError(f"{name}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise InputError(
+            f"{name}:{line}: is not UTF-8 (byte 0x{data[error.start]:02x}); save the {what} as UTF-8"
+        ) from None
+
+
+def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1) -> Iterator[str]:
+    """Each line, with its end, as it comes; a byte-order mark before line 1 is dropped. InputError as in `decode`."""
+    for number, line in enumerate(lines, start=first_line):
+        text = decode(line, name, number)
+        yield text.removeprefix(_MARK) if number == 1 else text
+
+
+def read_text(path: str) -> str:
+    """The whole file as text: strict UTF-8, a byte-order mark dropped, newlines left as they are.
+
+    Raises InputError with the line number of the first byte that is not UTF-8, or that is NUL (a sign of UTF-16).
+    """
+    text = decode(read_bytes(path), path)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{path}:{line}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16")
+    return text.removeprefix(_MARK)
+
+
+@contextlib.contextmanager
+def open_lines(path: str) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input for "-", as they come. InputError for what is not UTF-8."""
+    if path == STANDARD:
+        yield decode_lines(sys.stdin.buffer, input_name(path))
+        return
+    with open_binary(path) as file:
+        yield decode_lines(file, path)

@@ -1,0 +1,114 @@
+"""Files that appear whole or not at all, local or remote."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import gfile, is_remote, read_bytes
+from bert_cli.base.names import UNFINISHED
+
+
+@contextlib.contextmanager
+def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
+    """Open a file that appears under `path`, whole, when the block ends; after an exception nothing is changed.
+
+    Text is UTF-8 with `\\n` line ends. What goes to a remote place is held in memory until then.
+    Raises InputError where the file cannot be written, for want of permission or space.
+    """
+    text = "b" not in mode
+    if is_remote(path):
+        held = io.StringIO() if text else io.BytesIO()
+        yield held
+        with gfile().GFile(path, mode) as file:
+            file.write(held.getvalue())
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=UNFINISHED)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, mode, encoding="utf-8" if text else None, newline="\n" if text else None) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _make_readable(temporary)
+        os.replace(temporary, path)
+    except BaseException as error:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+        if isinstance(error, OSError) and not isinstance(
+            error, BrokenPipeError
+        ):  # a pipe is the log's, not this file's
+            raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+        raise
+
+
+def _make_readable(path: str) -> None:
+    """mkstemp makes files for their owner alone; a result is as readable as any other file."""
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(path, 0o666 & ~umask)
+
+
+@contextlib.contextmanager
+def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Local files to write to, in place of `paths`; these appear, whole, when the block ends, and after an exception none.
+
+    For files that belong together, and for other processes that write them: yields a list of names of empty files.
+    Raises InputError where a file cannot be written, for want of permission or space.
+    """
+    temporaries: list[str] = []
+    try:
+        for path in paths:
+            folder = tempfile.gettempdir() if is_remote(path) else os.path.dirname(path) or "."
+            handle, temporary = tempfile.mkstemp(dir=folder, prefix=UNFINISHED)
+            os.close(handle)
+            temporaries.append(temporary)
+        yield list(temporaries)
+        for temporary in temporaries:
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            _make_readable(temporary)
+        for path, temporary in zip(paths, temporaries, strict=True):
+            if is_remote(path):
+                gfile().copy(temporary, path, overwrite=True)
+            else:
+                os.replace(temporary, path)
+    except BrokenPipeError:  # nobody reads the log any more; this is not about files
+        raise
+    except OSError as error:
+        raise InputError(f"{paths[0]}: cannot be written: {error.strerror or error}") from None
+    finally:
+        for temporary in temporaries:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(temporary)
+
+
+def copy_file(source: str, target: str) -> None:
+    """Copy one file atomically; copying a file onto itself does nothing."""
+    if not is_remote(source) and not is_remote(target):
+        if os.path.realpath(source) == os.path.realpath(target):
+            return
+        with open(source, "rb") as reader, atomic_write(target, "wb") as writer:
+            shutil.copyfileobj(reader, writer)
+        return
+    with atomic_write(target, "wb") as writer:
+        writer.write(read_bytes(source))
+
+
+def write_json(path: str, values: dict) -> None:
+    """Write a JSON object for people to read, atomically."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(values, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_lines(path: str, lines: Sequence[str]) -> None:
+    """Write lines of text, atomically."""
+    with atomic_write(path) as file:
+        file.write("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,94 @@
+"""What bert-export exports, put together from the flags and what stands beside the checkpoint. Imports no TensorFlow."""
+
+import dataclasses
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import TAGGER
+from bert_cli.exports.companions import Companions, read_companions
+from bert_cli.features.packing import check_max_seq_length
+from bert_cli.model.config import BertConfig
+from bert_cli.runs import sources
+from bert_cli.settings.groups import Length, ModelFiles
+from bert_cli.settings.tools import Export
+from bert_cli.text.vocabulary import Vocabulary
+from bert_cli.weights.path import CheckpointPath
+
+_LENGTH = Length().max_seq_length  # tokens, where no run says more
+_SINGLE_TEXT_TASKS = ("cola",)
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """What is exported: `source` with its `config`, `companions` and `vocabulary`; texts have at most max_seq_length tokens.
+
+    labels: of the outputs, None where they are not known; pairs: whether a classifier takes a second text.
+    """
+
+    source: sources.StoredModel
+    config: BertConfig
+    companions: Companions
+    vocabulary: Vocabulary
+    labels: tuple[str, ...] | None
+    max_seq_length: int
+    pairs: bool
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers that a tagger reads."""
+        return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
+
+
+def find_exported(
+    checkpoint: CheckpointPath,
+    export: Export,
+    files: ModelFiles,
+    labels: tuple[str, ...] | None,
+    max_seq_length: int | None,
+) -> Exported:
+    """Read what stands beside a checkpoint and check it against the flags `labels` and `max_seq_length`, None for not given.
+
+    InputError where something is missing or does not fit together.
+    """
+    model = sources.find_model_files(files, checkpoint)
+    saved = model.saved_flags
+    config = sources.read_bert_config(model, saved.get("gelu", "auto") if files.gelu == "auto" else files.gelu)
+    companions = read_companions(files.do_lower_case, model, config)
+    if companions.vocabulary is None:
+        raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
+    pairs = (
+        saved.get("task_name", "cola") not in _SINGLE_TEXT_TASKS if export.pairs == "auto" else export.pairs == "yes"
+    )
+    default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
+    length = max_seq_length or min(default, config.max_position_embeddings)
+    check_max_seq_length(length, pairs or export.format == "hub")
+    sources.check_sizes(config, companions.vocabulary, length, model)
+    if export.format == "hub":
+        names = None
+    elif export.format == "onnx":
+        names = _agreed_labels(labels, companions)
+    else:
+        names = _classifier_labels(labels, companions, checkpoint.folder)
+    return Exported(model, config, companions, companions.vocabulary, names, length, pairs)
+
+
+def _agreed_labels(labels: tuple[str, ...] | None, companions: Companions) -> tuple[str, ...] | None:
+    """Those of the flag or of the files beside the checkpoint; InputError where both are there and differ."""
+    if labels and companions.labels and labels != companions.labels:
+        raise InputError(
+            f"--labels={','.join(labels)}: the files beside the checkpoint say {','.join(companions.labels)}, the order in "
+            "which it was trained; leave --labels out"
+        )
+    return labels or companions.labels
+
+
+def _classifier_labels(labels: tuple[str, ...] | None, companions: Companions, folder: str) -> tuple[str, ...]:
+    """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
+    if companions.kind == TAGGER:
+        raise InputError(f"{folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
+    names = _agreed_labels(labels, companions)
+    if not names:
+        raise InputError(
+            f"{folder}: has no labels.txt; give the output_dir of bert-classify, or --labels, or --format=hub for the encoder "
+            "alone"
+        )
+    return names

@@ -1,0 +1,62 @@
+"""Where bert-export writes to: a folder that is its own, and that appears whole."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.writing import copy_file
+from bert_cli.exports.onnx_run import FILES
+from bert_cli.exports.target import staging
+
+# What an export leaves in its folder; what else stands there is not ours to replace.
+_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | FILES
+
+
+def check_target(folder: str, overwrite: bool) -> None:
+    """InputError unless an export may stand in `folder`: it must be missing or empty, or hold one to replace."""
+    files.check_can_write(folder, "export_dir")
+    names = files.list_directory(folder)
+    foreign = [name for name in names if name not in _OURS]
+    if foreign:
+        raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
+    if names and not overwrite:
+        raise InputError(
+            f"{folder}: is not empty; give another --export_dir, or --overwrite to replace the export there"
+        )
+
+
+@contextlib.contextmanager
+def exporting(folder: str) -> Iterator[str]:
+    """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
+    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        new = os.path.join(staged, "export")
+        yield new
+        files.make_directory(os.path.dirname(folder))
+        publish(new, folder)
+
+
+def publish(staged: str, folder: str) -> None:
+    """Put the folder `staged` in the place of `folder`, in one step where it is local."""
+    if not files.is_remote(folder):
+        replaced = f"{staged}-replaced"
+        if os.path.isdir(folder):
+            os.rename(folder, replaced)
+        try:
+            os.rename(staged, folder)
+        except OSError:
+            if os.path.isdir(replaced):
+                os.rename(replaced, folder)
+            raise
+        return
+    import tensorflow as tf
+
+    if tf.io.gfile.exists(folder):
+        tf.io.gfile.rmtree(folder)
+    paths = [os.path.join(parent, name) for parent, _, names in os.walk(staged) for name in names]
+    # What makes an export visible comes last.
+    for path in sorted(paths, key=lambda path: os.path.basename(path) == "saved_model.pb"):
+        target = f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}"
+        tf.io.gfile.makedirs(os.path.dirname(target))
+        copy_file(path, target)

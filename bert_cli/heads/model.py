@@ -1,0 +1,78 @@
+"""What each kind of task has on top of the encoder: the four questions that its model answers, in heads/<kind>.py."""
+
+from collections.abc import Iterable
+
+import keras
+import tensorflow as tf
+
+from bert_cli.features.spec import Column
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.weights.hub_encoder import ModuleEncoder
+
+
+class TaskModel(keras.Model):
+    """An encoder, as the attribute `encoder`, and a head.
+
+    Its variables: model.layers.named_weights gives them under Google's names. Its batches: `columns` for training,
+    `prediction_columns` for predictions. Its loss: `loss_terms`. Its predictions: `predictions`.
+    """
+
+    kind = "a trained model"  # what a checkpoint should be, for error messages
+    optional: tuple[str, ...] = ()  # beginnings of the names that a trained checkpoint may lack
+    columns: tuple[Column, ...] = ()
+    prediction_columns: tuple[Column, ...] = ()
+    # Batches on what a frozen encoder says, which is computed once; empty for a kind that has no such.
+    state_columns: tuple[Column, ...] = ()
+    # True where padding is in the loss, so that training batches must be padded to max_seq_length.
+    padding_counts = False
+
+    @property
+    def top_layer(self) -> int | None:
+        """The highest layer of the encoder that the loss reads, 0-based; None for the pooled output."""
+        return None
+
+    def without_gradient(self, frozen: bool = False) -> set[str]:
+        """Names of the variables that the loss does not depend on, those of a `frozen` encoder left aside."""
+        return set() if frozen else self.encoder.without_gradient(self.top_layer)
+
+    def loss_terms(
+        self, batch: dict, seed: tf.Tensor | None, packed: bool, batch_size: int, frozen: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """(losses in nats, weights), each float32 [n], of a replica's share of a training batch, given as `columns`.
+
+        Σ losses · weights, summed over all replicas, is the loss of the global batch of `batch_size` rows. seed: int32
+        [2], for dropout; packed: padding is skipped; frozen: the encoder is not trained, so it has no dropout.
+        """
+        raise NotImplementedError
+
+    def predictions(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
+        """What is told of a batch, given as `prediction_columns`: tensors with a row for each of its rows."""
+        raise NotImplementedError
+
+
+def make_encoder(
+    config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0
+) -> BertEncoder | ModuleEncoder:
+    """A BertEncoder, or a module for tensorflow-hub, which keeps its own precision and starts from its own weights."""
+    if isinstance(config, ModuleConfig):
+        return ModuleEncoder(config)
+    return BertEncoder(config, compute_dtype, seed)
+
+
+def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:
+    """The signature of a batch, of any sizes but those given (letter=size), so that no new length is a new trace."""
+    return {
+        column.name: tf.TensorSpec([sizes.get(letter) for letter in column.shape], column.dtype, name=column.name)
+        for column in columns
+    }
+
+
+def cross_entropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+    """−log softmax(logits)[label] in nats: labels int32 [...], logits float32 [..., n] -> float32 [...]."""
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:
+    """What each of a replica's losses [n] counts in the mean over the rows of the global batch: float32 [n]."""
+    return tf.ones_like(losses) / batch_size

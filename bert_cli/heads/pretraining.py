@@ -1,0 +1,194 @@
+"""Masked words and next sentences: what a BERT is pre-trained with."""
+
+import tensorflow as tf
+
+from bert_cli.features import spec
+from bert_cli.heads.model import TaskModel, cross_entropy, mean_weights
+from bert_cli.model import ops
+from bert_cli.model.config import BertConfig
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import Dense, LayerNorm, Scoped
+
+
+class MaskedLmHead(Scoped):
+    """Logits over the vocabulary for hidden rows: dense, activation, normalisation, then the tied word embeddings.
+
+    Variables: cls/predictions/transform/{dense,LayerNorm}/…, cls/predictions/output_bias [V].
+    """
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/predictions")
+        hidden = config.hidden_size
+        self.activation = config.activation
+        self.transform = Dense("cls/predictions/transform/dense", hidden, hidden, config.initializer_range, seed)
+        self.norm = LayerNorm("cls/predictions/transform/LayerNorm", hidden, config.layer_norm_eps)
+        self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
+
+    def transformed(self, rows, training=False):
+        """What is compared with the word embeddings: [M, H] -> [M, H], both in the compute dtype."""
+        return self.norm(ops.activate(self.transform(rows), self.activation, training))
+
+    def call(self, rows, word_embeddings, training=False):
+        """rows: [M, H] in the compute dtype, word_embeddings: float32 [V, H] -> float32 [M, V]."""
+        x = self.transformed(rows, training)
+        logits = tf.matmul(x, tf.cast(word_embeddings, x.dtype), transpose_b=True)
+        return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
+
+
+class NextSentenceHead(Scoped):
+    """Logits [B, 2] from the pooled output: index 0 is "B follows A", 1 is "B is random"."""
+
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/seq_relationship")
+        stddev = config.initializer_range
+        self.output_weights = self.add_normal("output_weights", (2, config.hidden_size), stddev, seed)
+        self.output_bias = self.add_scoped("output_bias", (2,), "zeros")
+
+    def call(self, pooled):
+        return tf.nn.bias_add(tf.matmul(pooled, self.output_weights.value, transpose_b=True), self.output_bias.value)
+
+
+def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """nll of M predictions, float32 [M], whose logits are rows · wordsᵀ + bias; its gradient takes few passes over [M, V].
+
+    rows: [M, H] in the compute dtype; words: float32 [V, H]; bias: float32 [V]; labels: int32 [M]. Logits and softmax are
+    float32. In the gradient softmax − onehot the label's part is taken apart: it needs rows of H numbers only.
+    """
+
+    @tf.custom_gradient
+    def losses(rows, words, bias):
+        dtype = rows.dtype
+        table = tf.cast(words, dtype)
+        logits = tf.nn.bias_add(tf.cast(tf.matmul(rows, table, transpose_b=True), tf.float32), bias)  # [M, V]
+        probabilities = tf.nn.softmax(logits)
+        # The most probable token has exp(0) / Σ, so its probability gives the logarithm of the sum.
+        log_sum = tf.reduce_max(logits, axis=-1) - tf.math.log(tf.reduce_max(probabilities, axis=-1))
+        nll = log_sum - tf.gather(logits, labels, batch_dims=1)
+
+        def gradient(scales):  # [M]
+            scaled = tf.cast(rows, tf.float32) * scales[:, tf.newaxis]  # [M, H]
+            products = tf.cast(probabilities, dtype)
+            d_rows = tf.cast(tf.matmul(products, table), tf.float32) - tf.gather(words, labels)
+            d_words = tf.cast(tf.matmul(products, tf.cast(scaled, dtype), transpose_a=True), tf.float32)
+            d_words = tf.tensor_scatter_nd_sub(d_words, labels[:, tf.newaxis], scaled)
+            d_bias = tf.linalg.matvec(probabilities, scales, transpose_a=True)
+            d_bias = tf.tensor_scatter_nd_sub(d_bias, labels[:, tf.newaxis], scales)
+            return tf.cast(d_rows * scales[:, tf.newaxis], dtype), d_words, d_bias
+
+        return nll, gradient
+
+    return losses(rows, words, bias)
+
+
+class BertPretrainer(TaskModel):
+    """Encoder with the masked-LM and next-sentence heads of run_pretraining.py.
+
+    A dict of int32 [B, S] and `masked_lm_positions` int32 [B, P] -> dict of float32 `masked_lm_logits` [B, P, V] and
+    `next_sentence_logits` [B, 2]. Only the masked positions go through the head.
+
+    use_next_sentence: False leaves the next sentence out of the loss.
+    """
+
+    kind = "a pre-trained model with its heads"
+    columns = prediction_columns = spec.PRETRAINING
+
+    def __init__(
+        self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0, use_next_sentence: bool = True
+    ):
+        super().__init__(name="pretraining_model", autocast=False)
+        self.encoder = BertEncoder(config, compute_dtype, seed)
+        self.masked_lm = MaskedLmHead(config, seed)
+        self.next_sentence = NextSentenceHead(config, seed)
+        self.use_next_sentence = use_next_sentence
+        self.built = True
+
+    def without_gradient(self, frozen=False):
+        if self.use_next_sentence:
+            return set()
+        return {name for part in (self.encoder.pooler, self.next_sentence) for name in part.named()}
+
+    def call(self, inputs, training=False, seed=None, packed=False):
+        positions = tf.cast(inputs["masked_lm_positions"], tf.int32)
+        shape = tf.shape(positions)
+        starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
+        slots = tf.reshape(starts + positions, [-1])
+        masked_lm, next_sentence = self.score(inputs, slots, training, seed, packed)
+        return {
+            "masked_lm_logits": tf.reshape(masked_lm, tf.concat([shape, tf.shape(masked_lm)[1:]], axis=0)),
+            "next_sentence_logits": next_sentence,
+        }
+
+    def score(
+        self,
+        inputs: dict[str, tf.Tensor],
+        slots: tf.Tensor,
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Logits at chosen places only: slots int32 [M], b·S+s -> masked-LM [M, V] and next-sentence [B, 2], float32."""
+        rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
+        words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
+        return self.masked_lm(rows, word_embeddings=words, training=training), next_sentence
+
+    def rows_at(
+        self,
+        inputs: dict[str, tf.Tensor],
+        slots: tf.Tensor,
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """The encoder's rows at `slots`, [M, H] in the compute dtype, and next-sentence logits, float32 [B, 2]."""
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
+        sequence = outputs["sequence_output"]  # [B, S, H]
+        rows = tf.gather(tf.reshape(sequence, [-1, sequence.shape[-1]]), slots)
+        return tf.cast(rows, self.encoder.product_dtype), self.next_sentence(outputs["pooled_output"])
+
+    @staticmethod
+    def _places(batch: dict, packed: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        """Places int64 [M, 2] of the predictions in [B, P], and their slots b·S+s, int32 [M]."""
+        positions, weights = batch["masked_lm_positions"], batch["masked_lm_weights"]
+        # On a TPU, where shapes are static, the empty places are computed too; their weight is 0.
+        places = tf.where(weights > 0 if packed else tf.ones_like(weights, tf.bool))
+        length = tf.shape(batch["input_word_ids"])[1]
+        return places, tf.cast(places[:, 0], tf.int32) * length + tf.gather_nd(positions, places)
+
+    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+        """See TaskModel: the masked words, and behind them the next sentences, n = M + B.
+
+        A masked word counts w / (Σ w + 1e-5) over the global batch, which masked_lm_weights are already
+        (features.pretraining_batch); the next sentences are a mean over the sequences.
+        """
+        places, slots = self._places(batch, packed)
+        ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
+        inputs = {name: batch[name] for name in spec.INPUTS}
+        rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
+        words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
+        bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
+        losses = tied_cross_entropy(self.masked_lm.transformed(rows, training=True), words, bias, ids)
+        if not self.use_next_sentence:
+            return losses, weights
+        following = cross_entropy(batch["next_sentence_labels"], next_sentence)
+        return tf.concat([losses, following], 0), tf.concat([weights, mean_weights(following, batch_size)], 0)
+
+    def predictions(self, batch, packed):
+        """Sums over the predictions of each sequence, float32 [B]; see outputs.pretraining."""
+        places, slots = self._places(batch, packed)
+        masked, next_sentence = self.score({name: batch[name] for name in spec.INPUTS}, slots, packed=packed)
+        ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
+        correct = tf.cast(tf.argmax(masked, axis=-1, output_type=tf.int32) == ids, tf.float32)
+        labels = batch["next_sentence_labels"]
+        count = tf.shape(labels)[0]
+
+        def per_sequence(values):
+            return tf.math.unsorted_segment_sum(values * weights, places[:, 0], count)
+
+        best = tf.argmax(next_sentence, axis=-1, output_type=tf.int32)
+        return {
+            "masked_lm_losses": per_sequence(cross_entropy(ids, masked)),
+            "masked_lm_weights": per_sequence(tf.ones_like(weights)),
+            "masked_lm_correct": per_sequence(correct),
+            "next_sentence_losses": cross_entropy(labels, next_sentence),
+            "next_sentence_correct": tf.cast(best == labels, tf.float32),
+        }

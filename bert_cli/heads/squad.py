@@ -1,0 +1,83 @@
+"""Answers in texts: the first and the last token of each."""
+
+import math
+
+import tensorflow as tf
+
+from bert_cli.base.kinds import POOLER
+from bert_cli.features import spec
+from bert_cli.heads.classification import HEAD_STDDEV
+from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.layers import Scoped
+
+
+def span_loss(starts: tf.Tensor, ends: tf.Tensor, start_logits: tf.Tensor, end_logits: tf.Tensor) -> tf.Tensor:
+    """Mean of start and end cross entropy over all S positions, padding included: int32 [B], float32 [B, S] -> [B]."""
+    return (cross_entropy(starts, start_logits) + cross_entropy(ends, end_logits)) / 2.0
+
+
+class SpanHead(Scoped):
+    """Start and end logits for each token: variables cls/squad/output_weights [2, H], output_bias [2]."""
+
+    def __init__(self, hidden: int, seed: int):
+        super().__init__("cls/squad")
+        self.output_weights = self.add_normal("output_weights", (2, hidden), HEAD_STDDEV, seed)
+        self.output_bias = self.add_scoped("output_bias", (2,), "zeros")
+
+    def call(self, sequence):
+        """sequence: float32 [B, S, H] -> (start, end), each float32 [B, S]."""
+        logits = tf.einsum("bsh,nh->nbs", sequence, self.output_weights.value)
+        logits += tf.convert_to_tensor(self.output_bias.value)[:, tf.newaxis, tf.newaxis]
+        return logits[0], logits[1]
+
+
+class BertSpanModel(TaskModel):
+    """Encoder and span head of run_squad.py: a dict of int32 [B, S] -> (start, end) logits, each float32 [B, S].
+
+    As in the original all max_seq_length positions are in the softmax of the loss, so training computes those of padding
+    too; skip_padding takes them out.
+    """
+
+    kind = "fine-tuned to answer questions"
+    optional = (POOLER,)  # nothing here reads it, and Hugging Face's models of this kind lack it
+    columns = spec.SQUAD
+    prediction_columns = spec.ENCODER
+
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        skip_padding: bool = False,
+    ):
+        super().__init__(name="span_model", autocast=False)
+        self.encoder = make_encoder(config, compute_dtype, seed)
+        self.head = SpanHead(config.hidden_size, seed)
+        self.padding_counts = not skip_padding
+        self.built = True
+
+    @property
+    def top_layer(self):
+        return self.encoder.config.num_hidden_layers - 1
+
+    def call(self, inputs, training=False, seed=None, packed=False):
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
+        return self.head(outputs["sequence_output"])
+
+    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+        """See TaskModel: the mean over the windows, n = B."""
+        inputs = {name: batch[name] for name in spec.INPUTS}
+        packed = packed and not self.padding_counts
+        logits = self(inputs, training=not frozen, seed=seed, packed=packed)
+        if not self.padding_counts:
+            # Finite: 0 · -inf in the gradient would be no number.
+            logits = [tf.where(batch["input_mask"] > 0, values, -1e9) for values in logits]
+        losses = span_loss(batch["start_positions"], batch["end_positions"], *logits)
+        return losses, mean_weights(losses, batch_size)
+
+    def predictions(self, batch, packed):
+        """`start` and `end`: logits, float32 [B, S], -inf for padding."""
+        start, end = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
+        real = batch["input_mask"] > 0
+        return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}

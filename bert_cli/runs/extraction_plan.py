@@ -1,0 +1,150 @@
+"""What bert-extract-features reads and writes, how much of it at a time, and what runs that are resumed have in common.
+
+Imports no TensorFlow: what is wrong with the files or does not suit the model is told at once.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name
+from bert_cli.base.names import STANDARD
+from bert_cli.examples.text_lines import TextLine, read_text_lines
+from bert_cli.features.layer_choice import Layer
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.features_files import Form, check_format, partial_name
+from bert_cli.outputs.progress import Progress
+from bert_cli.runs.sources import OpenedModel
+from bert_cli.settings.parser import shown
+from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+MAX_LINES = 8192  # that are held at once
+MAX_NUMBERS = 1 << 24  # float32 that are held at once: 64 MB
+
+
+def check_files(input_file: str, output_file: str, attentions: str | None, output_format: str) -> None:
+    """InputError unless the texts can be read, and the files be written, none of them over another."""
+    if input_file != STANDARD:
+        files.check_readable(input_file, "input_file")
+    targets = [path for path in (output_file, attentions) if path and path != STANDARD]
+    files.check_output_files(targets, [input_file])
+    if len({os.path.realpath(path) for path in targets}) < len(targets):
+        raise InputError("--attentions: is the same file as --output_file; give another")
+    check_format(output_format)
+
+
+def layers_text(extraction: Extraction, attention: Attention) -> str:
+    """--layers, or its default."""
+    one = attention.show_attention or extraction.words or extraction.pooling != "none"
+    return extraction.layers or (LAST_LAYER if one else TOKEN_LAYERS)
+
+
+def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
+    """InputError for a layer or a head that the model does not show."""
+    wanted = attention.attentions or attention.show_attention
+    if isinstance(config, ModuleConfig):
+        if wanted or any(layer.place == 0 for layer in chosen):
+            raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")
+        return
+    if not wanted:
+        return
+    layers, heads = config.num_hidden_layers, config.num_attention_heads
+    if not -layers <= attention.layer < layers:
+        raise InputError(f"--layer={attention.layer}: this model has the layers 0 to {layers - 1}, or -{layers} to -1")
+    if attention.head is not None and not 0 <= attention.head < heads:
+        raise InputError(f"--head={attention.head}: this model has the heads 0 to {heads - 1}")
+
+
+def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> tuple[Form, str]:
+    """What is written, and how layers are combined."""
+    kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
+    combine = "concat" if kind == "line" and extraction.combine == "none" else extraction.combine
+    indices = tuple(layer.asked for layer in layers)
+    if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
+        raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
+    width = hidden_size * (len(layers) if combine == "concat" else 1)
+    return Form(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4"), combine
+
+
+def chunk_limits(
+    config: BertConfig | ModuleConfig, num_layers: int, is_pooled: bool, with_attention: bool = False
+) -> dict[str, Any]:
+    """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in float32 numbers."""
+    vectors = 0 if is_pooled else num_layers * config.hidden_size
+    pairs = (
+        config.num_hidden_layers * config.num_attention_heads
+        if with_attention and isinstance(config, BertConfig)
+        else 0
+    )
+
+    def cost(tokens: int) -> int:
+        return tokens * (vectors + tokens * pairs)
+
+    return {"max_lines": MAX_LINES, "cost": cost, "max_cost": MAX_NUMBERS}
+
+
+def resume_facts(
+    extraction: Extraction,
+    max_seq_length: int,
+    gelu: str,
+    input_file: str,
+    checkpoint: CheckpointPath,
+    model: OpenedModel,
+    precision: str,
+) -> dict[str, str]:
+    """All that decides the numbers of an output: what the runs that write one file must have in common, by flag.
+
+    precision: the dtype that is computed in. Of vocabulary and config it is what they say, wherever they stand.
+    """
+    same = ("layers", "pooling", "combine", "normalize", "words", "long_text")
+    values = {name: getattr(extraction, name) for name in same}
+    values |= {"max_seq_length": max_seq_length, "do_lower_case": model.tokenizer.do_lower_case, "gelu": gelu}
+    values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
+    # A module for tensorflow-hub is a checkpoint, too.
+    values |= {"init_checkpoint": checkpoint.identity, "precision": precision}
+    values["vocab_file"] = _digest("\n".join(model.vocabulary.tokens))
+    values["bert_config_file"] = _digest(json.dumps(dataclasses.asdict(model.config), sort_keys=True))
+    return {name: shown(value) for name, value in values.items() if value is not None}
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+@contextlib.contextmanager
+def open_texts(input_file: str, output_file: str, done: int) -> Iterator[tuple[Iterator[TextLine], int | None]]:
+    """The texts from line `done` on, and the number of all lines where it can be known.
+
+    InputError, naming the partial output, where it has more lines than there are.
+    """
+    if input_file == STANDARD:
+        yield read_text_lines(sys.stdin.buffer, input_name(input_file), done), None
+        return
+    total, last = 0, b"\n"
+    with files.open_binary(input_file) as file:
+        while block := file.read(1 << 20):
+            total, last = total + block.count(b"\n"), block[-1:]
+    total += last != b"\n"
+    if done > total:
+        raise InputError(f"{partial_name(output_file)}: has more lines than --input_file; leave --resume out")
+    with files.open_binary(input_file) as file:
+        yield read_text_lines(file, input_file, done), total
+
+
+def reporter(total: int | None, done: int, stack: contextlib.ExitStack) -> Callable[[int], None]:
+    """A function of the number of lines that are done, for the log; `total` None: not known."""
+    if total:
+        return stack.enter_context(Progress("features", total, done, max(1, total // 10), unit="lines")).update
+    began = time.monotonic()
+    return lambda count: LOG.info("features %d  lines/s %.1f", count, (count - done) / (time.monotonic() - began))

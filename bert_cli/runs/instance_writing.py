@@ -1,0 +1,109 @@
+"""What bert-create-pretraining-data writes: its files, all that decides the instances, and the records themselves."""
+
+import itertools
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.instances import Sampling
+from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
+from bert_cli.corpus.store import CorpusSize
+from bert_cli.corpus.text import token_typecode
+from bert_cli.corpus.workers import Workers
+from bert_cli.outputs.pretraining_data import format_instance
+from bert_cli.outputs.progress import Progress
+from bert_cli.records.example_proto import decode_example
+from bert_cli.records.tfrecord import read_records
+from bert_cli.runs import sources
+from bert_cli.runs.corpus_reading import CACHE_SIZE, LOGGED
+from bert_cli.settings.groups import Masking
+from bert_cli.settings.pretraining import TextVocabulary
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+
+LOG = logging.getLogger("bert_cli")
+
+
+def expand_outputs(output_file: str) -> list[str]:
+    """Paths for a value of --output_file. InputError for a number of files that is not between 1 and 99999."""
+    paths = []
+    for item in output_file.split(","):
+        sharded = re.fullmatch(r"(.+)@(\d+)", item)
+        count = int(sharded[2]) if sharded else 1
+        if not item or not 1 <= count <= 99999:
+            raise InputError(f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
+        paths += [f"{sharded[1]}-{number:05d}-of-{count:05d}" for number in range(count)] if sharded else [item]
+    if len(set(paths)) < len(paths):
+        raise InputError(f"--output_file={output_file}: a name comes twice; each file needs its own")
+    return paths
+
+
+def prepare_job(
+    text: TextVocabulary,
+    max_seq_length: int,
+    masking: Masking,
+    dupe_factor: int,
+    random_seed: int,
+    files_end_documents: bool,
+) -> Job:
+    """The vocabulary, and all that decides the instances; max_seq_length in tokens."""
+    vocabulary = read_vocabulary(text.vocab_file)
+    sources.check_casing(text.do_lower_case, vocabulary, None)
+    expected = max_seq_length * masking.masked_lm_prob
+    if masking.max_predictions_per_seq < int(expected):
+        LOG.warning(
+            "warning: --max_predictions_per_seq=%d masks less than --masked_lm_prob says; %d would do for "
+            "--max_seq_length=%d",
+            masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
+        )  # fmt: skip
+    rule = make_masking(
+        vocabulary.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
+    )
+    return Job(
+        tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
+        typecode=token_typecode(vocabulary.size),
+        files_end_documents=files_end_documents,
+        sampling=Sampling(max_seq_length, masking.short_seq_prob, rule),
+        dupe_factor=dupe_factor,
+        random_seed=random_seed,
+    )
+
+
+def write_instances(
+    job: Job, workers: Workers, corpus: CorpusSize, folder: str, paths: list[str], num_shards: int
+) -> dict[str, int]:
+    """Write the TFRecord files to `paths`; returns counts.
+
+    Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as many as suit the corpus.
+    """
+
+    def with_progress(title: str, total: int, unit: str, write: Callable) -> Any:
+        with Progress(title, total, every=max(1, total // 10), unit=unit) as progress:
+            return dict(write(progress.update))
+
+    if not workers.count:
+        total = corpus.num_documents * job.dupe_factor
+        return with_progress(
+            "making instances", total, "documents",
+            lambda update: write_single_stream(job, corpus, folder, paths, update),
+        )  # fmt: skip
+    num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, len(paths))
+    LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
+    counts = with_progress(
+        "making instances", num_shards, "shards",
+        lambda update: write_sharded(job, workers, corpus, folder, paths, num_shards, update),
+    )  # fmt: skip
+    return counts | {"num_shards": num_shards}
+
+
+def log_first(paths: list[str], tokenizer: FullTokenizer) -> None:
+    """Log the first instances, one file after the other as Google's order of writing goes."""
+    readers = [read_records(path) for path in paths[:LOGGED]]
+    rounds = itertools.zip_longest(*readers)
+    records = (record for row in rounds for record in row if record is not None)
+    for record in itertools.islice(records, LOGGED):
+        for line in format_instance(decode_example(record), tokenizer):
+            LOG.info(line)

@@ -1,0 +1,155 @@
+"""One training of a model: optimizer, checkpoints, the loop, and the figures that come of it. Imports TensorFlow."""
+
+import contextlib
+import functools
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.model.encoder import WORDS
+from bert_cli.model.layers import named_weights
+from bert_cli.outputs.progress import Progress
+from bert_cli.settings.groups import Saving
+from bert_cli.training.compact import CompactWords
+from bert_cli.training.factors import is_frozen
+from bert_cli.training.feeding import place
+from bert_cli.training.lamb import Lamb
+from bert_cli.training.loop import Hook, run_steps
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.training.updates import Updates
+from bert_cli.weights.checkpoint import POSITION_NAME, Tf1Reader
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
+LOG = logging.getLogger("bert_cli")
+_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb}
+
+
+@contextlib.contextmanager
+def memory_advice(flag: str) -> Iterator[None]:
+    """Turn a device's lack of memory into advice."""
+    try:
+        yield
+    except tf.errors.ResourceExhaustedError:
+        raise InputError(f"out of memory: lower --{flag}, or --max_seq_length, or use --precision=bfloat16") from None
+
+
+class TrainingRun:
+    """The training of the model of a runs.session.Session, from its start or from a checkpoint.
+
+    `start`: the number of steps that are finished. `is_frozen`: no variable of the encoder is trained. `compact`: the rows
+    of the word embeddings that are trained, None where it is all of them or none.
+    """
+
+    def __init__(
+        self,
+        session: "Session",
+        updates: Updates,
+        saving: Saving,
+        folder: str,
+        state: str | None,
+        factors: Mapping[str, float] | None,
+        token_ids: np.ndarray | None,
+    ):
+        """token_ids: all that batches will hold, None where the loss needs all words; else see Session.train."""
+        self._session, self._updates, self._saving, self._folder = session, updates, saving, folder
+        model, self.compact = session.model, None
+        with session.strategy.scope():
+            self.is_frozen = is_frozen(named_weights(model.encoder), factors or {})
+            factors = dict(factors or {}) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
+            trained = dict(session.variables)
+            if token_ids is not None and WORDS in trained and factors.get(WORDS, 1.0) > 0:
+                self.compact = CompactWords(model.encoder, token_ids)
+                trained[WORDS] = self.compact.table
+            self.optimizer = _OPTIMIZERS[updates.optimizer](
+                trained,
+                updates.learning_rate,
+                updates.steps,
+                updates.warmup_steps,
+                updates.bias_correction,
+                factors,
+            )
+            self.loss_scale = LossScale() if session.precision == "float16" else None
+        self.start = 0
+        if state:
+            self.start = restore_training(
+                state, session.variables, self.optimizer, self.compact, self.loss_scale
+            )  # fmt: skip
+
+    def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
+        """A replica's share of the loss of the global batch."""
+        session = self._session
+        losses, weights = session.model.loss_terms(
+            batch, seed, session.packed, self._updates.batch_size, self.is_frozen
+        )
+        return tf.reduce_sum(losses * weights)
+
+    def go(
+        self,
+        batches: Iterable[dict[str, np.ndarray]],
+        specs: dict[str, tf.TensorSpec],
+        hooks: Sequence[Hook],
+        extra_tensors: Callable[[], dict[str, np.ndarray]] = dict,
+    ) -> dict:
+        """Run the updates and save; returns figures for the report.
+
+        batches: those of step `start` and the following ones, which `specs` describe. hooks: called before a saving of the
+        same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
+        """
+        updates, strategy, start = self._updates, self._session.strategy, self.start
+        shown = specs if strategy.num_replicas_in_sync == 1 else None
+        step_fn = make_train_step(strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown)
+        placed = (place(batch, strategy) for batch in batches)
+        saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()))
+        all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
+        every = self._saving.log_steps
+        with Progress("training", updates.steps, start, every, updates.batch_size) as progress:
+
+            def report(step: int, loss: float, rate: float) -> None:
+                progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
+
+            began = time.monotonic()
+            with memory_advice("train_batch_size"):
+                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every)
+            seconds = time.monotonic() - began
+        if self.compact:
+            self.compact.close(self.optimizer)
+        return {
+            "global_step": start + len(losses),
+            "train_seconds": round(seconds, 3),
+            "train_examples_per_second": round(len(losses) * updates.batch_size / seconds, 2),
+            "first_loss": losses[0],
+            "last_loss": losses[-1],
+        }
+
+    def _call(self, hook: Hook, step: int) -> bool | None:
+        """The hook sees the model as a checkpoint of this step would have it."""
+        with self.compact.set_aside(self.optimizer) if self.compact else contextlib.nullcontext():
+            return hook.call(step)
+
+    def _save(self, step: int, extra: dict[str, np.ndarray]) -> None:
+        session = self._session
+        tensors = training_tensors(session.variables, self.optimizer, self.compact, self.loss_scale)
+        if session.is_chief:
+            path = save_checkpoint(self._folder, step, tensors | extra, self._saving.keep_checkpoint_max)
+            LOG.info("saved %s", path)
+
+
+def read_position(state: str) -> tuple[int, int]:
+    """Where a checkpoint of bert-pretrain stands in its data. InputError for another one."""
+    reader = Tf1Reader(state)
+    if POSITION_NAME not in reader.shapes:
+        raise InputError(
+            f"{state}: does not say how far its data was read: it was not saved by bert-pretrain; use "
+            "--overwrite_output_dir, or another --output_dir with --init_checkpoint"
+        )
+    shard, taken = reader.read(POSITION_NAME).tolist()
+    return shard, taken

@@ -1,0 +1,151 @@
+"""What bert-build-vocab does with a text: count its words, learn a vocabulary from them, or extend one by them."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.corpus import vocabulary as corpus
+from bert_cli.corpus.text import read_blocks, total_size
+from bert_cli.corpus.word_counts import count_block, merge_counts
+from bert_cli.corpus.workers import Workers
+from bert_cli.outputs.progress import Progress
+from bert_cli.runs import sources
+from bert_cli.text.tokenization import BasicTokenizer
+from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
+from bert_cli.training.host import prepare_host
+
+LOG = logging.getLogger("bert_cli")
+# The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where letters are random.
+_MAX_WORDS = 200_000
+_LOGGED = 20  # words in the log
+
+
+def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -> list[tuple[str, int]]:
+    """(word, occurrences), the most frequent first. InputError where there is no word."""
+    LOG.info("*** Reading from input files ***")
+    for path in paths[:_LOGGED]:
+        LOG.info("  %s", path)
+    if len(paths) > _LOGGED:
+        LOG.info("  … and %d more", len(paths) - _LOGGED)
+    with Workers(num_workers, tokenizer) as workers:
+        blocks = workers.map(count_block, read_blocks(paths))
+        size = total_size(paths)
+        if size is None:
+            counts = merge_counts(blocks)
+        else:
+            with Progress("reading", -(-size // 10**6), unit="MB") as progress:
+
+                def show(position: int) -> None:
+                    if position // 10**6 > progress.position:
+                        progress.update(position // 10**6)
+
+                counts = merge_counts(blocks, show)
+    if not counts:
+        raise InputError("nothing to learn from: the input has no word; check --input_file")
+    return counts
+
+
+def _make_learner(counts: corpus.WordCounts, num_characters: int, vocab_size: int) -> Callable[[int], list[str]]:
+    """The learner of tensorflow-text, as a function: threshold -> pieces that occur so often, most frequent first."""
+    prepare_host()
+    from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as library
+
+    if len(counts) > _MAX_WORDS:
+        LOG.info("pieces are learnt from the %d most frequent of %d words", _MAX_WORDS, len(counts))
+
+    def learn(threshold: int) -> list[str]:
+        began = time.monotonic()
+        tokens = library.learn(
+            counts,
+            vocab_size,
+            [],
+            upper_thresh=threshold,  # one threshold: its own search may end far from vocab_size, or above it
+            lower_thresh=threshold,
+            max_input_tokens=_MAX_WORDS,
+            max_unique_chars=num_characters,  # by default it drops all words with rarer characters than the first 1000
+        )
+        seconds = time.monotonic() - began
+        LOG.info("pieces that occur %d times or more: %d (%.1f seconds)", threshold, len(tokens), seconds)
+        return tokens
+
+    return learn
+
+
+def build_vocabulary(
+    counts: list[tuple[str, int]],
+    tokenizer: BasicTokenizer,
+    first: Sequence[str],
+    vocab_size: int,
+    min_count: int,
+) -> list[str]:
+    """Tokens of a new vocabulary, at most vocab_size of them; `first` come before those of the text."""
+    characters = corpus.character_pieces(counts, tokenizer)
+    LOG.info("learning from %d distinct words", len(counts))
+
+    learner: Callable[[int], list[str]] | None = None
+
+    def learn(threshold: int) -> list[str]:
+        nonlocal learner
+        learner = learner or _make_learner(counts, len(characters), vocab_size)  # TensorFlow comes after all errors
+        return learner(threshold)
+
+    tokens = corpus.learn_vocabulary(counts, first, characters, vocab_size, min_count, learn)
+    if not set(characters) <= set(tokens):
+        LOG.warning(
+            "warning: --vocab_size=%d has no room for all characters of the text, so its %d words are the vocabulary, and "
+            "any other word is [UNK]; --vocab_size=%d would do",
+            vocab_size, len(counts), len({*first, *characters}),
+        )  # fmt: skip
+    return tokens
+
+
+def extend_vocabulary(
+    counts: list[tuple[str, int]], old: Vocabulary, vocab_size: int | None, min_count: int
+) -> list[str]:
+    """Tokens of `old` with words of the text added; vocab_size None: only in the places of its [unusedN]."""
+    ranked = corpus.rank_words(counts, old.tokens, min_count)
+    extension = corpus.extend_vocabulary(old.tokens, ranked, vocab_size or 0, counts)
+    LOG.info(
+        "%d words are cut into pieces or unknown; %d placed in %d [unusedN], %d added at the end",
+        len(ranked), len(extension.placed), corpus.count_unused(old.tokens), len(extension.appended),
+    )  # fmt: skip
+    words = [*extension.placed, *extension.appended]
+    if words:
+        LOG.info("  %s%s", " ".join(words[:_LOGGED]), " …" if len(words) > _LOGGED else "")
+    if extension.appended:
+        LOG.warning(
+            "warning: the vocabulary is longer by %d: the model needs as many more rows of word embeddings, and "
+            '"vocab_size": %d in its bert_config.json',
+            len(extension.appended), len(extension.tokens),
+        )  # fmt: skip
+    return extension.tokens
+
+
+def read_extended(path: str, vocab_size: int | None, do_lower_case: bool) -> Vocabulary:
+    """The vocabulary of --extend. InputError where it has no place for a word."""
+    files.check_readable(path, "extend")
+    vocabulary = read_vocabulary(path)
+    sources.check_casing(do_lower_case, vocabulary, None)
+    if vocab_size is not None and vocab_size < vocabulary.size:
+        raise InputError(
+            f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is ever removed: give more, "
+            "or leave it out"
+        )
+    if not corpus.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
+        raise InputError(
+            f"{path}: has no [unusedN] for a new word; give --vocab_size above its {vocabulary.size} to add words at the "
+            "end"
+        )
+    return vocabulary
+
+
+def coverage_figures(counts: list[tuple[str, int]], tokens: list[str]) -> dict[str, float]:
+    """Size of a vocabulary, and how it writes the text."""
+    coverage = corpus.measure_coverage(counts, tokens)
+    return {
+        "vocab_size": len(tokens),
+        "pieces_per_word": coverage.pieces_per_word,
+        "unknown_share": coverage.unknown_share,
+    }

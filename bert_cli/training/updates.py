@@ -1,0 +1,20 @@
+"""What decides the updates of a training run. Imports no TensorFlow."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Updates:
+    """`steps` updates in all, each on `batch_size` rows over all devices.
+
+    learning_rate: the peak, which is reached after warmup_steps and then falls to 0. random_seed: of the order of the rows
+    and of dropout. optimizer: "adamw" or "lamb". bias_correction: see AdamWeightDecay.
+    """
+
+    steps: int
+    warmup_steps: int
+    learning_rate: float
+    batch_size: int
+    random_seed: int
+    optimizer: str = "adamw"
+    bias_correction: bool = False

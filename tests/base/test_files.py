@@ -1,0 +1,40 @@
+"""Checks of files before anything is written."""
+
+import os
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import check_output_files, file_size
+
+
+@pytest.fixture
+def read(tmp_path) -> str:
+    path = tmp_path / "input.txt"
+    path.write_text("text\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("make", [os.symlink, os.link, None])
+def test_an_output_that_is_read(read, tmp_path, make):
+    output = read if make is None else str(tmp_path / "output.txt")
+    if make:
+        make(read, output)
+    with pytest.raises(InputError) as caught:
+        check_output_files([output], [None, "-", read])
+    assert str(caught.value) == f"{output}: would be written over, but it is read; check --output_file"
+
+
+def test_a_remote_output_that_is_read():
+    with pytest.raises(InputError, match=r"^gs://a/b: would be written over"):
+        check_output_files(["gs://a/b"], ["gs://a/b"])
+
+
+def test_what_names_no_file_is_no_output(read):
+    check_output_files([None, "-"], [read])
+    check_output_files([f"{read}.new"], [read, None])
+
+
+def test_size(read, tmp_path):
+    assert file_size(read) == 5
+    assert file_size(str(tmp_path / "none")) == 0

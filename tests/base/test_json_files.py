@@ -1,0 +1,72 @@
+"""JSON that others wrote: whatever is wrong with it is one line, from each place that reads some."""
+
+import json
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import parse_json, read_json, read_json_object
+from bert_cli.model.config import read_config, read_module_config
+from bert_cli.text.tokenizer_json import read_tokenizer_json
+from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
+
+DEEP = "[" * 200_000
+LONG = '{"vocab_size": ' + "1" * 5000 + "}"
+
+
+def test_text_and_bytes_give_the_same():
+    assert parse_json('{"a": "é"}', "f") == parse_json('{"a": "é"}'.encode(), "f") == {"a": "é"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n{", "f:5: is not JSON: Expecting property name enclosed in double quotes; repair it"),
+        (b"\xff", "f:4: is not UTF-8 (byte 0xff)"),
+        (DEEP, "f:4: cannot be read as JSON: maximum recursion depth exceeded"),
+        (LONG, "f:4: cannot be read as JSON: Exceeds the limit (4300 digits)"),
+    ],
+)
+def test_messages(text, message):
+    with pytest.raises(InputError) as caught:
+        parse_json(text, "f", 4, advice="repair it")
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_value_that_is_no_object(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("[1]")
+    assert read_json(str(path)) == [1]
+    for arguments, ending in [
+        ((), ""),
+        (("do this",), "; do this"),
+        (("do this", "that is needed"), "; that is needed"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            read_json_object(str(path), *arguments)
+        assert str(caught.value) == f"{path}: holds no JSON object{ending}"
+
+
+@pytest.mark.parametrize("text", [DEEP, LONG])
+@pytest.mark.parametrize("read", [read_config, read_module_config, read_tokenizer_json, read_hugging_face_labels])
+def test_each_reader_goes_through_the_one_door(tmp_path, text, read):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"config\.json:1: cannot be read as JSON"):
+        read(str(path))
+
+
+@pytest.mark.parametrize("named", [[["BertModel"]], [{}], [7], "BertModel", 7])
+def test_architectures_of_another_form_name_none(tmp_path, named):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"architectures": named}))
+    assert read_hugging_face_labels(str(path)) == (None, None)
+
+
+@pytest.mark.parametrize("added", [7, True, "x", [[]], [{"content": "b", "id": []}], {"a": 1}])
+def test_added_tokens_of_another_form(tmp_path, added):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": added}))
+    with pytest.raises(InputError, match=r"tokenizer\.json: .*; give --vocab_file$"):
+        read_tokenizer_json(str(path))

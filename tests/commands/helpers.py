@@ -1,0 +1,150 @@
+"""What the tests of commands share: a call and its outcome, refusals, interruptions, and what a run left."""
+
+import contextlib
+import csv
+import dataclasses
+import json
+import logging
+import pathlib
+
+import numpy as np
+import pandas as pd
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a call of a command gave: exit code, standard output, standard error."""
+
+    command: str
+    code: int
+    out: str
+    err: str
+
+    @property
+    def last_line(self) -> str:
+        return self.err.rstrip("\n").rpartition("\n")[2]
+
+    @property
+    def lines(self) -> list[str]:
+        """Those of standard error."""
+        return self.err.splitlines()
+
+    def assert_refused(self, *parts: object) -> None:
+        """Exit code 1, and one line of error at the end, which holds all `parts`."""
+        assert self.code == 1, self.err
+        assert self.last_line.startswith(f"{self.command}: error: "), self.err
+        assert self.err.count(f"{self.command}: error: ") == 1
+        assert "Traceback" not in self.err
+        assert self.out == ""
+        for part in parts:
+            assert str(part) in self.last_line
+
+
+def words(flags: dict[str, object]) -> list[str]:
+    """--name=value of each flag; None leaves one out."""
+    return [f"--{name}={value}" for name, value in flags.items() if value is not None]
+
+
+def call(capfd, command: str, main, *arguments: object) -> Outcome:
+    """Call the `main` of a command."""
+    capfd.readouterr()
+    code = main([str(argument) for argument in arguments])
+    return Outcome(command, code, *capfd.readouterr())
+
+
+def snapshot(folder: pathlib.Path) -> dict[str, tuple[int, int]] | None:
+    """Size and time of change (ns) of all that is in a folder; None where there is no such folder."""
+    if not folder.is_dir():
+        return None
+    found = {str(path.relative_to(folder)): path.stat() for path in [folder, *folder.rglob("*")]}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
+
+
+def refused_in_any_folder(call_command, folder: pathlib.Path, result: str):
+    """check(flags, *parts): the command must refuse, once with an output_dir that is not there and once with one of files.
+
+    `call_command` takes flags; `result` is the name of a file in the second output_dir.
+    """
+
+    def check(flags, *parts):
+        missing, present = folder / "no" / "out", folder / "present"
+        present.mkdir(exist_ok=True)
+        (present / "notes.txt").write_text("mine", encoding="utf-8")
+        (present / result).write_text("0.5\t0.5\n", encoding="utf-8")
+        before = snapshot(present)
+        for output_dir in (missing, present):
+            call_command(f"--output_dir={output_dir}", *flags).assert_refused(*parts)
+        assert not missing.parent.exists()
+        assert snapshot(present) == before
+
+    return check
+
+
+class _InterruptAfter(logging.Handler):
+    def __init__(self, text: str):
+        super().__init__()
+        self.text = text
+
+    def emit(self, record):
+        if self.text in record.getMessage():
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def interrupted_after(text: str):
+    """Inside it, KeyboardInterrupt is raised, as Ctrl-C does, when the log says `text`."""
+    handler = _InterruptAfter(text)
+    logging.getLogger("bert_cli").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("bert_cli").removeHandler(handler)
+
+
+def assert_same_tensors(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+@dataclasses.dataclass(frozen=True)
+class RunFolder:
+    """What a run left in its output_dir, read by other means than ours."""
+
+    path: pathlib.Path
+
+    def names(self) -> set[str]:
+        return {path.name for path in self.path.iterdir()}
+
+    def checkpoints(self) -> list[int]:
+        """Numbers N of the whole checkpoints model.ckpt-N, ascending."""
+        return sorted(
+            int(path.stem.partition("-")[2])
+            for path in self.path.glob("model.ckpt-*.index")
+            if path.with_name(f"{path.stem}.data-00000-of-00001").exists()
+        )
+
+    def tensors(self, number: int) -> dict[str, np.ndarray]:
+        import tensorflow as tf  # after prepare_host
+
+        reader = tf.train.load_checkpoint(str(self.path / f"model.ckpt-{number}"))
+        return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+
+    def probabilities(self) -> np.ndarray:
+        return np.loadtxt(self.path / "test_results.tsv", ndmin=2)
+
+    def predictions(self) -> pd.DataFrame:
+        return pd.read_csv(
+            self.path / "predictions.tsv",
+            sep="\t",
+            quoting=csv.QUOTE_NONE,
+            keep_default_na=False,
+            dtype={"id": str, "label": str},
+        )
+
+    def eval_results(self) -> dict[str, float]:
+        lines = (self.path / "eval_results.txt").read_text(encoding="utf-8").splitlines()
+        return {name: float(value) for name, _, value in (line.partition(" = ") for line in lines)}
+
+    def report(self) -> dict:
+        return json.loads((self.path / "run_report.json").read_text(encoding="utf-8"))

@@ -1,0 +1,122 @@
+"""bert-tag with a trained model: predictions in all forms, and plain text."""
+
+import itertools
+import json
+
+from tests.commands.tag_run import LABELS, LONG, SPLITS, columns, flat, predicted, save_pretrained
+
+
+def test_the_predictions_are_the_test_file_with_one_more_column(tagger):
+    lines = (tagger / "test_predictions.txt").read_text(encoding="utf-8").split("\n")
+    wanted = columns(SPLITS["test"]).split("\n")
+    assert [line.rpartition("\t")[0] for line in lines] == wanted
+    assert {line.rpartition("\t")[2] for line in lines if line} <= set(LABELS)
+
+
+def test_prediction_alone_needs_the_folder_alone(tagger_once, tag, tmp_path):
+    """Flags are remembered, batches do not change the result, and --output_dir may be another."""
+    for size in (1, 50):
+        out = tmp_path / str(size)
+        flags = ("--do_predict", f"--init_checkpoint={tagger_once[0]}", f"--predict_batch_size={size}")
+        outcome = tag(*flags, f"--output_dir={out}", "--precision=float32")
+        assert outcome.code == 0, outcome.err
+        assert "1 of 4 sentences were too long and were cut: 6 windows in all" in outcome.err
+        assert (out / "test_predictions.txt").read_bytes() == (tagger_once[0] / "test_predictions.txt").read_bytes()
+
+
+def impossible(tags) -> int:
+    """How many I-x follow neither B-x nor I-x."""
+    pairs = itertools.pairwise(["O", *tags])
+    return sum(after[0] == "I" and before not in (f"B-{after[2:]}", after) for before, after in pairs)
+
+
+def test_viterbi_never_gives_an_impossible_sequence(model, tagger_once, tag, tmp_path):
+    """With a model from elsewhere: weights, vocabulary, config and labels.txt are enough."""
+    folder, found = save_pretrained(tmp_path / "start", model, with_head=True), {}
+    data = next(flag for flag in tagger_once[1] if flag.startswith("--data_dir"))
+    for decoding in ("argmax", "viterbi"):
+        out = tmp_path / decoding
+        flags = (f"--init_checkpoint={folder}", data, "--max_seq_length=20", f"--output_dir={out}")
+        assert tag("--do_predict", f"--decoding={decoding}", *flags).code == 0
+        found[decoding] = sum(map(impossible, predicted(out / "test_predictions.txt")))
+    assert found["argmax"] > 5
+    assert found["viterbi"] == 0
+
+
+def test_text(tagger, tag, snapshot):
+    before = snapshot(tagger)
+    text = "The  young teacher, see: a small dog."
+    outcome = tag(f"--output_dir={tagger}", "--text", text)
+    assert outcome.code == 0, outcome.err
+    *rows, record = outcome.out.rstrip("\n").split("\n")
+    assert [row.split("\t")[0] for row in rows] == [
+        "The",
+        "young",
+        "teacher",
+        ",",
+        "see",
+        ":",
+        "a",
+        "small",
+        "dog",
+        ".",
+    ]
+    found = json.loads(record)
+    assert found["text"] == text
+    assert {"type": "PER", "text": "young teacher", "start": 5, "end": 18} in [
+        {key: value for key, value in entity.items() if key != "score"} for entity in found["entities"]
+    ]
+    for entity in found["entities"]:
+        assert text[entity["start"] : entity["end"]] == entity["text"]
+        assert 0 < entity["score"] <= 1
+    assert snapshot(tagger) == before
+
+
+def test_lines_of_a_file(tagger, tag, tmp_path):
+    lines = ["the old farmer likes a dog .", "", "a fish", " ".join(LONG[0])]
+    (tmp_path / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
+    flags = (f"--output_dir={tagger}", f"--input_file={tmp_path / 'lines.txt'}", "--decoding=viterbi")
+    outcome = tag(*flags)
+    assert tag(*flags, f"--output_file={tmp_path / 'found.jsonl'}").out == ""
+    assert (tmp_path / "found.jsonl").read_text(encoding="utf-8") == outcome.out
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [record["text"] for record in records] == [line for line in lines if line]
+    assert [entity["text"] for entity in records[0]["entities"]] == ["old farmer", "dog"]
+    assert len(records[2]["entities"]) > 10
+
+
+def test_json_lines(tagger, tag, tmp_path):
+    """Tags are scored where there are any; other keys are kept."""
+    data = tmp_path / "data"
+    data.mkdir()
+    rows = [{"id": n, "words": words, "tags": tags} for n, (words, tags) in enumerate(SPLITS["test"])]
+    (data / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    bare = [{key: value for key, value in row.items() if key != "tags"} for row in rows]
+    (data / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare), encoding="utf-8")
+    out = tmp_path / "out"
+    flags = (f"--init_checkpoint={tagger}", f"--data_dir={data}", f"--output_dir={out}", "--precision=float32")
+    outcome = tag("--do_eval", "--do_predict", *flags)
+    assert outcome.code == 0, outcome.err
+    report = json.loads((out / "run_report.json").read_text(encoding="utf-8"))
+    before = json.loads((tagger / "run_report.json").read_text(encoding="utf-8"))
+    assert {**before["test"], "global_step": 60} == report["eval"]
+    assert "test" not in report
+    found = [json.loads(line) for line in (out / "test_predictions.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [{**row, "predicted_tags": None} for row in found] == [{**row, "predicted_tags": None} for row in bare]
+    assert [row["predicted_tags"] for row in found] == predicted(tagger / "test_predictions.txt")
+
+
+def test_test_file_without_tags(tagger, tag, tmp_path):
+    """A file of words alone; and one with other columns, of which --test_tags=no says that they are no tags."""
+    words = "\n".join("".join(f"{word}\n" for word in pair[0]) for pair in SPLITS["test"])
+    (tmp_path / "words.txt").write_text(words, encoding="utf-8")
+    (tmp_path / "more.txt").write_text(words.replace("\n", " NN\n").replace("\n NN", "\n"), encoding="utf-8")
+    for name, flag in (("words.txt", "--test_tags=auto"), ("more.txt", "--test_tags=no")):
+        out = tmp_path / name.removesuffix(".txt")
+        flags = (f"--init_checkpoint={tagger}", f"--test_file={tmp_path / name}", f"--output_dir={out}", flag)
+        outcome = tag("--do_predict", *flags, "--precision=float32")
+        assert outcome.code == 0, outcome.err
+        assert "Test results" not in outcome.err
+        lines = (out / "test_predictions.txt").read_text(encoding="utf-8").replace("\n\n", "\n").split()
+        width = 2 if name == "words.txt" else 3
+        assert lines[width - 1 :: width] == flat(tagger / "test_predictions.txt")

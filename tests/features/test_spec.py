@@ -1,0 +1,78 @@
+"""The arrays of every kind of batch are those of the table: names, dtypes and sizes."""
+
+import numpy as np
+import pytest
+
+from bert_cli.features import spec
+from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.pretraining_batch import model_batch, training_batch
+from bert_cli.features.ragged import RaggedFeatures, with_token_ids
+from bert_cli.features.squad import SquadFeatures
+from bert_cli.features.tagging import TaggingFeatures, TaggingStates
+
+SEQUENCES = RaggedFeatures(np.arange(9, dtype=np.int32), np.ones(9, np.int8), np.array([0, 4, 6, 9]))
+NUMBERS = np.arange(3, dtype=np.int32)
+LABELS = np.array([-1, 2, 0, -1, -1, -1, 1, 1, -1], np.int32)
+
+
+def squad_features() -> SquadFeatures:
+    unused = [None] * 6
+    return SquadFeatures(SEQUENCES, *unused[:4], NUMBERS, NUMBERS + 1, *unused[:3], False, 3, 0)
+
+
+def pretraining_features(max_seq_length=6, predictions=3) -> dict:
+    features = {
+        each.name: np.ones((3, each.length), each.dtype)
+        for each in spec.pretraining_features(max_seq_length, predictions)
+    }
+    features["input_mask"][:, 4:] = 0
+    features["masked_lm_weights"][:, 2:] = 0
+    return features
+
+
+FEATURES = {
+    "classification": (spec.CLASSIFICATION, ClassificationFeatures(SEQUENCES, NUMBERS, ("a", "b", "c"), 0).batch),
+    "squad": (spec.SQUAD, squad_features().batch),
+    "tagging": (spec.TAGGING, TaggingFeatures(SEQUENCES, LABELS, LABELS, NUMBERS, NUMBERS).batch),
+    "states": (spec.TAGGING_STATES, TaggingStates(np.ones((9, 5), np.float32), LABELS, SEQUENCES.offsets).batch),
+}
+
+
+@pytest.mark.parametrize("kind", FEATURES)
+@pytest.mark.parametrize(("rows", "width", "length"), [([0, 1], None, 4), ([2, 1], None, 3), ([1], 7, 7)])
+def test_batches(kind, rows, width, length):
+    columns, make_batch = FEATURES[kind]
+    batch, sizes = make_batch(np.array(rows), width), {"B": len(rows), "S": length, "W": 5}
+    assert batch.keys() == {column.name for column in columns}
+    for column in columns:
+        values = batch[column.name]
+        assert (values.dtype, values.shape) == (column.dtype, tuple(sizes[letter] for letter in column.shape))
+
+
+@pytest.mark.parametrize("make_batch", [model_batch, training_batch])
+@pytest.mark.parametrize(("trim", "sizes"), [(True, {"B": 3, "S": 4, "P": 2}), (False, {"B": 3, "S": 6, "P": 3})])
+def test_batches_of_pretraining(make_batch, trim, sizes):
+    batch = make_batch(pretraining_features(), trim)
+    assert batch.keys() == {column.name for column in spec.PRETRAINING}
+    for column in spec.PRETRAINING:
+        values = batch[column.name]
+        assert (values.dtype, values.shape) == (column.dtype, tuple(sizes[letter] for letter in column.shape))
+
+
+def test_masked_words_are_shares_of_the_batch_in_training_alone():
+    assert model_batch(pretraining_features(), True)["masked_lm_weights"].tolist() == [[1, 1]] * 3
+    np.testing.assert_allclose(training_batch(pretraining_features(), True)["masked_lm_weights"], 1 / (6 + 1e-5))
+
+
+def test_labelled_pieces_share_the_loss_of_their_batch():
+    batch = FEATURES["tagging"][1](np.array([0, 2]))
+    assert batch["label_ids"].tolist() == [[-1, 2, 0, -1], [1, 1, -1, -1]]
+    assert batch["label_weights"].tolist() == [[0, 0.25, 0.25, 0], [0.25, 0.25, 0, 0]]
+    assert FEATURES["tagging"][1](np.array([1]))["label_weights"].tolist() == [[0, 0]]  # none is labelled
+
+
+def test_other_token_ids_change_nothing_else():
+    features = ClassificationFeatures(SEQUENCES, NUMBERS, ("a", "b", "c"), 0)
+    batch = with_token_ids(features, SEQUENCES.token_ids + 50).batch(np.array([1]))
+    assert batch["input_word_ids"].tolist() == [[54, 55]]
+    assert batch["label_ids"].tolist() == [1]

@@ -1,0 +1,127 @@
+"""The one Session: a run in float16 that is stopped goes on as if it had not been; hooks; what is frozen."""
+
+import types
+
+import numpy as np
+import pytest
+
+from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.ragged import RaggedFeatures, with_token_ids
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.model.config import BertConfig
+from bert_cli.runs.session import Session
+from bert_cli.training import step as training_step
+from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
+from bert_cli.training.loop import Hook
+from bert_cli.training.updates import Updates
+from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
+from bert_cli.weights.path import find_checkpoint
+
+CONFIG = BertConfig(
+    vocab_size=30,
+    hidden_size=8,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=12,
+    max_position_embeddings=8,
+    type_vocab_size=2,
+)
+UPDATES = Updates(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
+SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, log_steps=100)
+
+
+@pytest.fixture(scope="module")
+def features() -> ClassificationFeatures:
+    rng = np.random.default_rng(1)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 10))])
+    sequences = RaggedFeatures(rng.integers(1, 20, offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets)
+    return ClassificationFeatures(sequences, rng.integers(0, 3, 10, np.int32), tuple("abcdefghij"), 0)
+
+
+def make_session(precision: str) -> Session:
+    devices = types.SimpleNamespace(
+        distribution_strategy="one_device", precision=precision, use_tpu=False, tpu_name=None, tpu_zone=None,
+        gcp_project=None,
+    )  # fmt: skip
+    return Session(lambda dtype: BertClassifier(CONFIG, 3, dtype, seed=1), devices, 8, train_batch_size=4)
+
+
+def tensors_of(prefix: str) -> dict:
+    reader = Tf1Reader(prefix)
+    return {name: reader.read(name) for name in reader.shapes}
+
+
+def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, tmp_path, monkeypatch):
+    """The scale doubles after three good steps here, so that it is another one than at the start."""
+    monkeypatch.setattr(training_step, "_GROWTH_STEPS", 3)
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    whole.mkdir()
+    part.mkdir()
+    make_session("float16").train(features, UPDATES, SAVING, str(whole), None)
+    stop = Hook(5, lambda step: True)
+    report = make_session("float16").train(features, UPDATES, SAVING, str(part), None, hooks=[stop])
+    assert report["global_step"] == 5
+    middle = tensors_of(str(part / "model.ckpt-5"))
+    assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
+    make_session("float16").train(features, UPDATES, SAVING, str(part), str(part / "model.ckpt-5"))
+    found, wanted = (tensors_of(str(folder / "model.ckpt-8")) for folder in (part, whole))
+    assert (wanted["loss_scale"], wanted["loss_scale_good_steps"]) == (2.0**17, 2)
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        assert found[name].tobytes() == value.tobytes(), name
+
+
+def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, tmp_path):
+    make_session("float32").train(features, UPDATES, SAVING, str(tmp_path), None)
+    tensors = tensors_of(str(tmp_path / "model.ckpt-5"))
+    assert not any(name.startswith("loss_scale") for name in tensors)
+    prefix = str(tmp_path / "model.ckpt-77")
+    write_tf1(prefix, tensors)
+    report = make_session("float16").train(features, UPDATES, SAVING, str(tmp_path), prefix)
+    assert report["global_step"] == 8
+    after = tensors_of(str(tmp_path / "model.ckpt-8"))
+    assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
+
+
+def test_the_loss_scale_is_no_unused_variable(features, tmp_path, caplog):
+    make_session("float16").train(features, UPDATES, SAVING, str(tmp_path), None)
+    with caplog.at_level("INFO"):
+        make_session("float32").load_trained(find_checkpoint(str(tmp_path)))
+    assert "0 missing, 0 unused" in caplog.text
+
+
+def test_layers_of_their_own_rates_and_a_frozen_encoder(features, tmp_path):
+    """What has the factor 0 stays bit for bit and has no moments; all else is trained."""
+    start = {name: variable.numpy() for name, variable in make_session("float32").variables.items()}
+    for number, table in enumerate((FROZEN_ENCODER, {"bert/embeddings/": 0.0, "bert/encoder/": 0.5})):
+        folder, session = tmp_path / str(number), make_session("float32")
+        folder.mkdir()
+        factors = rate_factors(session.variables, table)
+        session.train(features, UPDATES, SAVING, str(folder), None, factors)
+        tensors = tensors_of(str(folder / "model.ckpt-8"))
+        for name, factor in factors.items():
+            assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
+            assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
+
+
+def test_a_hook_can_predict_and_training_goes_on_as_without(features, tmp_path):
+    """It sees the weights of its step, also where part of the word embeddings is trained apart."""
+    plain, watched = tmp_path / "plain", tmp_path / "watched"
+    plain.mkdir()
+    watched.mkdir()
+    make_session("float32").train(features, UPDATES, SAVING, str(plain), None)
+    session, seen = make_session("float32"), {}
+    other = with_token_ids(features, np.full_like(features.sequences.token_ids, 29))  # a word that is not trained
+
+    def predict(step):
+        seen[step] = session.infer(other, 4, "predicting")["probabilities"]
+
+    session.train(features, UPDATES, SAVING, str(watched), None, hooks=[Hook(1, predict)])
+    assert list(seen) == list(range(1, 9))
+    for step in (5, 8):
+        found, wanted = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched, plain))
+        assert all(found[name].tobytes() == value.tobytes() for name, value in wanted.items())
+        loaded = make_session("float32")
+        loaded.load_trained(find_checkpoint(str(watched / f"model.ckpt-{step}")))
+        np.testing.assert_array_equal(loaded.infer(other, 4, "predicting")["probabilities"], seen[step])
+    np.testing.assert_array_equal(session.infer(other, 4, "predicting")["probabilities"], seen[8])

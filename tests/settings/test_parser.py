@@ -1,0 +1,177 @@
+"""Command lines: what is read, what is refused in a line, and the text of --help."""
+
+import dataclasses
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.settings.groups import read_names
+from bert_cli.settings.option import group, option
+from bert_cli.settings.parser import help_text, parse, shown
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """Data"""
+
+    input_file: str = option("", "the text to read")
+    tpu_name: str | None = option(None, "name of the TPU", may_be_empty=True)
+    labels: tuple[str, ...] | None = option(
+        None, "names of the columns", read=lambda text: read_names("labels", 2, text), write=",".join
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """Training"""
+
+    rate: float = option(0.5, "a share", lower=0.0, upper=1.0)
+    steps: int = option(10, "how many", lower=1)
+    gelu: str = option("auto", "form of gelu", choices=("auto", "erf"))
+    fast: bool = option(True, "hurry")
+    do_lower_case: bool | None = option(None, "lower-case; default: as the model was trained")
+
+
+@dataclasses.dataclass(frozen=True)
+class MoreData:
+    """Data"""
+
+    random_seed: int = option(3, "seed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    data: Data = group(Data)
+    training: Training = group(Training, {"steps": "how many updates"}, steps=20)
+    more: MoreData = group(MoreData)
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """Texts"""
+
+    texts: tuple[str, ...] = option((), "texts, each in quotes", words=True)
+    top_k: int = option(5, "candidates", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class WordSettings:
+    words: Words = group(Words)
+
+
+DEFAULTS = {
+    "input_file": "",
+    "tpu_name": None,
+    "labels": None,
+    "rate": 0.5,
+    "steps": 20,
+    "gelu": "auto",
+    "fast": True,
+    "do_lower_case": None,
+    "random_seed": 3,
+}
+
+
+def test_values_and_what_was_given():
+    assert parse(Settings, []) == (DEFAULTS, frozenset())
+    values, given = parse(
+        Settings, ["--input_file=a b.txt", "--steps", "7", "--nofast", "--labels=x, y", "--rate=1", "--gelu=erf"]
+    )
+    changed = {"input_file": "a b.txt", "steps": 7, "fast": False, "labels": ("x", "y"), "rate": 1.0, "gelu": "erf"}
+    assert values == DEFAULTS | changed
+    assert given == set(changed)
+    assert parse(Settings, ["--steps=20"]) == (DEFAULTS, {"steps"})
+    assert parse(Settings, ["--do_lower_case", "--fast=false"])[0] == DEFAULTS | {"do_lower_case": True, "fast": False}
+    assert parse(Settings, ["--tpu_name="])[0] == DEFAULTS | {"tpu_name": ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps=0"], "--steps=0: "),
+        (["--rate=1.5"], "--rate=1.5: "),
+        (["--rate=nan"], "--rate=nan: a finite number is needed"),
+        (["--rate=inf"], "--rate=inf: "),
+        (["--steps=ten"], "a whole number is needed"),
+        (["--steps=2.0"], "a whole number is needed"),
+        (["--rate=fast"], "a number is needed"),
+        (["--fast=perhaps"], "true or false is needed"),
+        (["--gelu=exact"], "--gelu=exact: value should be one of <auto|erf>"),
+        (["--labels=x"], "--labels=x: two or more different names with commas between are needed"),
+        (["--labels=x,x"], "--labels=x,x: two or more different names"),
+        (["--step=3"], "unknown flag --step; did you mean --steps?"),
+        (["--input-file=x"], "unknown flag --input-file; did you mean --input_file?"),
+        (["--nofsat"], "unknown flag --nofsat; did you mean --fast?"),
+        (["--xyzzy"], "unknown flag --xyzzy; --help lists all flags"),
+        (["--seed=1"], "unknown flag --seed: the flag is --random_seed"),
+        (["--fp16"], "unknown flag --fp16: the flag is --precision=float16"),
+        (["--input_file="], "--input_file= has no value (a variable that is not set?); leave the flag out"),
+        (["--labels="], "--labels= has no value"),
+        (["word"], "stray word 'word': every argument is a flag such as --name=value"),
+        (["--input_file=my", "text.txt"], "stray word 'text.txt': every argument is a flag"),
+        (["--fast", "false"], "stray word 'false': --fast is true by itself"),
+        ([" --steps=3"], "the argument ' --steps=3' begins with a blank: a line ends in '\\ ' instead of '\\'?"),
+        ([" "], "the argument ' ' begins with a blank"),
+        (["--flagfile=no/such.txt"], "--flagfile=no/such.txt: No such file or directory"),
+    ],
+)
+def test_refused_in_one_line(arguments, message):
+    with pytest.raises(InputError) as error:
+        parse(Settings, arguments)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_of_flags(tmp_path):
+    path = tmp_path / "flags.txt"
+    path.write_text("--steps=3\n# a remark\n--labels=x,y\n--nofast\n", encoding="utf-8")
+    values, given = parse(Settings, [f"--flagfile={path}", "--steps=4"])
+    assert values == DEFAULTS | {"steps": 4, "labels": ("x", "y"), "fast": False}
+    assert given == {"steps", "labels", "fast"}
+    path.write_bytes(b"--input_file=\xff\n")
+    with pytest.raises(InputError, match="--flagfile: the file is not UTF-8 text"):
+        parse(Settings, [f"--flagfile={path}"])
+
+
+def test_words_stand_anywhere():
+    texts = ["the [MASK] .", "--top_k=2", " a [MASK]", "a ||| b"]
+    assert parse(WordSettings, texts) == ({"texts": ("the [MASK] .", " a [MASK]", "a ||| b"), "top_k": 2}, {"top_k"})
+    assert parse(WordSettings, []) == ({"texts": (), "top_k": 5}, frozenset())
+    for argument in (" ", " --top_k=2"):
+        with pytest.raises(InputError, match="begins with a blank"):
+            parse(WordSettings, ["the [MASK]", argument])
+
+
+def test_help_is_in_sections():
+    lines = help_text(Settings, "bert-something", "\nDo something.\n").split("\n")
+    assert lines[0].startswith("bert-something ")
+    assert lines[1:] == [
+        "",
+        "Do something.",
+        "",
+        "Data:",
+        "  --input_file: the text to read",
+        "  --tpu_name: name of the TPU",
+        "  --labels: names of the columns",
+        "  --random_seed: seed (default: 3)",
+        "",
+        "Training:",
+        "  --rate: a share (default: 0.5)",
+        "  --steps: how many updates (default: 20)",
+        "  --gelu: <auto|erf>: form of gelu (default: auto)",
+        "  --fast: hurry (default: true)",
+        "  --do_lower_case: lower-case; default: as the model was trained",
+        "",
+        "--flagfile=FILE reads flags from a file, one --name=value a line. Booleans: --x, --nox, --x=true, --x=false.",
+    ]
+
+
+def test_help_tells_of_words():
+    lines = help_text(WordSettings, "bert-something", "Do something.").split("\n")
+    assert lines[4:8] == ["TEXTS: texts, each in quotes", "", "Texts:", "  --top_k: candidates (default: 5)"]
+
+
+def test_shown():
+    assert [shown(value) for value in (True, False, 3, 0.5, 5e-05, "A b")] == [
+        "true", "false", "3", "0.5", "5e-05", "A b",
+    ]  # fmt: skip

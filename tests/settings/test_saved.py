@@ -1,0 +1,90 @@
+"""flags.txt: what of a run is written there, and what later runs take from it."""
+
+import dataclasses
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import build, group, option
+from bert_cli.settings.parser import parse
+from bert_cli.settings.saved import flags_to_save, read_flags, remembered, write_flags
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """Run"""
+
+    data_dir: str | None = option(None, "folder with the data", path=True, remembered=True)
+    bucket: str | None = option(None, "where to write", path=True)
+    train_file: str = option("", "what some runs need", path=True)
+    tpu_name: str | None = option(None, "of a TPU", may_be_empty=True)
+    labels: tuple[str, ...] | None = option(
+        None, "names", read=lambda text: tuple(text.split(",")), write=",".join, remembered=True
+    )
+    rate: float = option(5e-5, "a rate")
+    length: int = option(128, "in tokens", lower=1, remembered=True)
+    fast: bool = option(False, "hurry", remembered=True)
+    overwrite: bool = option(False, "start anew", passing=True)
+    master: str | None = option(None, "without effect", ignored=True)
+    texts: tuple[str, ...] = option((), "texts", words=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    run: Run = group(Run)
+
+
+GIVEN = {
+    "data_dir": "data/cola",
+    "bucket": "gs://bucket/out",
+    "labels": ("a", "b c"),
+    "overwrite": True,
+    "master": "grpc://x",
+    "texts": ("one",),
+}
+
+
+def test_flags_that_repeat_a_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved = flags_to_save(build(Settings, GIVEN), {"fast": True})
+    assert saved == {
+        "data_dir": str(tmp_path / "data" / "cola"),
+        "bucket": "gs://bucket/out",
+        "labels": "a,b c",
+        "rate": "5e-05",
+        "length": "128",
+        "fast": "true",
+    }
+    assert flags_to_save(Settings(), {"length": None}) == {"rate": "5e-05", "fast": "false"}
+
+
+def test_an_empty_text_is_saved_only_where_it_was_given():
+    assert "train_file" not in flags_to_save(Settings(), {})
+    assert flags_to_save(build(Settings, {"tpu_name": ""}), {})["tpu_name"] == ""
+
+
+def test_the_file_is_one_for_flagfile(tmp_path):
+    path = tmp_path / "flags.txt"
+    saved = flags_to_save(build(Settings, GIVEN), {})
+    write_flags(str(path), saved)
+    assert path.read_text(encoding="utf-8").splitlines()[1:3] == ["--bucket=gs://bucket/out", "--labels=a,b c"]
+    assert read_flags(str(path)) == saved
+    values, given = parse(Settings, [f"--flagfile={path}"])
+    assert given == set(saved)
+    assert flags_to_save(build(Settings, values), {}) == saved
+    assert read_flags(str(tmp_path / "none.txt")) == {}
+
+
+def test_later_runs_remember(tmp_path):
+    write_flags(
+        str(tmp_path / "flags.txt"), {"length": "64", "labels": "a,b", "fast": "true", "rate": "1.0", "old": "1"}
+    )
+    assert remembered(Settings, str(tmp_path), frozenset()) == {"length": 64, "labels": ("a", "b"), "fast": True}
+    assert remembered(Settings, str(tmp_path), {"length", "fast"}) == {"labels": ("a", "b")}
+    assert remembered(Settings, str(tmp_path / "none"), frozenset()) == {}
+
+
+def test_a_bad_value_names_the_file(tmp_path):
+    write_flags(str(tmp_path / "flags.txt"), {"length": "long"})
+    with pytest.raises(InputError, match=r"flags\.txt: --?length=long: a whole number is needed"):
+        remembered(Settings, str(tmp_path), frozenset())
