@@ -73,14 +73,14 @@ def format_features(
     features: ClassificationFeatures,
     labels: Sequence[str],
     tokenizer: FullTokenizer,
-    max_seq_length: int,
-    count: int = 5,
+    count: int = 2,
 ) -> list[str]:
-    """The first `count` examples as lines for the log, padded to `max_seq_length`, in the form of the original."""
+    """The first `count` examples as lines for the log, without padding, in the form of the original."""
     lines = []
     for row in range(min(count, len(features))):
-        padded = {name: values[0] for name, values in features.sequences.padded([row], max_seq_length).items()}
-        tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"][: features.sequences.lengths[row]].tolist())
+        length = features.sequences.longest([row])
+        padded = {name: values[0] for name, values in features.sequences.padded([row], length).items()}
+        tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"].tolist())
         label_id = int(features.label_ids[row])
         lines += [
             "*** Example ***",

@@ -47,7 +47,7 @@ class Progress:
         self._bar = None
 
     def __enter__(self):
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar

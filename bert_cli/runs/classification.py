@@ -1,9 +1,9 @@
 """What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
 import contextlib
-import dataclasses
 import logging
 import os
+from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
@@ -15,6 +15,7 @@ from bert_cli.examples.classification import (
     read_examples,
 )
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.classification import write_predictions, write_test_results
@@ -28,8 +29,7 @@ from bert_cli.weights.path import CheckpointPath
 LOG = logging.getLogger("bert_cli")
 
 
-@dataclasses.dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """One file of the data: its rows, and their features."""
 
     examples: list[ClassificationExample]
@@ -65,18 +65,21 @@ class ClassificationTask:
             examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels)
             labels = labels or find_labels(task_name, examples)
             features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
-            self._log(name, examples, features, labels, model)
             self.splits[name] = Split(examples, features)
         self.labels = labels
-        LOG.info("labels: %s", ", ".join(labels))
 
-    def _log(self, name: str, examples, features: ClassificationFeatures, labels, model: sources.OpenedModel) -> None:
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: split.features.sequences for name, split in self.splits.items()}
+
+    def describe(self, model: sources.OpenedModel, count: int) -> None:
         length = self.settings.length.max_seq_length
-        LOG.info("%s: %s", name, describe_examples(examples))
-        for line in format_features(features, labels, model.tokenizer, length):
-            LOG.info(line)
-        if features.num_truncated:
-            LOG.info("%s: %d of %d examples were cut to %d tokens", name, features.num_truncated, len(features), length)
+        for name, (examples, features) in self.splits.items():
+            LOG.info("%s: %s", name, describe_examples(examples))
+            for line in format_features(features, self.labels, model.tokenizer, count):
+                LOG.info(line)
+            if cut := features.num_truncated:
+                LOG.info("%s: %d of %d examples were cut to %d tokens", name, cut, len(features), length)
+        LOG.info("labels: %s", ", ".join(self.labels))
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning

@@ -11,7 +11,9 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 from bert_cli.base import files
+from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
@@ -82,8 +84,14 @@ class Task(Protocol):
     def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
         """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
 
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        """The tokens of each split that was read, as far as they are held in memory."""
+
     def plan(self, model: sources.OpenedModel) -> Plan:
         """What is to be trained."""
+
+    def describe(self, model: sources.OpenedModel, count: int) -> None:
+        """Log what was read, with the first `count` examples of each split."""
 
     def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
@@ -118,6 +126,7 @@ def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
         results = (EVAL_RESULTS,) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
+        task.describe(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model.config, settings)
@@ -224,6 +233,6 @@ def evaluate(task: Task, session, folder: str, global_step: int) -> dict[str, An
     if session.is_chief:
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *found.lines):
-        LOG.info(line)
+        LOG.log(RESULT, line)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     return found.report | {"eval": plain | found.report.get("eval", {})}

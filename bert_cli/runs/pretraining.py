@@ -8,6 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
@@ -82,6 +83,13 @@ class PretrainingTask:
         )
         sampling = Sampling(length, masking.short_seq_prob, rules)
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        """None: text and records are streamed."""
+        return {}
+
+    def describe(self, model: sources.OpenedModel, count: int) -> None:
+        """What was read is said while it is read."""
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, steps = self.settings, self.settings.steps

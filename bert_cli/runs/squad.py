@@ -16,6 +16,7 @@ from bert_cli.examples.squad import (
     read_gold_answers,
     read_training_examples,
 )
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -37,7 +38,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
-_SHOWN = {False: 1, True: 20}  # windows in the log, by --verbose_logging
+_SHOWN = 20  # questions in the log with --verbose_logging
 
 
 def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
@@ -123,19 +124,27 @@ class SquadTask:
             self._cut("predict", read_examples(task.predict_file), is_training=False)
 
     def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
-        """The windows of some examples, which are logged with what was cut."""
+        """The windows of some examples."""
         settings = self.settings
         length, query_length = settings.length.max_seq_length, settings.task.max_query_length
         features = squad_features(
             examples, self._tokenizer, length, settings.stride.doc_stride, query_length, is_training
         )
-        LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
-        shown = _SHOWN[settings.answers.verbose_logging]
-        for line in format_features(features, examples, self._tokenizer, length, shown):
-            LOG.info(line)
-        if features.num_cut_questions:
-            LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
         self.examples[name], self.windows[name] = examples, features
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: windows.sequences for name, windows in self.windows.items()}
+
+    def describe(self, model: sources.OpenedModel, count: int) -> None:
+        query_length = self.settings.task.max_query_length
+        for name, features in self.windows.items():
+            examples = self.examples[name]
+            LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
+            shown = _SHOWN if self.settings.answers.verbose_logging else count
+            for line in format_features(features, examples, model.tokenizer, shown):
+                LOG.info(line)
+            if features.num_cut_questions:
+                LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning

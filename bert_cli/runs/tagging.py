@@ -7,9 +7,12 @@ import os
 import time
 
 from bert_cli.base import files
+from bert_cli.base.log import RESULT
 from bert_cli.base.names import STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
+from bert_cli.features.tagging import format_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.tagging import (
     TagPrediction,
@@ -23,7 +26,7 @@ from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging
 from bert_cli.runs import driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
+from bert_cli.runs.tagging_data import Split, TaggingData, describe, find_layers, read_data, read_plain_text
 from bert_cli.settings.fine_tuning import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
@@ -58,6 +61,17 @@ class TaggingTask:
     def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
         read = read_plain_text if _is_for_text(self.settings) else read_data
         self.data = read(self.settings, model.tokenizer, checkpoint)
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: split.features.sequences for name, split in self.data.splits.items()}
+
+    def describe(self, model: sources.OpenedModel, count: int) -> None:
+        labels, scheme = self.data.labels, self.data.scheme
+        for name, (file, has_tags, features) in self.data.splits.items():
+            shown = format_features(features, labels, model.tokenizer, count)
+            for line in (*describe(name, file, features, has_tags), *shown):
+                LOG.info(line)
+        LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
@@ -117,7 +131,7 @@ class TaggingTask:
         if split.has_tags:
             report["test"], lines = _scores(split, predictions)
             for line in ("***** Test results *****", *lines):
-                LOG.info(line)
+                LOG.log(RESULT, line)
         if session.is_chief:
             is_json = split.file.is_json
             path = os.path.join(self.settings.phases.output_dir, self.files[is_json])

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import logging
 import os
+from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -12,7 +13,7 @@ from bert_cli.base.names import LABELS
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.examples.tagging_text import read_text_lines, text_example
-from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.settings.fine_tuning import Tagging, TagSettings
@@ -23,8 +24,7 @@ LOG = logging.getLogger("bert_cli")
 _ENDINGS = (".txt", ".jsonl")
 
 
-@dataclasses.dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """One file of the data, its tags (if it has any) in BIO, and its windows."""
 
     file: TaggingFile
@@ -113,11 +113,8 @@ def read_data(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: Check
         all_pieces = task.label_all_pieces and split == "train"
         length, stride = settings.length.max_seq_length, settings.stride.doc_stride
         features = tagging_features(file.examples, labels, tokenizer, length, stride, all_pieces)
-        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, tokenizer)):
-            LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
-    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
     return TaggingData(labels, scheme, splits)
 
 

@@ -13,6 +13,7 @@ from bert_cli.settings.groups import (
     Input,
     Labels,
     Length,
+    Log,
     ModelFiles,
     Output,
     Phases,
@@ -68,6 +69,7 @@ class ClassifySettings:
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Answers:
     n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
     max_answer_length: int = option(30, "longest answer in tokens")
     null_score_diff_threshold: float = option(0.0, "there is no answer where the null odds are above this")
-    verbose_logging: bool = option(False, "log the windows of 20 questions, not of one")
+    verbose_logging: bool = option(False, "log the windows of 20 questions, not of two")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,6 +187,7 @@ class SquadSettings:
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)
 
 
 def read_layers(text: str) -> tuple[int, ...]:
@@ -299,3 +302,4 @@ class TagSettings:
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)

@@ -245,6 +245,14 @@ class Workers:
 
 
 @dataclasses.dataclass(frozen=True)
+class Log:
+    """Log"""
+
+    quiet: bool = option(False, "log warnings and results only, and show no progress", passing=True)
+    verbose: bool = option(False, "log five examples of each split, not two", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
 class Replacing:
     """From and to"""
 

@@ -47,7 +47,7 @@ def test_types(tokenizer):
 
 def test_first_examples_for_the_log(tokenizer):
     features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=7)
-    assert format_features(features, ("a", "b"), tokenizer, max_seq_length=7, count=1) == [
+    assert format_features(features, ("a", "b"), tokenizer, count=1) == [
         "*** Example ***",
         "guid: dev-0",
         "tokens: [CLS] the tide ##s came in [SEP]",
@@ -58,16 +58,14 @@ def test_first_examples_for_the_log(tokenizer):
     ]
 
 
-def test_log_lines_are_padded_and_end_with_the_examples(tokenizer):
-    lines = format_features(
-        classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5), ("a", "b"), tokenizer, max_seq_length=5
-    )
+def test_log_lines_have_no_padding_and_end_with_the_examples(tokenizer):
+    lines = format_features(classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5), ("a", "b"), tokenizer)
     assert len(lines) == 14
     assert lines[2:7] == [
         "tokens: [CLS] [SEP]",
-        "input_ids: 2 3 0 0 0",
-        "input_mask: 1 1 0 0 0",
-        "segment_ids: 0 0 0 0 0",
+        "input_ids: 2 3",
+        "input_mask: 1 1",
+        "segment_ids: 0 0",
         "label: a (id = 0)",
     ]
 
