@@ -49,8 +49,10 @@ def find_exported(
     """
     model = sources.find_model_files(files, checkpoint)
     saved = model.saved_flags
-    config = sources.read_bert_config(model, saved.get("gelu", "auto") if files.gelu == "auto" else files.gelu)
-    companions = read_companions(files.do_lower_case, model, config)
+    config = sources.read_bert_config(
+        model, saved.get("gelu", "auto") if files.gelu == "auto" else files.gelu, sources.words_of(model)
+    )
+    companions = read_companions(files, model, config)
     if companions.vocabulary is None:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
     pairs = (
@@ -59,7 +61,7 @@ def find_exported(
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
     length = max_seq_length or min(default, config.max_position_embeddings)
     check_max_seq_length(length, pairs or export.format == "hub")
-    sources.check_sizes(config, companions.vocabulary, length, model)
+    sources.check_sizes(config, companions.vocabulary, length, model, files.strict)
     if export.format == "hub":
         names = None
     elif export.format == "onnx":

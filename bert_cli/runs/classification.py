@@ -65,21 +65,21 @@ class ClassificationTask:
             examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels)
             labels = labels or find_labels(task_name, examples)
             features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
+            LOG.info("%s: %s", name, describe_examples(examples))
+            if cut := features.num_truncated:
+                length = settings.length.max_seq_length
+                LOG.info("%s: %d of %d examples were cut to %d tokens", name, cut, len(features), length)
             self.splits[name] = Split(examples, features)
         self.labels = labels
+        LOG.info("labels: %s", ", ".join(labels))
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
 
-    def describe(self, model: sources.OpenedModel, count: int) -> None:
-        length = self.settings.length.max_seq_length
-        for name, (examples, features) in self.splits.items():
-            LOG.info("%s: %s", name, describe_examples(examples))
-            for line in format_features(features, self.labels, model.tokenizer, count):
+    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+        for split in self.splits.values():
+            for line in format_features(split.features, self.labels, model.tokenizer, count):
                 LOG.info(line)
-            if cut := features.num_truncated:
-                LOG.info("%s: %d of %d examples were cut to %d tokens", name, cut, len(features), length)
-        LOG.info("labels: %s", ", ".join(self.labels))
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning

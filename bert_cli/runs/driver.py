@@ -18,6 +18,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.model_checks import check_unknown
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
@@ -90,8 +91,8 @@ class Task(Protocol):
     def plan(self, model: sources.OpenedModel) -> Plan:
         """What is to be trained."""
 
-    def describe(self, model: sources.OpenedModel, count: int) -> None:
-        """Log what was read, with the first `count` examples of each split."""
+    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+        """Log the first `count` examples of each split."""
 
     def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
@@ -122,11 +123,13 @@ def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         task.read(model, checkpoint, stack)
+        for split, sequences in task.sequences().items():
+            check_unknown(split, sequences, model.vocabulary, settings.model.strict)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
         results = (EVAL_RESULTS,) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
-        task.describe(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
+        task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model.config, settings)

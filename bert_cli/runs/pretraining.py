@@ -50,12 +50,11 @@ class PretrainingTask:
         found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
         vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
         config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
-        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found)
+        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found, model.strict)
         if not vocabulary:
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
             return sources.OpenedModel(found, config, None, None)
-        lower = sources.find_casing(model.do_lower_case, found)
-        sources.check_casing(lower, vocabulary, checkpoint)
+        lower = sources.checked_casing(model, found, vocabulary)
         return sources.OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, lower))
 
     def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
@@ -88,8 +87,8 @@ class PretrainingTask:
         """None: text and records are streamed."""
         return {}
 
-    def describe(self, model: sources.OpenedModel, count: int) -> None:
-        """What was read is said while it is read."""
+    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+        """None: they are made while they are trained on."""
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, steps = self.settings, self.settings.steps

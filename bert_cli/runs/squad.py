@@ -124,27 +124,25 @@ class SquadTask:
             self._cut("predict", read_examples(task.predict_file), is_training=False)
 
     def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
-        """The windows of some examples."""
+        """The windows of some examples; the log says what was cut."""
         settings = self.settings
         length, query_length = settings.length.max_seq_length, settings.task.max_query_length
         features = squad_features(
             examples, self._tokenizer, length, settings.stride.doc_stride, query_length, is_training
         )
+        LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
+        if features.num_cut_questions:
+            LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
         self.examples[name], self.windows[name] = examples, features
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: windows.sequences for name, windows in self.windows.items()}
 
-    def describe(self, model: sources.OpenedModel, count: int) -> None:
-        query_length = self.settings.task.max_query_length
+    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+        shown = _SHOWN if self.settings.answers.verbose_logging else count
         for name, features in self.windows.items():
-            examples = self.examples[name]
-            LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
-            shown = _SHOWN if self.settings.answers.verbose_logging else count
-            for line in format_features(features, examples, model.tokenizer, shown):
+            for line in format_features(features, self.examples[name], model.tokenizer, shown):
                 LOG.info(line)
-            if features.num_cut_questions:
-                LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning

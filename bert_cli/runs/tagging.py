@@ -26,7 +26,7 @@ from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging
 from bert_cli.runs import driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.runs.tagging_data import Split, TaggingData, describe, find_layers, read_data, read_plain_text
+from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
 from bert_cli.settings.fine_tuning import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
@@ -65,13 +65,10 @@ class TaggingTask:
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.data.splits.items()}
 
-    def describe(self, model: sources.OpenedModel, count: int) -> None:
-        labels, scheme = self.data.labels, self.data.scheme
-        for name, (file, has_tags, features) in self.data.splits.items():
-            shown = format_features(features, labels, model.tokenizer, count)
-            for line in (*describe(name, file, features, has_tags), *shown):
+    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+        for split in self.data.splits.values():
+            for line in format_features(split.features, self.data.labels, model.tokenizer, count):
                 LOG.info(line)
-        LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
 
     def plan(self, model: sources.OpenedModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features

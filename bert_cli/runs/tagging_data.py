@@ -113,8 +113,11 @@ def read_data(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: Check
         all_pieces = task.label_all_pieces and split == "train"
         length, stride = settings.length.max_seq_length, settings.stride.doc_stride
         features = tagging_features(file.examples, labels, tokenizer, length, stride, all_pieces)
+        for line in describe(split, file, features, has_tags):
+            LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
+    LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
     return TaggingData(labels, scheme, splits)
 
 

@@ -102,6 +102,12 @@ class ModelFiles:
         None,
         "lower-case the text and strip accents; false for a cased model; default: as the model was trained, else true",
     )
+    strict: bool = option(
+        False,
+        "what speaks against the model's files (casing, size of the vocabulary, many unknown words) is an error, not a "
+        "warning",
+        passing=True,
+    )
     gelu: str = option(
         "auto",
         "form of gelu; auto: tanh for Google's config, erf for Hugging Face's",
