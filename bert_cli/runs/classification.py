@@ -39,6 +39,7 @@ class Split(NamedTuple):
 class ClassificationTask:
     """See driver.Task. After `read`: `labels`, and `splits`, those of train, dev and test that are needed."""
 
+    command = "bert-classify"
     files = (TEST_RESULTS, PREDICTIONS_TABLE)
 
     def __init__(self, settings: ClassifySettings):

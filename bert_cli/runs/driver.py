@@ -18,6 +18,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.manifest import COMMAND
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
@@ -70,9 +71,11 @@ class Evaluation(NamedTuple):
 class Task(Protocol):
     """What is of one kind of command alone. The methods are called in this order, those that a run needs.
 
-    files: names of what it writes into output_dir, beside what every run does. freezes_encoder: train nothing of the encoder.
+    command: its name, for the manifest. files: names of what it writes into output_dir, beside what every run does.
+    freezes_encoder: train nothing of the encoder.
     """
 
+    command: str
     files: tuple[str, ...]
 
     @property
@@ -177,7 +180,7 @@ class _Planned:
         """InputError where output_dir holds another run."""
         plan, phases = task.plan(model), settings.phases
         # All that decides the result of training: a run with another manifest is another run.
-        manifest = deciding(settings) | plan.decided
+        manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
         state = run_folder.find_state(phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint, task.files)
         updates = Updates(

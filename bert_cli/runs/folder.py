@@ -28,13 +28,14 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs.manifest import FILES, read_manifest, vocabulary_digest
+from bert_cli.runs.manifest import COMMAND, FILES, read_manifest, vocabulary_digest
 from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.settings.saved import write_flags
 from bert_cli.weights.path import CheckpointPath, latest_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 _ANEW = "--overwrite_output_dir starts anew"
+_OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
 _CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
 # What tempfile makes of the prefix that all our writers give it.
 _UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
@@ -79,16 +80,15 @@ def find_state(
         return None
     before = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
     now = json.loads(json.dumps(manifest))
+    if COMMAND in before and before[COMMAND] != now.get(COMMAND):
+        raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")
     changes = [
         _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now} - {FILES})
+        for key in sorted({*before, *now} - {FILES, COMMAND})
         if before.get(key) != now.get(key)
     ]
     if changes:
-        raise InputError(
-            f"{folder}: holds another run: {'; '.join(changes)}; use another --output_dir to keep both, or "
-            "--overwrite_output_dir to start anew"
-        )
+        raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
     check_ours(folder, names)
     return latest
 

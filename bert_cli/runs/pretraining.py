@@ -30,6 +30,7 @@ _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_shar
 class PretrainingTask:
     """See driver.Task. After `read`: `train` and `held_out`, what is trained and evaluated on."""
 
+    command = "bert-pretrain"
     files = ()
     freezes_encoder = False
 

@@ -92,6 +92,7 @@ def score_file(settings: SquadSettings) -> dict:
 class SquadTask:
     """See driver.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
 
+    command = "bert-squad"
     files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
 
     def __init__(self, settings: SquadSettings):

@@ -41,6 +41,7 @@ def stride_of(doc_stride: int | None, max_seq_length: int) -> int:
 class TaggingTask:
     """See driver.Task. `layers` are known after `open`, `data` after `read`."""
 
+    command = "bert-tag"
     files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
 
     def __init__(self, settings: TagSettings):

@@ -141,8 +141,8 @@ def test_run_of_another_task_in_the_folder(base, trained, capfd, snapshot):
     before = snapshot(trained)
     assert main([*base, "--do_train", f"--output_dir={trained}"]) == 1
     err = capfd.readouterr().err
-    assert f"bert-tag: error: {trained}: holds another run: " in err
-    assert "task_name was cola, is now tagging" in err
+    assert f"bert-tag: error: {trained}: holds a run of bert-classify; use another --output_dir" in err
+    assert " was " not in err
     assert snapshot(trained) == before
 
 

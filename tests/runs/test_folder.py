@@ -207,3 +207,16 @@ def test_what_cannot_be_removed_is_one_line(start, monkeypatch):
     monkeypatch.setattr(os, "remove", refuse)
     with pytest.raises(InputError, match=r": cannot be removed: Permission denied$"):
         start(*TASK, overwrite=True)
+
+
+def test_a_run_of_another_command_is_told_in_one_clause(start, manifest, tmp_path):
+    folder = start(*TASK)
+    (folder / "model.ckpt-7.index").write_text("")
+    values = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(values | {"command": "bert-tag"}))
+    with pytest.raises(InputError) as caught:
+        find_state(str(folder), manifest | {"command": "bert-squad", "random_seed": 7}, False, None, TASK)
+    assert str(caught.value).startswith(f"{folder}: holds a run of bert-tag; use another --output_dir to keep both")
+    # A run from before its command was recorded is told by what differs, and goes on where nothing does.
+    (folder / "run.json").write_text(json.dumps(values))
+    assert find_state(str(folder), manifest | {"command": "bert-tag"}, False, None, TASK) is not None
