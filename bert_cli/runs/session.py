@@ -169,6 +169,11 @@ class Session:
         """Compile forward(batch) on batches of these columns; see training.inference.make_runner."""
         return make_runner(self.strategy, forward, tensor_specs(columns))
 
+    @property
+    def _trims(self) -> bool:
+        """Whether batches of predictions are only as wide as the longest of their rows."""
+        return self.packed and not self.model.predicts_padding
+
     @functools.cached_property
     def _predict(self) -> Callable:
         return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
@@ -191,7 +196,7 @@ class Session:
         run, names = run or self._predict, [column.name for column in self.model.prediction_columns]
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            batch = features.batch(rows, None if self.packed else self.max_seq_length)
+            batch = features.batch(rows, None if self._trims else self.max_seq_length)
             return {name: batch[name] for name in names}
 
         shown = Progress(title, len(features), every=max(1, len(features) // 4), unit=unit) if title else None
@@ -204,7 +209,7 @@ class Session:
                     shown.update(shown.position + len(rows))
 
     def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
-        if self.packed:
+        if self._trims:
             return length_groups(lengths, batch_size * self.max_seq_length)
         replicas = self.strategy.num_replicas_in_sync
         size = math.ceil(batch_size / replicas) * replicas

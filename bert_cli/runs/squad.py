@@ -170,8 +170,8 @@ class SquadTask:
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
-        skip = settings.squad_training.skip_padding
-        return BertSpanModel(config, compute_dtype, settings.seed.random_seed, skip)
+        skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
+        return BertSpanModel(config, compute_dtype, settings.seed.random_seed, skip, keep)
 
     @property
     def freezes_encoder(self) -> bool:

@@ -131,6 +131,10 @@ class Answers:
     n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
     max_answer_length: int = option(30, "longest answer in tokens")
     null_score_diff_threshold: float = option(0.0, "there is no answer where the null odds are above this")
+    keep_padding: bool = option(
+        False,
+        "predict with padding, slower, so that n-best lists of short texts are Google's: padding takes places in them",
+    )
     verbose_logging: bool = option(False, "log the windows of 20 questions, not of two")
 
 
