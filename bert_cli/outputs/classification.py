@@ -16,6 +16,16 @@ def _number_cells(probabilities: np.ndarray) -> list[list[str]]:
     return [[str(value) for value in row] for row in np.asarray(probabilities, np.float32)]
 
 
+def classification_record(
+    text: str, text_b: str | None, label_names: Sequence[str], probabilities: np.ndarray
+) -> dict[str, object]:
+    """{"text", "text_b" (of a pair), "label", "probabilities": {label: number}}, ready for JSON; float32 [labels]."""
+    cells = _number_cells(probabilities[np.newaxis])[0]
+    pair = {} if text_b is None else {"text_b": text_b}
+    shares = {name: float(cell) for name, cell in zip(label_names, cells, strict=True)}
+    return {"text": text} | pair | {"label": label_names[int(probabilities.argmax())], "probabilities": shares}
+
+
 def write_test_results(path: str, probabilities: np.ndarray) -> None:
     """Write test_results.tsv as the original does: float32 [n, labels], tabs between, no header, no ids."""
     with atomic_write(path) as file:

@@ -1,8 +1,10 @@
 """What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
 import contextlib
+import json
 import logging
 import os
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -14,14 +16,15 @@ from bert_cli.examples.classification import (
     find_task,
     read_examples,
 )
+from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.outputs.classification import classification_record, write_predictions, write_test_results
 from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
+from bert_cli.runs import answers, driver, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.weights.path import CheckpointPath
@@ -56,7 +59,7 @@ class ClassificationTask:
         settings, task_name = self.settings, self.settings.task.task_name
         labels = settings.labels.labels
         if not settings.phases.do_train:
-            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint) or find_task(task_name).labels
+            labels = self.trained_labels(checkpoint) or find_task(task_name).labels
         wanted = {
             "train": settings.phases.do_train,
             "dev": settings.phases.do_eval,
@@ -73,6 +76,10 @@ class ClassificationTask:
             self.splits[name] = Split(examples, features)
         self.labels = labels
         LOG.info("labels: %s", ", ".join(labels))
+
+    def trained_labels(self, checkpoint: CheckpointPath) -> tuple[str, ...] | None:
+        """Those of the trained model, else of --labels. InputError where both are there and differ."""
+        return _agreed(self.settings.labels.labels, sources.read_labels(checkpoint), checkpoint)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
@@ -140,6 +147,41 @@ class ClassificationTask:
             write_predictions(paths[1], split.features.guids, texts, self.labels, results["probabilities"])
             LOG.info("wrote %s and %s: %d predictions", *paths, len(texts))
         return {"predict_examples_per_second": results["examples_per_second"]}
+
+
+def answer_texts(settings: ClassifySettings) -> dict:
+    """Classify --text or the lines of --input_file with a trained model; returns what the report would say."""
+    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    answers.check_files(source, target)
+    task = ClassificationTask(settings)
+    checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    model = task.open(checkpoint)
+    task.labels = task.trained_labels(checkpoint) or ()
+    if not task.labels and settings.task.task_name:
+        task.labels = find_task(settings.task.task_name).labels
+    if not task.labels:
+        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
+    lines = [TextLine(0, text, settings.second.text_b)] if text is not None else []
+    classification_features(_examples(lines), task.labels, model.tokenizer, settings.length.max_seq_length)
+    session = driver.open_session(task, model.config, settings)
+    session.load_trained(checkpoint)
+
+    def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
+        length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
+        features = classification_features(_examples(chunk), task.labels, model.tokenizer, length)
+        found = session.infer(features, batch_size, None)["probabilities"]
+        for line, probabilities in zip(chunk, found, strict=True):
+            yield classification_record(line.text_a, line.text_b, task.labels, probabilities)
+
+    if source:
+        answers.answer_lines(source, target, lambda chunk: answer([split_line(line) for line in chunk]))
+    elif session.is_chief:
+        print(json.dumps({"index": 0} | next(answer(lines)), ensure_ascii=False), flush=True)
+    return task.facts()
+
+
+def _examples(lines: Sequence[TextLine]) -> list[ClassificationExample]:
+    return [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
 
 
 def _agreed(given, saved, checkpoint: CheckpointPath):

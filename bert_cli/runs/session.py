@@ -215,7 +215,7 @@ class Session:
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
 
-    def infer(self, features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
+    def infer(self, features, batch_size: int, title: str | None, flag: str = _BATCH_FLAGS) -> dict:
         """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
         began, results = time.monotonic(), {}
         for rows, found in self.over(features, batch_size, title, flag=flag):

@@ -12,7 +12,6 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.names import LABELS
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
-from bert_cli.examples.tagging_text import read_text_lines, text_example
 from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
@@ -36,7 +35,7 @@ class Split(NamedTuple):
 class TaggingData:
     """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are written in.
 
-    `splits`: train, dev and test as far as they were asked for, or "text", which is plain text.
+    `splits`: train, dev and test as far as they were asked for.
     """
 
     labels: tuple[str, ...]
@@ -144,22 +143,6 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     if features.num_words_without_pieces:
         lines.append(f"{split}: {features.num_words_without_pieces} words have no pieces, such as control characters")
     return lines
-
-
-def read_plain_text(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: CheckpointPath) -> TaggingData:
-    """--text or the lines of --input_file as the split "text", for the model of the checkpoint."""
-    labels, path = trained_labels(checkpoint), settings.input.input_file
-    if path:
-        files.check_readable(path, "input_file")
-        file = read_text_lines(path)
-    else:
-        text = settings.single.text
-        file = TaggingFile("--text", (text,), (text_example(text),))
-        if not file.examples[0].words:
-            raise InputError("--text: holds no words")
-    length, stride, scheme = settings.length.max_seq_length, settings.stride.doc_stride, settings.task.tag_scheme
-    features = tagging_features(file.examples, labels, tokenizer, length, stride)
-    return TaggingData(labels, scheme_of(scheme), {"text": Split(file, False, features)})
 
 
 def scheme_of(tag_scheme: str) -> str:

@@ -15,12 +15,15 @@ from bert_cli.settings.groups import (
     Length,
     Log,
     ModelFiles,
+    NewText,
     Output,
     Phases,
     Prediction,
     Saving,
+    SecondText,
     Seed,
     Start,
+    Stride,
     Training,
 )
 from bert_cli.settings.option import group, option
@@ -64,21 +67,24 @@ class ClassifySettings:
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
     prediction: Prediction = group(Prediction)
     evaluation: Evaluation = group(Evaluation)
+    new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
+    second: SecondText = group(SecondText)
+    input: Input = group(
+        Input,
+        {
+            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; - for standard "
+            "input; the result is JSON"
+        },
+    )
+    output: Output = group(
+        Output, {"output_file": "file for the JSON lines of --input_file, - for standard output"}, output_file="-"
+    )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
     log: Log = group(Log)
-
-
-@dataclasses.dataclass(frozen=True)
-class Stride:
-    """Data"""
-
-    doc_stride: int | None = option(
-        None, "tokens from the start of a window to that of the next", decides=True, remembered=True
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,7 +260,6 @@ class TaggerModel:
 class TaggerOutput:
     """What to do"""
 
-    text: str | None = option(None, "tag this text with a trained model and print the result")
     decoding: str = option(
         "argmax",
         "argmax: the most probable tag of each word; viterbi: the most probable sequence in which no I- follows another "
@@ -294,8 +299,10 @@ class TagSettings:
     )
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "windows in a batch of the evaluation"})
     single: TaggerOutput = group(TaggerOutput)
+    new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"})
     input: Input = group(
-        Input, {"input_file": "tag a file of plain text, line by line, with a trained model; the result is JSON"}
+        Input,
+        {"input_file": "tag plain text, line by line, with a trained model; - for standard input; the result is JSON"},
     )
     output: Output = group(
         Output, {"output_file": "file for the JSON lines of --input_file, - for standard output"}, output_file="-"

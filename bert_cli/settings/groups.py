@@ -39,6 +39,20 @@ class Output:
 
 
 @dataclasses.dataclass(frozen=True)
+class NewText:
+    """What to do"""
+
+    text: str | None = option(None, "answer this text with a trained model and print the result", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class SecondText:
+    """What to do"""
+
+    text_b: str | None = option(None, "the second text of a pair whose first is --text", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
 class DataFolder:
     """Data"""
 
@@ -64,6 +78,15 @@ class Length:
 
     max_seq_length: int | None = option(
         128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Stride:
+    """Data"""
+
+    doc_stride: int | None = option(
+        None, "tokens from the start of a window to that of the next", decides=True, remembered=True
     )
 
 
