@@ -39,7 +39,7 @@ help:
 	@echo "make pretrain     bert-build-vocab, bert-pretrain and bert-fill-mask on TEXT=, into PRETRAINED="
 	@echo "make tag          bert-tag on data/tagging, or with TAGS= OUTPUT= MODEL= FLAGS="
 	@echo "make squad        bert-squad on data/squad, or with SQUAD= OUTPUT= MODEL= FLAGS="
-	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or what make pretrain made) FLAGS="
+	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or the two layers of make pretrain) FLAGS="
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
 	@echo "make export       bert-export of OUTPUT= (or what make quickstart made) into EXPORT="
 	@echo "make install      set up .venv with the commands"
@@ -101,7 +101,7 @@ squad: install
 features: install
 	@mkdir -p "$$(dirname "$(FEATURES)")"
 	$(BIN)/bert-extract-features "--input_file=$(TEXTS)" "--output_file=$(FEATURES)" \
-	  "--init_checkpoint=$(or $(MODEL),$(PRETRAINED))" $(FLAGS)
+	  "--init_checkpoint=$(or $(MODEL),$(PRETRAINED))" $(if $(MODEL),,--layers=-1,-2) $(FLAGS)
 
 convert: install
 	$(BIN)/bert-convert "--from=$(FROM)" "--to=$(TO)" --check $(FLAGS)

@@ -42,6 +42,15 @@ def check_files(source: str | None, target: str | None) -> None:
             files.check_readable(source, "input_file")
 
 
+def _check_characters(lines: list[str], name: str, before: int) -> None:
+    """InputError for a NUL character, a sign of UTF-16; `before` lines were read before these."""
+    for number, line in enumerate(lines, before + 1):
+        if "\0" in line:
+            raise InputError(
+                f"{name}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16"
+            )
+
+
 def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterable[dict]]) -> int:
     """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
 
@@ -54,6 +63,7 @@ def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterabl
         lines = stack.enter_context(open_lines(source))
         out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))
         while chunk := [line.rstrip("\r\n") for line in itertools.islice(lines, size)]:
+            _check_characters(chunk, name, count)
             for index, record in enumerate(answer(chunk), count):
                 out.write(json.dumps({"index": index} | record, ensure_ascii=False) + "\n")
             out.flush()

@@ -99,8 +99,11 @@ def test_an_empty_file(trained, classify, tmp_path):
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_line_that_is_not_utf_8_leaves_no_file(trained, classify, tmp_path):
-    (tmp_path / "in.txt").write_bytes(b"a dog\ncaf\xe9\n")
+@pytest.mark.parametrize(
+    ("line", "said"), [(b"caf\xe9", "in.txt:2: is not UTF-8"), (b"a\0b", "in.txt:2: holds a NUL character")]
+)
+def test_a_line_that_is_no_text_leaves_no_file(line, said, trained, classify, tmp_path):
+    (tmp_path / "in.txt").write_bytes(b"a dog\n" + line + b"\n")
     flags = [f"--input_file={tmp_path / 'in.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
-    classify(f"--output_dir={trained}", *flags).assert_refused("in.txt:2: is not UTF-8")
+    classify(f"--output_dir={trained}", *flags).assert_refused(said)
     assert not (tmp_path / "out.jsonl").exists()
