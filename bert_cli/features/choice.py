@@ -100,19 +100,18 @@ def _check(example: Choice, count: int) -> None:
         raise InputError(f"{example.guid}: the label {example.label} is none of the endings 0 to {count - 1}")
 
 
-def format_choices(
-    features: ChoiceFeatures, tokenizer: FullTokenizer, max_seq_length: int, count: int = 5
-) -> list[str]:
-    """The first `count` examples as lines for the log, each ending padded to `max_seq_length`."""
+def format_choices(features: ChoiceFeatures, tokenizer: FullTokenizer, count: int = 2) -> list[str]:
+    """The first `count` examples as lines for the log, with the sequences of all endings, without padding."""
     lines = []
     for row in range(min(count, len(features))):
         lines += ["*** Example ***", f"guid: {features.guids[row]}"]
-        batch = features.batch(np.array([row]), max_seq_length)
         for ending in range(features.num_endings):
-            ids, mask, types = (batch[name][0, ending] for name in ("input_word_ids", "input_mask", "input_type_ids"))
+            place = row * features.num_endings + ending
+            length = features.sequences.longest([place])
+            ids, mask, types = (values[0] for values in features.sequences.padded([place], length).values())
             lines += [
-                f"choice: {ending}",
-                f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids[: mask.sum()].tolist()))}",
+                f"ending: {ending}",
+                f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
                 f"input_ids: {' '.join(map(str, ids))}",
                 f"input_mask: {' '.join(map(str, mask))}",
                 f"segment_ids: {' '.join(map(str, types))}",

@@ -43,14 +43,14 @@ def label_array(given: Sequence, labels: Sequence[str], problem_type: str = SING
 
     single_label  names among `labels` -> int32 [n], the index there
     multi_label   0 or 1 for each of `labels`, in their order -> float32 [n, labels]
-    regression    numbers -> float32 [n]
+    regression    numbers, or their decimals as text -> float32 [n]
     """
     if problem_type == MULTI_LABEL:
         none = (0,) * len(labels)
         rows = [none if label is None else label for label in given]
         return np.array(rows, np.float32).reshape(len(rows), len(labels))
     if problem_type == REGRESSION:
-        return np.array([0.0 if label is None else label for label in given], np.float32)
+        return np.array([0.0 if label is None else float(label) for label in given], np.float32)
     index = {label: number for number, label in enumerate(labels)}
     return np.array([0 if label is None else index[label] for label in given], np.int32)
 
