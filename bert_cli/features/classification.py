@@ -122,4 +122,4 @@ def _label_text(label_id: np.ndarray, labels: Sequence[str]) -> str:
         return f"{', '.join(names) or 'none'} (ids = {' '.join(str(int(has)) for has in label_id)})"
     if label_id.dtype.kind == "f":
         return str(label_id)
-    return f"{labels[label_id]} (id = {label_id})"
+    return f"{labels[int(label_id)]} (id = {label_id})"

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,11 +18,15 @@ _ONE_CELL = str.maketrans("\t\n\r", "   ")
 Texts = Sequence[tuple[str, str | None]]
 
 
-class Probabilities(NamedTuple):
+@dataclass(frozen=True)
+class Probabilities:
     """float32 [n, names]: in a table a column prob_<name> for each name, in JSON an object."""
 
     names: Sequence[str]
     rows: np.ndarray
+
+
+Column = Sequence[str | None] | Sequence[list[str]] | np.ndarray | Probabilities
 
 
 def _number_cells(numbers: np.ndarray) -> list[list[str]]:
@@ -52,7 +56,7 @@ def write_predictions(
     where the texts are pairs. `texts` holds (text_a, text_b or None), `probabilities` is float32 [n, labels].
     """
     best = np.asarray(probabilities).argmax(axis=1) if len(ids) else []
-    found = {
+    found: dict[str, Column] = {
         "label": [label_names[index] for index in best],
         "probabilities": Probabilities(label_names, probabilities),
     }
@@ -76,7 +80,7 @@ def write_multi_label_predictions(
         [name for name, is_over in zip(label_names, row, strict=True) if is_over]
         for row in over_thresholds(probabilities, thresholds)
     ]
-    found = {"labels": labels, "probabilities": Probabilities(label_names, probabilities)}
+    found: dict[str, Column] = {"labels": labels, "probabilities": Probabilities(label_names, probabilities)}
     write_table(path, {"id": ids, **found, **_text_columns(texts)}, output_format)
 
 
@@ -102,19 +106,22 @@ def write_choice_predictions(
     """
     best = np.asarray(probabilities).argmax(axis=1).tolist() if len(ids) else []
     names = [str(place) for place in range(np.shape(probabilities)[1])]
-    found = {"label": [str(place) for place in best], "probabilities": Probabilities(names, probabilities)}
+    found: dict[str, Column] = {
+        "label": [str(place) for place in best],
+        "probabilities": Probabilities(names, probabilities),
+    }
     chosen = [own[place] for own, place in zip(endings, best, strict=True)]
     write_table(path, {"id": ids, **found, "text": contexts, "ending": chosen}, output_format)
 
 
-def _text_columns(texts: Texts) -> dict[str, list[str | None]]:
-    columns: dict[str, list[str | None]] = {"text": [text_a for text_a, _ in texts]}
+def _text_columns(texts: Texts) -> dict[str, Column]:
+    columns: dict[str, Column] = {"text": [text_a for text_a, _ in texts]}
     if any(text_b is not None for _, text_b in texts):
         columns["text_b"] = [text_b for _, text_b in texts]
     return columns
 
 
-def write_table(path: str, columns: Mapping[str, Sequence | Probabilities], output_format: str) -> None:
+def write_table(path: str, columns: Mapping[str, Column], output_format: str) -> None:
     """Write columns of n entries, whole or not at all: strings, None, lists of strings, or float32.
 
     tsv, csv  a header, then one line for each row, quoted as in RFC 4180 where it must be. A tab or line end inside a text
@@ -130,8 +137,8 @@ def write_table(path: str, columns: Mapping[str, Sequence | Probabilities], outp
             check_numbers(column.rows if isinstance(column, Probabilities) else column)
     with atomic_write(path) as file:
         if output_format == "jsonl":
-            for row in zip(*map(_values, columns.values()), strict=True):
-                file.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n")
+            for values in zip(*map(_values, columns.values()), strict=True):
+                file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
             return
         writer = csv.writer(file, delimiter="\t" if output_format == "tsv" else ",", lineterminator="\n")
         headers = (
@@ -142,7 +149,7 @@ def write_table(path: str, columns: Mapping[str, Sequence | Probabilities], outp
             writer.writerow([cell.translate(_ONE_CELL) for cells in row for cell in cells])
 
 
-def _cells(column: Sequence | Probabilities) -> list[list[str]]:
+def _cells(column: Column) -> list[list[str]]:
     """What each row has of a column, in a table."""
     if isinstance(column, Probabilities):
         return _number_cells(column.rows)
@@ -151,7 +158,7 @@ def _cells(column: Sequence | Probabilities) -> list[list[str]]:
     return [[",".join(value) if isinstance(value, list) else value or ""] for value in column]
 
 
-def _values(column: Sequence | Probabilities) -> list:
+def _values(column: Column) -> list:
     """What each row has of a column, for JSON."""
     if isinstance(column, Probabilities):
         return [dict(zip(column.names, map(float, cells), strict=True)) for cells in _number_cells(column.rows)]
