@@ -15,7 +15,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch, training_batch
-from bert_cli.features.ragged import Batches, Features, with_token_ids
+from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.features.tagging import TaggingFeatures
@@ -122,9 +122,9 @@ class Session:
     ) -> dict:
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
-        features: ClassificationFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state: prefix of the
-        checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each saving.
-        encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
+        features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
+        prefix of the checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each
+        saving. encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
         """
         token_ids = features.sequences.token_ids
         trained: Batches = features
@@ -200,7 +200,7 @@ class Session:
 
         shown = Progress(title, len(features), every=max(1, len(features) // 4), unit=unit) if title else None
         with shown or contextlib.nullcontext():
-            for rows in self._groups(features.sequences.lengths, batch_size):
+            for rows in self._groups(row_lengths(features), batch_size):
                 with memory_advice(flag):
                     found = run(rows, make_batch)
                 yield rows, found
