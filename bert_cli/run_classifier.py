@@ -15,10 +15,11 @@ prints its label and probabilities as JSON; --input_file answers a text a line.
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import find_task
-from bert_cli.runs import answers, driver, sources
+from bert_cli.runs import answers, driver
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.classification import ClassificationTask, answer_texts
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 
@@ -26,11 +27,11 @@ from bert_cli.settings.saved import remembered
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     is_for_text = answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
-    if values["text_b"] is not None and values["text"] is None:
+    if values["text_b"] and not values["text"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     check_hub(values)
     if not values["do_train"]:
-        folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
     if is_for_text and not values["task_name"]:
         return values
@@ -47,7 +48,7 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text is not None or settings.input.input_file:
+    if settings.new.text or settings.input.input_file:
         return answer_texts(settings)
     return driver.run(ClassificationTask(settings), settings)
 

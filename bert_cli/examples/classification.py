@@ -172,7 +172,7 @@ def read_examples(
             f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
         )
     if layout.label is not None:
-        _check_labels(path, data, layout, None if is_open else known)
+        _check_labels(path, data, layout, layout.label, None if is_open else known)
     return [_example(layout, number, row) for number, row in numbered]
 
 
@@ -191,14 +191,15 @@ def _check_first_row(
 ) -> None:
     """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
     first, others = rows[0], rows[1:]
-    columns = {"label": layout.label, "texts": layout.texts, "identifier": layout.identifier}
+    label, texts, identifier = layout.label, layout.texts, layout.identifier
     found = ""
     if has_header:
-        reason = tables.data_reason(first, others, labels=[*(known or ()), *layout.aliases], **columns)
+        labels = [*(known or ()), *layout.aliases]
+        reason = tables.data_reason(first, others, labels=labels, label=label, texts=texts, identifier=identifier)
         found = reason and f"looks like data ({reason}) but is skipped as a header"
         advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif layout.label is not None:
-        reason = tables.header_reason(first, others, labels=known, **columns)
+    elif label is not None:
+        reason = tables.header_reason(first, others, labels=known, label=label, texts=texts, identifier=identifier)
         found = reason and f"looks like a header ({reason}) but is read as data"
         advice = "give --header=yes if it is a header, --header=no if it is data"
     if found and header == "auto":
@@ -228,13 +229,13 @@ def _check_text_column(path: str, rows: list[Row], layout: Layout, known: tuple[
         )
 
 
-def _check_labels(path: str, rows: list[Row], layout: Layout, known: tuple[str, ...] | None) -> None:
+def _check_labels(path: str, rows: list[Row], layout: Layout, column: int, known: tuple[str, ...] | None) -> None:
     """InputError for rows whose label is empty or not among `known`; None: any label without blanks at its ends."""
-    labelled = [(row.line, row.cells[layout.label]) for row in rows]
+    labelled = [(row.line, row.cells[column]) for row in rows]
     empty = [line for line, label in labelled if not label.strip()]
     if empty:
-        column = "the last column" if layout.label < 0 else f"column {layout.label + 1}"
-        raise InputError(f"{path}:{empty[0]}: the label in {column} is empty{more(empty)}; every row needs one")
+        where = "the last column" if column < 0 else f"column {column + 1}"
+        raise InputError(f"{path}:{empty[0]}: the label in {where} is empty{more(empty)}; every row needs one")
     if known is not None:
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
         if unknown:
@@ -255,7 +256,7 @@ def _check_labels(path: str, rows: list[Row], layout: Layout, known: tuple[str, 
     if distinct > 20 and distinct > len(rows) / 2:
         line, label = labelled[0]
         raise InputError(
-            f"{path}:{line}: column {layout.label + 1} holds {distinct} different labels in {len(rows)} rows "
+            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} rows "
             f"({quoted(label)}); check the order of the columns ({layout.columns}), or name all labels with --labels"
         )
 
@@ -276,7 +277,7 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
         return own
     if len(found) < 2:
         raise InputError(
-            f"every row of the train file has the label {quoted(*found)}; two labels are needed, see --labels"
+            f"every row of the train file has the label {quoted(next(iter(found)))}; two labels are needed, see --labels"
         )
     return tuple(sorted(found, key=_label_key))
 

@@ -5,7 +5,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
@@ -20,14 +20,20 @@ from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.classification import classification_record, write_predictions, write_test_results
 from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.runs.manifest import check_labels
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
@@ -50,23 +56,24 @@ class ClassificationTask:
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
         settings, task_name = self.settings, self.settings.task.task_name
-        labels = settings.labels.labels
+        labels = settings.labels.labels or ()
         if not settings.phases.do_train:
-            labels = self.trained_labels(checkpoint) or find_task(task_name).labels
+            checkpoint = model.sources.required_checkpoint
+            labels = _agreed(labels, checkpoint) or find_task(task_name).labels
         wanted = {
             "train": settings.phases.do_train,
             "dev": settings.phases.do_eval,
             "test": settings.prediction.do_predict,
         }
         for name in (name for name, needed in wanted.items() if needed):
-            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels)
+            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels or None)
             labels = labels or find_labels(task_name, examples)
             features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
             LOG.info("%s: %s", name, describe_examples(examples))
@@ -77,19 +84,15 @@ class ClassificationTask:
         self.labels = labels
         LOG.info("labels: %s", ", ".join(labels))
 
-    def trained_labels(self, checkpoint: CheckpointPath) -> tuple[str, ...] | None:
-        """Those of the trained model, else of --labels. InputError where both are there and differ."""
-        return _agreed(self.settings.labels.labels, sources.read_labels(checkpoint), checkpoint)
-
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
 
-    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+    def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.splits.values():
             for line in format_features(split.features, self.labels, model.tokenizer, count):
                 LOG.info(line)
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
@@ -111,22 +114,22 @@ class ClassificationTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.classification import BertClassifier
 
-        return BertClassifier(config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
+        return BertClassifier(model.config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
 
     @property
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
 
-    def train(self, session, **how) -> dict:
-        return session.train(self.splits["train"].features, **how)
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        return session.train(self.splits["train"].features, updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {"labels": list(self.labels)}
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Loss, accuracy and what else metrics.py has, and the scores of each class."""
         features, batch_size = self.splits["dev"].features, self.settings.evaluation.eval_batch_size
         results = session.infer(features, batch_size, "evaluating")
@@ -136,7 +139,7 @@ class ClassificationTask:
         rate = {"eval_examples_per_second": results["examples_per_second"]}
         return Evaluation(metrics, [f"  {line}" for line in format_report(details)], rate | {"eval": details})
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_results.tsv and predictions.tsv."""
         split, folder = self.splits["test"], self.settings.phases.output_dir
         results = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
@@ -154,16 +157,17 @@ def answer_texts(settings: ClassifySettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     answers.check_files(source, target)
     task = ClassificationTask(settings)
-    checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
-    task.labels = task.trained_labels(checkpoint) or ()
+    checkpoint = model.sources.required_checkpoint
+    task.labels = _agreed(settings.labels.labels or (), checkpoint)
     if not task.labels and settings.task.task_name:
         task.labels = find_task(settings.task.task_name).labels
     if not task.labels:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    lines = [TextLine(0, text, settings.second.text_b)] if text is not None else []
+    lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     classification_features(_examples(lines), task.labels, model.tokenizer, settings.length.max_seq_length)
-    session = driver.open_session(task, model.config, settings)
+    session = driver.open_session(task, model, settings)
     session.load_trained(checkpoint)
 
     def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
@@ -184,11 +188,14 @@ def _examples(lines: Sequence[TextLine]) -> list[ClassificationExample]:
     return [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
 
 
-def _agreed(given, saved, checkpoint: CheckpointPath):
-    """The labels of the flag or of a trained model; InputError where both are there and differ."""
+def _agreed(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
+    saved = sources.read_labels(checkpoint)
+    if not given and not saved:
+        check_labels((), checkpoint)  # a run of ours had some
     if given and saved and given != saved:
         raise InputError(
             f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
             "order; leave --labels out"
         )
-    return given or saved
+    return given or saved or ()

@@ -7,6 +7,9 @@ import logging
 import os
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import RESULT
@@ -16,8 +19,7 @@ from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.features.tagging import format_features, tagging_features
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -28,17 +30,18 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
-from bert_cli.settings.fine_tuning import TagSettings
+from bert_cli.settings.tagging import TagSettings
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
 
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
+
 LOG = logging.getLogger("bert_cli")
-
-
-def stride_of(doc_stride: int | None, max_seq_length: int) -> int:
-    """Pieces from one window to the next: what was given, else half a window."""
-    return doc_stride or max(1, max_seq_length // 2)
 
 
 class TaggingTask:
@@ -56,24 +59,24 @@ class TaggingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.tagger.freeze_encoder
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
-        self.data = read_data(self.settings, model.tokenizer, checkpoint)
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+        self.data = read_data(self.settings, model)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.data.splits.items()}
 
-    def show_examples(self, model: sources.OpenedModel, count: int) -> None:
+    def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.data.splits.values():
             for line in format_features(split.features, self.data.labels, model.tokenizer, count):
                 LOG.info(line)
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         fine_tuning = settings.fine_tuning
@@ -95,27 +98,27 @@ class TaggingTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
-        return BertTagger(config, len(self.data.labels), self.layers, compute_dtype, seed)
+        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
 
-    def train(self, session, **how) -> dict:
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         batch_size = self.settings.evaluation.eval_batch_size
-        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, **how)
+        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
 
-    def _tag(self, session, split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+    def _tag(self, session: "Session", split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
         windows = log_probabilities(session, split.features, batch_size, title)
         predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them."""
         split = self.data.splits["dev"]
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
@@ -123,7 +126,7 @@ class TaggingTask:
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
         return Evaluation(results, lines, report)
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
         split = self.data.splits["test"]
         predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
@@ -141,7 +144,9 @@ class TaggingTask:
         return report
 
 
-def log_probabilities(session, features, batch_size: int, title: str | None):
+def log_probabilities(
+    session: "Session", features: TaggingFeatures, batch_size: int, title: str | None
+) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):
         yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
@@ -149,8 +154,7 @@ def log_probabilities(session, features, batch_size: int, title: str | None):
 
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
     """The entries of eval_results.txt, and the table for the log."""
-    gold = [example.tags for example in split.file.examples]
-    scores = tagging_scores(gold, [prediction.tags for prediction in predictions])
+    scores = tagging_scores(split.file.tags, [prediction.tags for prediction in predictions])
     return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
 
 
@@ -159,19 +163,20 @@ def tag_text(settings: TagSettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     answers.check_files(source, target)
     task = TaggingTask(settings)
-    checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
+    checkpoint = model.sources.required_checkpoint
     labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
     task.data = TaggingData(labels, scheme, {})
-    if text is not None and not text_example(text).words:
+    if text and not text_example(text).words:
         raise InputError("--text: holds no words")
-    session = driver.open_session(task, model.config, settings)
+    session = driver.open_session(task, model, settings)
     session.load_trained(checkpoint)
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
         length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
-        features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.doc_stride)
+        features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.pieces(length))
         windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
         yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
 
