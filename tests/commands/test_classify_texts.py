@@ -107,3 +107,9 @@ def test_a_line_that_is_no_text_leaves_no_file(line, said, trained, classify, tm
     flags = [f"--input_file={tmp_path / 'in.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
     classify(f"--output_dir={trained}", *flags).assert_refused(said)
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_lost_list_of_labels(trained, classify):
+    (trained / "labels.txt").unlink()
+    said = f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with"
+    classify(f"--output_dir={trained}", "--text=a dog").assert_refused(said)
