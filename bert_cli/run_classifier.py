@@ -10,13 +10,15 @@ labels.txt), predictions.tsv (the same with header, id, label and text), and wha
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.classification import find_task
+from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.settings.command import run_command
 from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
+
+_OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 
 def check(values: dict, given: frozenset[str]) -> dict:
@@ -27,9 +29,16 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"]:
         folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
-    if not values["task_name"]:
-        raise InputError("--task_name is needed: cola, mrpc, mnli or xnli (the four-column format is cola)")
-    find_task(values["task_name"])
+    for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
+        if {one, other} <= given:
+            raise InputError(f"--{one} and --{other}: give one of them")
+    if values["task_name"]:
+        find_task(values["task_name"])
+    elif not any(values[name] for name in _OWN_FILES):
+        raise InputError(
+            f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your own files, with "
+            "--train_file, --dev_file, --test_file, --predict_file"
+        )
     return values
 
 

@@ -17,7 +17,7 @@ from bert_cli import (
     run_squad,
     run_tagging,
 )
-from bert_cli.examples.classification import TASKS
+from bert_cli.examples.glue import TASKS
 from bert_cli.settings.fine_tuning import ClassifySettings, SquadSettings, TagSettings
 from bert_cli.settings.option import every_flag
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings

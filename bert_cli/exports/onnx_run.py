@@ -45,7 +45,9 @@ def read_dev(exported: Exported, data_dir: str | None) -> ClassificationFeatures
         )
         return None
     task = saved.get("task_name", "cola")
-    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), exported.labels)
+    examples = read_examples(
+        task, "dev", folder, saved.get("header", "auto"), exported.labels, saved.get("language", "zh")
+    )
     tokenizer = FullTokenizer(exported.companions.vocabulary, exported.companions.do_lower_case)
     return classification_features(examples, exported.labels, tokenizer, exported.max_seq_length)
 

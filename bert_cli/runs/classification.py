@@ -7,13 +7,7 @@ import os
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
-from bert_cli.examples.classification import (
-    ClassificationExample,
-    describe_examples,
-    find_labels,
-    find_task,
-    read_examples,
-)
+from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -21,6 +15,7 @@ from bert_cli.outputs.classification import write_predictions, write_test_result
 from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.classification_data import ClassificationData, read_data
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.weights.path import CheckpointPath
@@ -37,12 +32,13 @@ class Split:
 
 
 class ClassificationTask:
-    """See driver.Task. After `read`: `labels`, and `splits`, those of train, dev and test that are needed."""
+    """See driver.Task. After `read`: `data`, which has the problem type, `labels`, and `splits`: those that are needed."""
 
     files = (TEST_RESULTS, PREDICTIONS_TABLE)
 
     def __init__(self, settings: ClassifySettings):
         self.settings = settings
+        self.data: ClassificationData | None = None
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
 
@@ -52,18 +48,12 @@ class ClassificationTask:
 
     def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
-        settings, task_name = self.settings, self.settings.task.task_name
-        labels = settings.labels.labels
+        settings, labels = self.settings, self.settings.labels.labels
         if not settings.phases.do_train:
-            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint) or find_task(task_name).labels
-        wanted = {
-            "train": settings.phases.do_train,
-            "dev": settings.phases.do_eval,
-            "test": settings.prediction.do_predict,
-        }
-        for name in (name for name, needed in wanted.items() if needed):
-            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels)
-            labels = labels or find_labels(task_name, examples)
+            labels = _agreed(labels, sources.read_labels(checkpoint), checkpoint)
+        self.data = read_data(settings, labels)
+        labels = self.data.labels
+        for name, examples in self.data.splits.items():
             features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
             self._log(name, examples, features, labels, model)
             self.splits[name] = Split(examples, features)
@@ -72,7 +62,7 @@ class ClassificationTask:
 
     def _log(self, name: str, examples, features: ClassificationFeatures, labels, model: sources.OpenedModel) -> None:
         length = self.settings.length.max_seq_length
-        LOG.info("%s: %s", name, describe_examples(examples))
+        LOG.info("%s: %s", name, describe_examples(examples, labels))
         for line in format_features(features, labels, model.tokenizer, length):
             LOG.info(line)
         if features.num_truncated:
@@ -92,7 +82,8 @@ class ClassificationTask:
                 "train_examples": len(features),
             },
             # A name with a comma cannot be given as a flag; such labels come from train.tsv and are found there again.
-            found={
+            found=self.data.found
+            | {
                 "do_lower_case": lower,
                 "labels": None if any("," in label for label in self.labels) else self.labels,
             },

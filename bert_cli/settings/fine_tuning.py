@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile, TrainFile
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -24,6 +25,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 
+LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 DECODINGS = ("argmax", "viterbi")
 MULTIPLE_ANSWERS = ("first", "all")
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
@@ -34,14 +36,19 @@ class Classification:
     """Data"""
 
     task_name: str | None = option(
-        None, "cola (four columns, any labels), mrpc, mnli or xnli", decides=True, remembered=True, read=str.lower
-    )
-    header: str = option(
-        "auto",
-        "whether the first row of a file is a header; auto: Google's rule",
-        choices=("auto", "yes", "no"),
+        None,
+        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax or xnli; none for your own files",
+        decides=True,
         remembered=True,
+        read=str.lower,
     )
+    language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
+
+
+_OWN = (
+    "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or with --task_name in "
+    "place of its file"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +61,17 @@ class ClassifySettings:
         {"data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)"},
         data_dir="data",
     )
+    train_file: TrainFile = group(TrainFile, {"train_file": {"help": _OWN, "remembered": True}})
+    held_out: HeldOutFiles = group(
+        HeldOutFiles, {"dev_file": "the file to evaluate", "test_file": "the file to predict, with or without labels"}
+    )
+    predict_file: PredictFile = group(
+        PredictFile, {"predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line"}
+    )
+    header: Header = group(Header)
+    columns: Columns = group(Columns)
+    label_kind: LabelKind = group(LabelKind)
+    dev_split: DevSplit = group(DevSplit)
     labels: Labels = group(Labels)
     length: Length = group(Length)
     start: Start = group(Start)
@@ -80,17 +98,9 @@ class Stride:
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainFile:
-    """Data"""
-
-    train_file: str | None = option(None, "the file to train on", path=True)
-
-
-@dataclasses.dataclass(frozen=True)
 class Squad:
     """Data"""
 
-    predict_file: str | None = option(None, "SQuAD file to answer, evaluate or score", path=True)
     version_2_with_negative: bool = option(
         False, "SQuAD 2.0: some questions have no answer in their text", decides=True, remembered=True
     )
@@ -151,6 +161,7 @@ class SquadSettings:
     """The flags of bert-squad."""
 
     train_file: TrainFile = group(TrainFile, {"train_file": "SQuAD file to train on"})
+    predict_file: PredictFile = group(PredictFile, {"predict_file": "SQuAD file to answer, evaluate or score"})
     task: Squad = group(Squad)
     length: Length = group(Length, {"max_seq_length": "longest window in tokens"}, max_seq_length=384)
     stride: Stride = group(Stride, doc_stride=128)
@@ -202,8 +213,6 @@ def read_layers(text: str) -> tuple[int, ...]:
 class Tagging:
     """Data"""
 
-    dev_file: str | None = option(None, "the file to evaluate, instead of that of data_dir", remembered=True, path=True)
-    test_file: str | None = option(None, "the file to predict, instead of that of data_dir", remembered=True, path=True)
     word_column: int = option(0, "column of the words, from 0; -1 is the last", remembered=True)
     tag_column: int = option(-1, "column of the tags, from 0; -1 is the last", remembered=True)
     tag_scheme: str = option(
@@ -266,6 +275,7 @@ class TagSettings:
         data_dir="data/tagging",
     )
     train_file: TrainFile = group(TrainFile, {"train_file": "the training file, instead of that of data_dir"})
+    held_out: HeldOutFiles = group(HeldOutFiles)
     task: Tagging = group(Tagging)
     length: Length = group(Length, {"max_seq_length": "longest input in tokens; longer sentences are cut into windows"})
     stride: Stride = group(
