@@ -12,12 +12,14 @@ from bert_cli import (
     export_model,
     extract_features,
     fill_mask,
+    prepare_data,
     run_classifier,
     run_pretraining,
     run_squad,
     run_tagging,
 )
 from bert_cli.examples.glue import TASKS
+from bert_cli.settings.data import PrepareSettings
 from bert_cli.settings.fine_tuning import ClassifySettings, SquadSettings, TagSettings
 from bert_cli.settings.option import every_flag
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
@@ -37,10 +39,11 @@ COMMANDS = {
     "bert-extract-features": extract_features,
     "bert-export": export_model,
     "bert-convert": convert_checkpoint,
+    "bert-prepare": prepare_data,
 }
 SETTINGS = (
     ClassifySettings, SquadSettings, TagSettings, BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings,
-    ConvertSettings, ExportSettings, ExtractSettings,
+    ConvertSettings, ExportSettings, ExtractSettings, PrepareSettings,
 )  # fmt: skip
 
 

@@ -151,8 +151,12 @@ def _column(path: str, names: tuple[str, ...] | None, width: int, name: str, fla
 def _ask(path: str, sample: Sequence[Row], names: tuple[str, ...] | None, what: str, flag: str) -> InputError:
     cells = sample[0].cells if names is None else names
     shown = ", ".join(f"{number} {quoted(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
-    where = "no header that names its columns" if names is None else f"no column that is the {what} without doubt"
-    return InputError(f"{path}:1: {where}; give --{flag} by {'number' if names is None else 'name'}: {shown}")
+    if names is None:
+        return InputError(
+            f"{path}:1: no header that names its columns; give --text_column and --label_column by number (or --header=yes): "
+            f"{shown}"
+        )
+    return InputError(f"{path}:1: no column that is the {what} without doubt; give --{flag} by name: {shown}")
 
 
 def _guessed_texts(

@@ -232,22 +232,25 @@ def _known_labels(file: OwnFile, problem_type: str, labels: Sequence[str], separ
 
 
 def split_dev(
-    examples: Sequence[ClassificationExample], share: float, seed: int
+    examples: Sequence[ClassificationExample], share: float, seed: int, problem_type: str = SINGLE_LABEL
 ) -> tuple[list[ClassificationExample], list[ClassificationExample]]:
-    """(those to train on, those to evaluate on), each in file order; of each label `share` of its rows, to the nearest row.
+    """(those to train on, those to evaluate on), each in file order: `share` of the rows, of each label alike.
 
-    A label with one row stays in training. Numbers of a regression are taken as they come. InputError where nothing is left
-    for one of the two.
+    Every k-th row is taken of the rows sorted by label (by value, for a regression) and shuffled within one. A label with one
+    row stays in training, and of each other one row at least does. InputError where nothing is left to evaluate on.
     """
-    groups: dict[object, list[int]] = {}
-    are_numbers = len({example.label for example in examples}) > len(examples) / 2
-    for number, example in enumerate(examples):
-        groups.setdefault(None if are_numbers else example.label, []).append(number)
-    rng = np.random.default_rng(seed)
-    chosen: set[int] = set()
-    for numbers in groups.values():
-        count = min(round(len(numbers) * share), len(numbers) - 1)
-        chosen.update(rng.permutation(numbers)[:count].tolist())
+    is_number = problem_type == REGRESSION
+    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
+    order.sort(key=lambda number: float(examples[number].label) if is_number else str(examples[number].label))
+    if not is_number:
+        counts = Counter(example.label for example in examples)
+        order = [number for number in order if counts[examples[number].label] > 1]
+    chosen = {number for place, number in enumerate(order) if int((place + 1) * share + 0.5) > int(place * share + 0.5)}
+    kept = {example.label for number, example in enumerate(examples) if number not in chosen}
+    for number in order:
+        if examples[number].label not in kept and not is_number:
+            chosen.discard(number)
+            kept.add(examples[number].label)
     if not chosen:
         raise InputError(f"--dev_split={share}: leaves no row of {len(examples)} to evaluate on; give a larger share")
     train = [example for number, example in enumerate(examples) if number not in chosen]

@@ -39,7 +39,9 @@ def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> Cla
     if phases.do_train or (phases.do_eval and share):
         examples = reader.read("train", settings.train_file.train_file)
         if share:
-            examples, reader.splits["dev"] = split_dev(examples, share, settings.seed.random_seed)
+            examples, reader.splits["dev"] = split_dev(
+                examples, share, settings.seed.random_seed, reader.problem_type or SINGLE_LABEL
+            )
         reader.splits["train"] = examples
     if phases.do_eval and not share:
         reader.splits["dev"] = reader.read("dev", held_out.dev_file)

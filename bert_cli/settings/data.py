@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.settings.groups import Replacing, Seed
+from bert_cli.settings.groups import Seed
 from bert_cli.settings.option import group, option
 
 PROBLEM_TYPES = ("single_label", "multi_label", "regression")
@@ -121,7 +121,6 @@ class PrepareSettings:
     """The flags of bert-prepare."""
 
     paths: Paths = group(Paths)
-    replacing: Replacing = group(Replacing)
     columns: Columns = group(Columns)
     header: Header = group(Header, {"header": "whether the first row is a header; auto: what it looks like"})
     dev_split: DevSplit = group(
