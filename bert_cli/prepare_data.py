@@ -45,6 +45,8 @@ def run(settings: PrepareSettings) -> dict:
     path, folder = settings.paths.paths
     if any(map(files.is_remote, (path, folder))):
         raise InputError(f"{path}, {folder}: local files are needed; copy them here first")
+    if not files.exists(path):
+        raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "help")
     source = Source.open(path, settings.columns, settings.header.header)
     ours = check_folder(folder, path)
