@@ -25,13 +25,13 @@ def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     if not (values["do_train"] or values["do_eval"] or values["do_predict"]):
         raise InputError("nothing to do: give at least one of --do_train, --do_eval, --do_predict")
+    for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
+        if {one, other} <= given:
+            raise InputError(f"--{one} and --{other}: give one of them")
     check_hub(values)
     if not values["do_train"]:
         folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
-    for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
-        if {one, other} <= given:
-            raise InputError(f"--{one} and --{other}: give one of them")
     if values["task_name"]:
         find_task(values["task_name"])
     elif not any(values[name] for name in _OWN_FILES):

@@ -153,7 +153,7 @@ def _ask(path: str, sample: Sequence[Row], names: tuple[str, ...] | None, what: 
     shown = ", ".join(f"{number} {quoted(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
     if names is None:
         return InputError(
-            f"{path}:1: no header that names its columns; give --text_column and --label_column by number (or --header=yes): "
+            f"{path}:1: no header with names that leave no doubt; give --text_column and --label_column, by name or number: "
             f"{shown}"
         )
     return InputError(f"{path}:1: no column that is the {what} without doubt; give --{flag} by name: {shown}")

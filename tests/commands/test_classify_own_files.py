@@ -125,7 +125,7 @@ def test_refused(refused, model_flags, reviews, tmp_path, flags_given, parts):
     (tmp_path / "scores.tsv").write_text("text\tscore\na\t0.5\nb\t1\n", encoding="utf-8")
     (tmp_path / "ragged.csv").write_text("text,label\na,x\nb, c,y\n", encoding="utf-8")
     written = [flag.format(folder=tmp_path, reviews=reviews) for flag in flags_given]
-    refused([*model_flags[:2], *written], *parts)
+    refused([*model_flags[:3], *written], *parts)
 
 
 def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
@@ -133,4 +133,4 @@ def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
     dev.write_text(dev.read_text("utf-8") + "r-9,5,a dog .,0\n", encoding="utf-8")
     line = dev.read_text("utf-8").count("\n")
     given = [f"--train_file={reviews}", f"--dev_file={dev}", "--do_train", "--do_eval"]
-    refused([*model_flags[:2], *given], f"{dev}:{line}: label '5' is not among those of the training data, 2, 10")
+    refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among those of the training data, 2, 10")

@@ -51,7 +51,10 @@ def test_names_that_leave_no_doubt(header, text_a, text_b, label, identifier, ca
             "no column that is the text without doubt; give --text_column by name: 0 'text'",
         ),
         (["text|label|category", "a|b|c"], "no column that is the label without doubt; give --label_column by name"),
-        (["Wow, loved it.|1"], "no header that names its columns; give --text_column and --label_column by number"),
+        (
+            ["Wow, loved it.|1"],
+            "no header with names that leave no doubt; give --text_column and --label_column, by name or number: 0 'Wow",
+        ),
         (["text|id|stance", "a|b|c"], "no column that is the label without doubt"),
     ],
 )
