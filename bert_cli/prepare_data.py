@@ -6,10 +6,13 @@ reads a .tsv, .csv or .jsonl file, also as .gz, row by row, however large, and w
 (id, label, an empty column, text) and test.tsv (id, text, under a header). Tabs and line ends in a text become blanks, labels
 stay as they are, and of each label the same share lands in each file. It ends with a table:
 
-    rows read   12
-    train.tsv    8  1 4, 2 4
-    dev.tsv      2  1 1, 2 1
-    left out     2  no text
+    rows read    64
+    train.tsv    42    a 28, b 14
+    dev.tsv       6    a 4, b 2
+    test.tsv     12    a 8, b 4
+    left out      2    no text
+    left out      1    no label
+    left out      1    another number of columns
 
 Without --text_column and --label_column it takes the columns whose names leave no doubt, and says which. bert-classify also
 reads such files as they are: see its --train_file.

@@ -7,6 +7,10 @@ trains on data/train.tsv, evaluates on data/dev.tsv, predicts data/test.tsv, and
 labels.txt), predictions.tsv (the same with header, id, label and text), and what a later run needs, so that
 `bert-classify --do_predict --output_dir=bert_output` is enough then. With a downloaded model, add
 --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found beside it.
+
+    bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
+
+reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth of it out.
 """
 
 from bert_cli.base.errors import InputError

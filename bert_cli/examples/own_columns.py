@@ -71,6 +71,7 @@ def place_columns(path: str, sample: Sequence[Row], columns: Columns, header: st
         text_a = _column(path, names, width, columns.text_column, "text_column")
         second = columns.text_b_column
         text_b = None if second is None else _column(path, names, width, second, "text_b_column")
+        _tell_of_a_better_name(path, names, text_a)
     else:
         text_a, text_b = _guessed_texts(path, sample, names, columns)
     labels = _labels(path, sample, names, columns, needs_label, (text_a, text_b))
@@ -79,6 +80,16 @@ def place_columns(path: str, sample: Sequence[Row], columns: Columns, header: st
     if len(set(used)) < len(used):
         raise InputError(f"{path}: one column is named twice by --text_column, --text_b_column and --label_column")
     return Places(width, names, text_a, text_b, labels, identifier)
+
+
+def _tell_of_a_better_name(path: str, names: tuple[str, ...] | None, text: int) -> None:
+    """A number may be that of another file, which the run before has read."""
+    better = [name for name in names or () if _plain(name) in _TEXT_NAMES]
+    if better and _plain(names[text]) in _ID_NAMES | _LABEL_NAMES:
+        LOG.warning(
+            "%s:1: warning: --text_column=%d is %s, beside a column %s; is it the text?",
+            path, text, quoted(names[text]), quoted(better[0]),
+        )  # fmt: skip
 
 
 def _list_of_texts(path: str, first: Row, columns: Columns, header: str, needs_label: bool) -> Places:

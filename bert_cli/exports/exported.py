@@ -53,7 +53,7 @@ def find_exported(
     companions = read_companions(files.do_lower_case, model, config)
     if companions.vocabulary is None:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
-    pairs = _trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
+    pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
     length = max_seq_length or min(default, config.max_position_embeddings)
     check_max_seq_length(length, pairs or export.format == "hub")
@@ -67,7 +67,7 @@ def find_exported(
     return Exported(model, config, companions, names, length, pairs)
 
 
-def _trained_on_pairs(saved: dict[str, str]) -> bool:
+def trained_on_pairs(saved: dict[str, str]) -> bool:
     """What the flags.txt of a run says of its texts."""
     return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from bert_cli.exports.exported import trained_on_pairs
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
 
@@ -134,3 +135,15 @@ def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
     line = dev.read_text("utf-8").count("\n")
     given = [f"--train_file={reviews}", f"--dev_file={dev}", "--do_train", "--do_eval"]
     refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among those of the training data, 2, 10")
+
+
+def test_what_bert_export_takes_for_pairs():
+    assert [trained_on_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert trained_on_pairs({"text_column": "a", "text_b_column": "b"})
+    assert not trained_on_pairs({"text_column": "a"})
+    assert not trained_on_pairs({})

@@ -123,3 +123,8 @@ def test_a_list_of_texts_has_no_labels():
     assert "has one column, and one of labels is needed too" in refused("x", name="a.txt")
     named = place("Remark", "x", needs_label=False, text_column="Remark")
     assert named.names == ("Remark",)
+
+
+def test_a_number_that_is_of_another_file(caplog):
+    assert place("id|text", "7|a", needs_label=False, text_column="0").text_a == 0
+    assert "a.csv:1: warning: --text_column=0 is 'id', beside a column 'text'; is it the text?" in caplog.text
