@@ -35,7 +35,7 @@ help:
 	@echo "make export       bert-export of OUTPUT= into EXPORT="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
-	@echo "make lint         report style; make format: mend it"
+	@echo "make lint         report style and types; make format: mend style"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
 $(BIN)/python:
@@ -54,6 +54,7 @@ install: $(VENV)/.installed
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
@@ -100,6 +101,6 @@ export: install
 	$(BIN)/bert-export --init_checkpoint=$(OUTPUT) --export_dir=$(EXPORT) $(FLAGS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find bert_output -mindepth 1 ! -name .gitkeep -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    package_data={"bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
+    package_data={"bert_cli": ["py.typed"], "bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
@@ -38,7 +38,14 @@ setup(
     extras_require={
         "parquet": ["pyarrow>=17"],
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
-        "dev": ["pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "ruff>=0.9", *ONNX],
+        "dev": [
+            "pytest>=8",
+            "pytest-xdist>=3.5",
+            "hypothesis>=6.100",
+            "ruff>=0.9",
+            "mypy>=1.15",
+            *ONNX,
+        ],
     },
     entry_points={
         "console_scripts": [

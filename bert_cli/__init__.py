@@ -4,6 +4,13 @@ From Python: `from bert_cli import Classifier, FeatureExtractor, QuestionAnswere
 """
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bert_cli.api.classifier import Classifier
+    from bert_cli.api.feature_extractor import FeatureExtractor
+    from bert_cli.api.question_answerer import QuestionAnswerer
+    from bert_cli.api.tagger import Tagger
 
 __version__ = "0.1.0"
 _CLASSES = {
@@ -15,7 +22,7 @@ _CLASSES = {
 __all__ = ["Classifier", "FeatureExtractor", "QuestionAnswerer", "Tagger", "__version__"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> type:
     # Only who asks for a class pays for what it imports: every command imports this file.
     if name in _CLASSES:
         return getattr(importlib.import_module(f".api.{_CLASSES[name]}", __name__), name)

@@ -81,9 +81,9 @@ def run(settings: BuildVocabSettings) -> dict:
         tokens = extend_vocabulary(counts, old, size.vocab_size, size.min_count)
     else:
         first = first_tokens(size.reserved_tokens)
-        tokens = build_vocabulary(counts, tokenizer, first, size.vocab_size, size.min_count)
+        tokens = build_vocabulary(counts, tokenizer, first, size.vocab_size or VOCAB_SIZE, size.min_count)
     write_lines(output_file, tokens)
-    report = {"words": sum(count for _, count in counts), "distinct_words": len(counts)}
+    report: dict[str, Any] = {"words": sum(count for _, count in counts), "distinct_words": len(counts)}
     report |= coverage_figures(counts, tokens)
     if old:
         report["before"] = coverage_figures(counts, old.tokens)

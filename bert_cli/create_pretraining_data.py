@@ -69,7 +69,7 @@ def run(settings: CreateDataSettings) -> dict:
     ):
         corpus = read_corpus(inputs, workers, folder)
         reading_seconds = time.monotonic() - began
-        report = {
+        report: dict[str, Any] = {
             "documents": corpus.num_documents,
             "single_sentence_documents": corpus.num_single,
             "sentences": corpus.num_sentences,

@@ -25,6 +25,7 @@ from bert_cli.outputs.features_arrays import open_archive
 from bert_cli.outputs.features_files import is_whole, lines_to_skip, open_writer
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.tools import ExtractSettings
@@ -41,7 +42,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     check_hub(values)
     if not values["init_checkpoint"] and not values["hub_module"]:
         raise InputError("--init_checkpoint is needed: give a pre-trained model")
-    if values["show_attention"] is not None:
+    if values["show_attention"]:
         return values
     for name in ("input_file", "output_file"):
         if not values[name]:
@@ -70,12 +71,12 @@ def run(settings: ExtractSettings) -> int:
     """Do what the settings say; returns the number of lines that were written."""
     extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.length.max_seq_length
     input_file, output_file = settings.input.input_file, settings.output.output_file
-    shown = attention.show_attention is not None
+    shown = bool(attention.show_attention)
     if not shown:
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
     if settings.hub.hub_module and not settings.start.init_checkpoint:
-        checkpoint = sources.find_module(settings.hub.hub_module, "hub_module")
+        checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
         checkpoint = find_checkpoint(settings.start.init_checkpoint)
     model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)

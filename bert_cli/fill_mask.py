@@ -36,7 +36,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     return values
 
 
-def read_texts(texts: Sequence[str], input_file: str | None) -> Iterator[tuple[str, str]]:
+def read_texts(texts: Sequence[str], input_file: str) -> Iterator[tuple[str, str]]:
     """(place for error messages, text) of each text, else of each line of the file; its blank lines are passed over."""
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, start=1))
@@ -60,7 +60,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     checkpoint = find_checkpoint(settings.start.init_checkpoint)
     model, config, vocabulary, tokenizer = sources.open_model(settings.model, checkpoint, 3, needs_bert=True)
     positions = config.max_position_embeddings
-    for place, text in read_texts(words, None) if words else ():  # told before TensorFlow takes its seconds
+    for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds
         masked_text(text, tokenizer, positions, place)
 
     prepare_host()

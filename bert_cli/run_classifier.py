@@ -15,10 +15,11 @@ reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.runs import driver, sources
+from bert_cli.runs import driver
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import ClassifySettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 
@@ -34,7 +35,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
             raise InputError(f"--{one} and --{other}: give one of them")
     check_hub(values)
     if not values["do_train"]:
-        folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
     if values["task_name"]:
         find_task(values["task_name"])

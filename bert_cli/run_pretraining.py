@@ -11,7 +11,8 @@ model.ckpt-N (Google's variable names), eval_results.txt, and vocab.txt, bert_co
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.runs import driver, sources
+from bert_cli.runs import driver
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.pretraining import PretrainingTask
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_share
@@ -27,7 +28,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
     if not values["do_train"]:
-        folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(PretrainSettings, folder, given)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     check_share("masked_lm_prob", values["masked_lm_prob"])

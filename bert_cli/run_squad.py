@@ -18,10 +18,10 @@ from bert_cli.outputs.squad import check_rules
 from bert_cli.runs import driver, questions
 from bert_cli.runs.squad import SquadTask, answer_rules, score_file, trained_model
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import SquadSettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.option import build
 from bert_cli.settings.saved import remembered
+from bert_cli.settings.squad import SquadSettings
 
 _TASKS = ("do_train", "do_predict", "do_eval")  # may be given together
 _ALONE = ("question", "input_file", "score_only")

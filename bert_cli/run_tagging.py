@@ -13,12 +13,13 @@ prints each word with its tag, and the entities with their places in the text as
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs import driver, sources
-from bert_cli.runs.tagging import TaggingTask, stride_of, tag_text
+from bert_cli.runs import driver
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs.tagging import TaggingTask, tag_text
 from bert_cli.settings.command import run_command
-from bert_cli.settings.fine_tuning import TagSettings
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
+from bert_cli.settings.tagging import TagSettings, TagStride
 
 # The trained run's own, which another data_dir has files in the place of.
 _FILES = ("data_dir", "dev_file", "test_file")
@@ -36,9 +37,9 @@ def check(values: dict, given: frozenset[str]) -> dict:
     check_hub(values)
     values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
     if not values["do_train"]:
-        folder = sources.trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(TagSettings, folder, {*given, *(_FILES if "data_dir" in given else ())})
-    values["doc_stride"] = stride_of(values["doc_stride"], values["max_seq_length"])
+    values["doc_stride"] = TagStride(values["doc_stride"]).pieces(values["max_seq_length"])
     return values
 
 

@@ -18,10 +18,12 @@ from bert_cli import (
     run_squad,
     run_tagging,
 )
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PrepareSettings
-from bert_cli.settings.fine_tuning import ClassifySettings, SquadSettings, TagSettings
 from bert_cli.settings.option import every_flag
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
 from tests import picture, task_table
 

@@ -1,7 +1,8 @@
 """Who may import whom, what never imports TensorFlow, and how long files and functions may be.
 
 base <- settings <- text <- examples <- features <- corpus; base <- records <- corpus; base <- model <- weights <- heads <-
-training; outputs sees text to records; runs and exports see all left of them; commands and api see all, and no command another.
+training; outputs sees text to records; runs and exports see all left of them; api sees all these; commands see all, and no
+command another.
 """
 
 import ast
@@ -34,7 +35,7 @@ MAY_IMPORT = {
     "outputs": DATA,
     "runs": DATA | NETWORK | {"corpus", "outputs"},
     "exports": DATA | NETWORK | {"corpus", "outputs", "runs"},
-    "api": DATA | NETWORK | {"corpus", "outputs", "runs", "exports", "commands"},
+    "api": DATA | NETWORK | {"corpus", "outputs", "runs", "exports"},
     "builtin": set(),
 }
 COMMANDS = {
@@ -45,8 +46,8 @@ COMMANDS = {
 LIGHT = {"base", "settings", "text", "examples", "features", "corpus", "records", "outputs"}
 TENSORFLOW = {"tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_hub"}
 SLOW_TO_IMPORT = TENSORFLOW | {"pandas", "sklearn", "scipy"}
-MAX_FILE_LINES = 320
-MAX_COMMAND_LINES = 310
+MAX_FILE_LINES = 300
+MAX_COMMAND_LINES = 150
 MAX_FUNCTION_LINES = 60
 
 
@@ -96,6 +97,8 @@ def imports(module, source):
 def wrong_layer(module, source):
     layer = layer_of(module)
     allowed = {"package", "base"} | (set(MAY_IMPORT) if layer == "commands" else MAY_IMPORT.get(layer, set()) | {layer})
+    if layer == "package":
+        allowed |= {"api"}  # which it offers, and imports when it is asked for
     return [
         f"line {line}: {layer} imports {name}"
         for line, name, _ in imports(module, source)
@@ -119,7 +122,7 @@ def wrong_tensorflow(module, source):
 def long_functions(module, source):
     found = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name != "run":
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = node.end_lineno - node.lineno
             if ast.get_docstring(node) is not None:
                 lines -= node.body[0].end_lineno - node.body[0].lineno + 1
@@ -175,7 +178,8 @@ def test_light_layers_never_import_tensorflow(module):
 
 @every_module
 def test_files_are_short(module):
-    assert len(read(module).splitlines()) <= MAX_FILE_LINES
+    longest = MAX_COMMAND_LINES if layer_of(module) == "commands" else MAX_FILE_LINES
+    assert len(read(module).splitlines()) <= longest
 
 
 @every_module
@@ -262,12 +266,14 @@ def test_recorder_tells_the_guilty_module(tmp_path):
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.runs import session"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.model import config"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.run_squad import Settings"),
+        (wrong_layer, "bert_cli.api.a", "from bert_cli.run_tagging import Settings"),
         (wrong_layer, "bert_cli.settings.a", "from bert_cli.model import config"),
         (wrong_tensorflow, "bert_cli.text.a", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.outputs.a", "from tensorflow.io import gfile"),
         (wrong_tensorflow, "bert_cli.settings.a", "import keras"),
         (wrong_tensorflow, "bert_cli.base.files", "import tensorflow"),
         (long_functions, "bert_cli.text.a", "def f():\n" + "    print()\n" * 61),
+        (long_functions, "bert_cli.run_squad", "def run(settings):\n" + "    print()\n" * 61),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept:\n    pass"),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept (ValueError, Exception):\n    ..."),
         (swallowed_exceptions, "bert_cli.text.a", "with contextlib.suppress(Exception):\n    f()"),
@@ -295,7 +301,6 @@ def test_rules_catch(check, module, source):
         ),
         (wrong_tensorflow, "bert_cli.base.files", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.runs.a", "import tensorflow as tf"),
-        (long_functions, "bert_cli.run_squad", "def run(settings):\n" + "    print()\n" * 61),
         (long_functions, "bert_cli.text.a", 'def f():\n    """A\n\n    B."""\n' + "    print()\n" * 60),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept ValueError:\n    pass"),
         (swallowed_exceptions, "bert_cli.text.a", "try:\n    f()\nexcept Exception:\n    log()\n    raise"),

@@ -7,7 +7,7 @@ is ["0"] or ["1"], a label of labels.txt for each text. The first `load` of a pr
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,11 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
-from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 
 class Predictions(NamedTuple):
@@ -34,7 +37,7 @@ class Classifier:
     `labels`: its L label names, in the order of the columns of probabilities. Made by `load`.
     """
 
-    def __init__(self, session, tokenizer: FullTokenizer, labels: tuple[str, ...], max_seq_length: int):
+    def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], max_seq_length: int):
         self.labels = labels
         self.max_seq_length = max_seq_length
         self._session, self._tokenizer = session, tokenizer
@@ -68,7 +71,7 @@ class Classifier:
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
         if not task.labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        session = driver.open_session(task, model.config, settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length)
 

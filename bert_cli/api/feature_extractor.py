@@ -8,7 +8,7 @@ is a float32 array with a row for each text.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSet
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
 
+if TYPE_CHECKING:
+    from bert_cli.runs.extraction import FeaturesSession
+
 
 class TokenFeatures(NamedTuple):
     """The t tokens of a text, [CLS] and [SEP] among them, and their vectors, float32 [t, W]."""
@@ -36,7 +39,13 @@ class FeatureExtractor:
     """The encoder of any checkpoint. `width`: W, the numbers of a vector. Made by `load`."""
 
     def __init__(
-        self, session, tokenizer: FullTokenizer, extraction: Extraction, max_seq_length: int, width: int, limits
+        self,
+        session: "FeaturesSession",
+        tokenizer: FullTokenizer,
+        extraction: Extraction,
+        max_seq_length: int,
+        width: int,
+        limits: dict[str, Any],
     ):
         self.width = width
         self._session, self._tokenizer, self._extraction = session, tokenizer, extraction
@@ -114,11 +123,12 @@ class FeatureExtractor:
 
 
 def _tokens(rows: FeatureRows) -> Iterator[TokenFeatures]:
+    assert rows.tokens is not None, "rows without pooling are tokens"
     values = rows.values[:, 0]
     for start, end in itertools.pairwise(rows.offsets.tolist()):
         yield TokenFeatures(rows.tokens[start:end], values[start:end])
 
 
-def _line(number: int, text) -> TextLine:
+def _line(number: int, text: object) -> TextLine:
     first, second = loading.text_pair(number, text)
     return TextLine(number, first.strip(), second if second is None else second.strip())

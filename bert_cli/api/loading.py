@@ -1,6 +1,7 @@
 """Opening a trained model for the classes of this package, with the flags that its training run left."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from bert_cli.base.errors import InputError
@@ -39,13 +40,13 @@ def open_model(
     return settings, model
 
 
-def check_list(texts, what: str) -> None:
+def check_list(texts: object, what: str) -> None:
     """InputError where a list is needed and a single text was given."""
     if isinstance(texts, str):
         raise InputError(f"{what} takes a list of texts, not one text: {what}([text])")
 
 
-def text_pair(number: int, text) -> tuple[str, str | None]:
+def text_pair(number: int, text: object) -> tuple[str, str | None]:
     """A text, or a pair of texts, as a pair; InputError, naming texts[number], for anything else."""
     parts = (text, None) if isinstance(text, str) else tuple(text) if isinstance(text, tuple | list) else ()
     if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], str | None):
@@ -53,7 +54,7 @@ def text_pair(number: int, text) -> tuple[str, str | None]:
     return parts
 
 
-def check_texts(texts, what: str) -> None:
+def check_texts(texts: Iterable, what: str) -> None:
     """InputError unless this is a list of single texts."""
     check_list(texts, what)
     for number, text in enumerate(texts):

@@ -7,6 +7,7 @@ is a part of the context, "" for no answer.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.api import loading
 from bert_cli.base.errors import InputError
@@ -16,14 +17,17 @@ from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs import driver
 from bert_cli.runs.questions import Windows, answer, answer_record
 from bert_cli.runs.squad import SquadTask
-from bert_cli.settings.fine_tuning import SquadSettings
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 
 class QuestionAnswerer:
     """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load`."""
 
-    def __init__(self, session, tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
+    def __init__(self, session: "Session", tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
         self._session, self._tokenizer, self._windows, self._rules = session, tokenizer, windows, rules
 
     @classmethod
@@ -46,13 +50,17 @@ class QuestionAnswerer:
         together.
         """
         checkpoint = loading.find(path)
-        given = {"n_best_size": n_best_size, "max_answer_length": max_answer_length, "max_seq_length": max_seq_length}
+        given: dict[str, Any] = {
+            "n_best_size": n_best_size,
+            "max_answer_length": max_answer_length,
+            "max_seq_length": max_seq_length,
+        }
         given |= {"do_lower_case": do_lower_case, "precision": precision, "hub_module": hub_module}
         settings, model = loading.open_model(checkpoint, SquadSettings, given)
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)
-        session = driver.open_session(task, model.config, settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, windows, task.rules)
 
@@ -69,7 +77,7 @@ class QuestionAnswerer:
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 
 
-def _example(number: int, pair) -> SquadExample:
+def _example(number: int, pair: Sequence) -> SquadExample:
     if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
         raise InputError(f"questions[{number}]: a pair (question, context) is needed, found {pair!r}")
     return SquadExample(str(number), pair[0], split_context(pair[1]))

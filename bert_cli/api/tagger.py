@@ -7,7 +7,7 @@ is a list of {"type", "text", "start", "end", "score"}.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.api import loading
 from bert_cli.examples.tag_schemes import from_bio
@@ -15,10 +15,13 @@ from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.runs import driver
-from bert_cli.runs.tagging import TaggingTask, log_probabilities, stride_of
+from bert_cli.runs.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
-from bert_cli.settings.fine_tuning import TagSettings
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.text.tokenization import FullTokenizer
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 
 class TaggedText(NamedTuple):
@@ -35,7 +38,7 @@ class Tagger:
     `labels`: its L labels, in the order of its outputs.
     """
 
-    def __init__(self, session, tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
+    def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
         self.labels = labels
         self._session, self._tokenizer, self._settings = session, tokenizer, settings
 
@@ -59,13 +62,17 @@ class Tagger:
         does not fit together.
         """
         checkpoint = loading.find(path)
-        given = {"max_seq_length": max_seq_length, "doc_stride": doc_stride, "do_lower_case": do_lower_case}
+        given: dict[str, Any] = {
+            "max_seq_length": max_seq_length,
+            "doc_stride": doc_stride,
+            "do_lower_case": do_lower_case,
+        }
         given |= {"decoding": decoding, "precision": precision, "hub_module": hub_module}
         settings, model = loading.open_model(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
         task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})
         task.layers = find_layers(settings.tagger.layers, False, model.config)
-        session = driver.open_session(task, model.config, settings)
+        session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, task.data.labels, settings)
 
@@ -77,7 +84,7 @@ class Tagger:
         if not worded:
             return [TaggedText((), (), []) for _ in texts]
         settings, length = self._settings, self._settings.length.max_seq_length
-        stride = stride_of(settings.stride.doc_stride, length)
+        stride = settings.stride.pieces(length)
         features = tagging_features(worded, self.labels, self._tokenizer, length, stride)
         windows = log_probabilities(self._session, features, settings.prediction.predict_batch_size, "tagging")
         found = iter(predict_tags(features, windows, self.labels, settings.single.decoding))

@@ -6,6 +6,8 @@ Nothing here imports TensorFlow unless a remote path is used, so that a missing 
 import functools
 import glob
 import os
+from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
@@ -27,7 +29,7 @@ def _reporting(function):
     """The same function of a path, in which what goes wrong with a remote path is an InputError."""
 
     @functools.wraps(function)
-    def reporting(path: str):
+    def reporting(path: str) -> Any:
         if not is_remote(path):
             return function(path)
         import tensorflow as tf
@@ -91,15 +93,15 @@ def check_can_write(folder: str, flag: str) -> None:
         raise InputError(f"{path}: no permission to write there; check --{flag}")
 
 
-def check_output_files(paths: list[str | None], read: list[str | None]) -> None:
+def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) -> None:
     """InputError unless files can be made under `paths`, and none of them is one of the files that are `read`.
 
-    None and "-" name no file. A link, also a hard one, is the file that it leads to.
+    None, "" and "-" name no file. A link, also a hard one, is the file that it leads to.
     """
-    read = [path for path in read if path and path != STANDARD]
+    inputs = [path for path in read if path and path != STANDARD]
     for path in (path for path in paths if path and path != STANDARD):
         if is_remote(path):
-            if path in read:
+            if path in inputs:
                 raise InputError(f"{path}: would be written over, but it is read; check --output_file")
             continue
         folder = os.path.dirname(path) or "."
@@ -109,7 +111,7 @@ def check_output_files(paths: list[str | None], read: list[str | None]) -> None:
             raise InputError(f"{path}: is a directory, a file is needed; check --output_file")
         if os.path.exists(path) and not os.path.isfile(path):
             raise InputError(f"{path}: is a device, a file is needed; check --output_file")
-        if any(_is_same_file(path, each) for each in read):
+        if any(_is_same_file(path, each) for each in inputs):
             raise InputError(f"{path}: would be written over, but it is read; check --output_file")
         check_can_write(folder, "output_file")
 
@@ -122,9 +124,9 @@ def _is_same_file(path: str, other: str) -> bool:
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def absolute(path: str | None) -> str | None:
-    """A path that holds from any working directory; a remote one, or none, as it is."""
-    return path if path is None or is_remote(path) else os.path.abspath(path)
+def absolute(path: str) -> str:
+    """A path that holds from any working directory; a remote one as it is."""
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 @_reporting
@@ -176,6 +178,6 @@ def file_size(path: str) -> int:
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
-def open_binary(path: str):
+def open_binary(path: str) -> Any:
     """The file, opened for reading bytes piece by piece; a context. Raises OSError, as open does."""
     return gfile().GFile(path, "rb") if is_remote(path) else open(path, "rb")

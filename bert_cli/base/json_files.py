@@ -1,6 +1,7 @@
 """JSON from files and lines that somebody else wrote: what is none, or not of the wanted kind, is an InputError."""
 
 import json
+from typing import Any
 
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.lines import decode, read_text
@@ -16,7 +17,7 @@ _KINDS = {
 }
 
 
-def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRECT):
+def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRECT) -> Any:
     """The value of a JSON text that begins on the given line of a file.
 
     Raises InputError, which ends in `advice` if there is any, with the line of a mistake; also for nesting that is too
@@ -34,7 +35,7 @@ def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRE
         raise InputError(f"{path}:{line}: cannot be read as JSON: {first_line(error)}{ending}") from None
 
 
-def read_json(path: str, advice: str = _CORRECT):
+def read_json(path: str, advice: str = _CORRECT) -> Any:
     """The value of a UTF-8 file of JSON; InputError as in `read_text` and `parse_json`."""
     return parse_json(read_text(path), path, advice=advice)
 
@@ -56,7 +57,7 @@ def kind_of(value: object) -> str:
     return _KINDS.get(type(value), "null")
 
 
-def expect(value: object, kind: type, place: str, advice: str):
+def expect(value: object, kind: type, place: str, advice: str) -> Any:
     """The value, if it is of that type (dict, list, str, bool or int); InputError at `place` otherwise."""
     if type(value) is not kind:  # isinstance would take true for a whole number
         wanted = "a whole number" if kind is int else _KINDS[kind]
@@ -64,9 +65,9 @@ def expect(value: object, kind: type, place: str, advice: str):
     return value
 
 
-def member(value: object, key: str, kind: type, place: str, advice: str):
+def member(value: object, key: str, kind: type, place: str, advice: str) -> Any:
     """`value[key]`, if `value` is an object and has a value of that type there; InputError at `place` otherwise."""
-    expect(value, dict, place, advice)
-    if key not in value:
+    members = expect(value, dict, place, advice)
+    if key not in members:
         raise InputError(f'{place}: has no "{key}"; {advice}')
-    return expect(value[key], kind, f"{place}.{key}", advice)
+    return expect(members[key], kind, f"{place}.{key}", advice)

@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import IO
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import gfile, is_remote, read_bytes
@@ -14,7 +15,7 @@ from bert_cli.base.names import UNFINISHED
 
 
 @contextlib.contextmanager
-def atomic_write(path: str, mode: str = "w"):
+def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
     """Open a file that appears under `path`, whole, when the block ends; after an exception nothing is changed.
 
     Text is UTF-8 with `\\n` line ends. What goes to a remote place is held in memory until then.
@@ -56,7 +57,7 @@ def _make_readable(path: str) -> None:
 
 
 @contextlib.contextmanager
-def atomic_paths(paths: Sequence[str]):
+def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
     """Local files to write to, in place of `paths`; these appear, whole, when the block ends, and after an exception none.
 
     For files that belong together, and for other processes that write them: yields a list of names of empty files.

@@ -85,7 +85,9 @@ class RecordSource:
         self._check_range(numbers, columns, "masked_lm_positions", columns["input_ids"].shape[1], "sequence length")
         return columns
 
-    def _check_range(self, numbers, columns, name: str, limit: int, what: str) -> None:
+    def _check_range(
+        self, numbers: np.ndarray, columns: dict[str, np.ndarray], name: str, limit: int, what: str
+    ) -> None:
         values = columns[name]
         wrong = ((values < 0) | (values >= limit)).any(axis=1)
         if wrong.any():

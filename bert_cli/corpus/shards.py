@@ -96,7 +96,7 @@ def write_single_stream(
         num_rows = _write_rows(job, instances(), row_path)
     rows = array("q", range(num_rows))
     shuffle(rng.getrandbits, rows)
-    counts = Counter()
+    counts: Counter[str] = Counter()
     for number, path in enumerate(paths):
         chosen = rows[number :: len(paths)]
         batches = (chosen[start : start + _BATCH] for start in range(0, len(chosen), _BATCH))
@@ -120,7 +120,7 @@ def write_sharded(
     instances are shuffled among themselves. So the files depend on the corpus, the settings of the job and num_shards,
     and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
     """
-    counts = Counter()
+    counts: Counter[str] = Counter()
     shards = (Shard(number, num_shards, size, folder) for number in range(num_shards))
     for number, (path, found) in enumerate(workers.map(write_shard, shards)):
         _append(path, paths[number % len(paths)])
@@ -171,7 +171,7 @@ def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
 
 def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], path: str) -> Counter:
     """Write the rows of each batch, in its order, as records into a file; returns the sums of count_rows."""
-    counts = Counter()
+    counts: Counter[str] = Counter()
     row_size = row_layout(job.row_typecode, *job.row).size
     with open(row_path, "rb", buffering=0) as row_file, open(path, "wb") as file:
         for batch in batches:

@@ -13,8 +13,9 @@ import os
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import accumulate
+from typing import Literal
 
-from bert_cli.corpus.text import TokenizedBlock
+from bert_cli.corpus.text import TokenizedBlock, Typecode
 
 _HELD = 1 << 22  # bytes of a file that is small
 _FILES = ("token_ids", "sentence_offsets", "document_offsets")
@@ -33,7 +34,7 @@ class CorpusSize:
     """
 
     folder: str
-    typecode: str
+    typecode: Typecode
     num_documents: int
     num_sentences: int
     num_tokens: int
@@ -44,7 +45,7 @@ class CorpusSize:
 def store_corpus(
     blocks: Iterable[TokenizedBlock],
     folder: str,
-    typecode: str,
+    typecode: Typecode,
     on_block: Callable[[int], None] = lambda position: None,
 ) -> CorpusSize:
     """Write the blocks as a corpus into `folder`, which exists; documents without a sentence are left out.
@@ -89,7 +90,7 @@ class StoredArray:
     (89 µs as slices of np.memmap itself) against 4.7 here.
     """
 
-    def __init__(self, path: str, typecode: str):
+    def __init__(self, path: str, typecode: Typecode | Literal["q"]):
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
         self._typecode = typecode
         self._itemsize = array(typecode).itemsize
@@ -120,10 +121,9 @@ class Corpus:
 
     def __init__(self, size: CorpusSize):
         self.num_documents = size.num_documents
-        self.token_ids, self.sentence_offsets, self.document_offsets = (
-            StoredArray(path, typecode)
-            for path, typecode in zip(corpus_files(size.folder), (size.typecode, "q", "q"), strict=True)
-        )
+        tokens, sentences, documents = corpus_files(size.folder)
+        self.token_ids = StoredArray(tokens, size.typecode)
+        self.sentence_offsets, self.document_offsets = StoredArray(sentences, "q"), StoredArray(documents, "q")
 
     def document(self, number: int) -> tuple[int, int]:
         """First sentence of a document, and the first one behind it."""

@@ -14,7 +14,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def total_size(paths: Sequence[str]) -> int | None:
 
 
 @contextlib.contextmanager
-def _opened(path: str):
+def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
     """The file as it is, and unpacked (the same object, where it is not packed)."""
     with contextlib.ExitStack() as stack:
         raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
@@ -118,6 +118,9 @@ def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
     yield Block(name, first_line, b"".join(pending), True, position)
 
 
+Typecode = Literal["H", "I"]  # of token ids that are stored
+
+
 class TokenizedBlock(NamedTuple):
     """Sentences as token ids.
 
@@ -135,7 +138,7 @@ class TokenizedBlock(NamedTuple):
     position: int
 
 
-def token_typecode(vocab_size: int) -> str:
+def token_typecode(vocab_size: int) -> Typecode:
     """Type of the stored token ids: two bytes where the vocabulary allows, else four."""
     return "H" if vocab_size <= 1 << 16 else "I"
 
@@ -148,9 +151,9 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
     sentences, document_ends = [], []
     for line in decode_block(block).split("\n"):
         if line and not line.isspace():
-            token_ids = tokenizer.encode(line)
-            if token_ids:
-                sentences.append(token_ids)
+            sentence = tokenizer.encode(line)
+            if sentence:
+                sentences.append(sentence)
         else:
             document_ends.append(len(sentences))
     if document_ends and (not block.data or block.data.endswith(b"\n")):

@@ -4,7 +4,7 @@ files -> read_blocks -> count_block (in any process) -> merge_counts
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from bert_cli.corpus.text import Block, decode_block
@@ -24,7 +24,9 @@ def count_block(tokenizer: BasicTokenizer, block: Block) -> BlockCounts:
     return BlockCounts(Counter(tokenizer.tokenize(decode_block(block))), block.position)
 
 
-def merge_counts(blocks: Iterable[BlockCounts], show=lambda position: None) -> list[tuple[str, int]]:
+def merge_counts(
+    blocks: Iterable[BlockCounts], show: Callable[[int], None] = lambda position: None
+) -> list[tuple[str, int]]:
     """(word, occurrences) of all blocks, the most frequent first, equally frequent ones by code point.
 
     `show` is called with the position after each block.

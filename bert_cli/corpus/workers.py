@@ -18,7 +18,7 @@ _PIECES = 2
 _context: Any = None  # in a worker process: what all of its calls share
 
 
-def _start(context) -> None:
+def _start(context: Any) -> None:
     global _context  # noqa: PLW0603 - the executor has no other place for it
     _context = context
     # Ctrl-C goes to all processes of the terminal; the main one alone tells of it. Where it is ignored, as by a command
@@ -30,11 +30,13 @@ def _start(context) -> None:
 
 def _end_with_parent() -> None:
     """A worker whose parent was killed would wait for work forever."""
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "only worker processes are started with it"
+    multiprocessing.connection.wait([parent.sentinel])
     os._exit(1)
 
 
-def _call(function: Callable, item):
+def _call(function: Callable, item: Any) -> Any:
     return function(_context, item)
 
 
@@ -44,10 +46,10 @@ class Workers:
     `context` goes to each process once, so it can be large; it must be picklable, as all that is passed and returned.
     """
 
-    def __init__(self, count: int, context):
+    def __init__(self, count: int, context: Any):
         self.count = count
         self.context = context
-        self._pool = None
+        self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self):
         if self.count > 1:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
+from bert_cli.base.kinds import REGRESSION
 from bert_cli.examples import tables
-from bert_cli.examples.glue import REGRESSION, Layout, find_task
+from bert_cli.examples.glue import Layout, find_task
 from bert_cli.examples.tables import Row, more, quoted
 
 LOG = logging.getLogger("bert_cli")
@@ -81,9 +82,9 @@ def read_examples(
             f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
         )
     if layout.label is not None and task.kind == REGRESSION:
-        _check_numbers(path, data, layout)
+        _check_numbers(path, data, layout.label)
     elif layout.label is not None:
-        _check_labels(path, data, layout, None if is_open else known)
+        _check_labels(path, data, layout, layout.label, None if is_open else known)
     return [_example(layout, number, row) for number, row in numbered]
 
 
@@ -144,14 +145,15 @@ def _check_first_row(
 ) -> None:
     """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
     first, others = rows[0], rows[1:]
-    columns = {"label": layout.label, "texts": layout.texts, "identifier": layout.identifier}
+    label, texts, identifier = layout.label, layout.texts, layout.identifier
     found = ""
     if has_header:
-        reason = tables.data_reason(first, others, labels=[*(known or ()), *layout.aliases], **columns)
+        labels = [*(known or ()), *layout.aliases]
+        reason = tables.data_reason(first, others, labels=labels, label=label, texts=texts, identifier=identifier)
         found = reason and f"looks like data ({reason}) but is skipped as a header"
         advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif layout.label is not None:
-        reason = tables.header_reason(first, others, labels=known, **columns)
+    elif label is not None:
+        reason = tables.header_reason(first, others, labels=known, label=label, texts=texts, identifier=identifier)
         found = reason and f"looks like a header ({reason}) but is read as data"
         advice = "give --header=yes if it is a header, --header=no if it is data"
     if found and header == "auto":
@@ -181,13 +183,13 @@ def _check_text_column(path: str, rows: list[Row], layout: Layout, known: tuple[
         )
 
 
-def _check_labels(path: str, rows: list[Row], layout: Layout, known: tuple[str, ...] | None) -> None:
+def _check_labels(path: str, rows: list[Row], layout: Layout, column: int, known: tuple[str, ...] | None) -> None:
     """InputError for rows whose label is empty or not among `known`; None: any label without blanks at its ends."""
-    labelled = [(row.line, row.cells[layout.label]) for row in rows]
+    labelled = [(row.line, row.cells[column]) for row in rows]
     empty = [line for line, label in labelled if not label.strip()]
     if empty:
-        column = "the last column" if layout.label < 0 else f"column {layout.label + 1}"
-        raise InputError(f"{path}:{empty[0]}: the label in {column} is empty{more(empty)}; every row needs one")
+        where = "the last column" if column < 0 else f"column {column + 1}"
+        raise InputError(f"{path}:{empty[0]}: the label in {where} is empty{more(empty)}; every row needs one")
     if known is not None:
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
         if unknown:
@@ -208,18 +210,18 @@ def _check_labels(path: str, rows: list[Row], layout: Layout, known: tuple[str, 
     if distinct > 20 and distinct > len(rows) / 2:
         line, label = labelled[0]
         raise InputError(
-            f"{path}:{line}: column {layout.label + 1} holds {distinct} different labels in {len(rows)} rows "
+            f"{path}:{line}: column {column + 1} holds {distinct} different labels in {len(rows)} rows "
             f"({quoted(label)}); check the order of the columns ({layout.columns}), or name all labels with --labels"
         )
 
 
-def _check_numbers(path: str, rows: list[Row], layout: Layout) -> None:
+def _check_numbers(path: str, rows: list[Row], column: int) -> None:
     """InputError for the first row whose label is no decimal."""
-    wrong = [(row.line, row.cells[layout.label]) for row in rows if not tables.is_number(row.cells[layout.label])]
+    wrong = [(row.line, row.cells[column]) for row in rows if not tables.is_number(row.cells[column])]
     if wrong:
         line, label = wrong[0]
         raise InputError(
-            f"{path}:{line}: column {layout.label + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
+            f"{path}:{line}: column {column + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
         )
 
 
@@ -234,12 +236,12 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     words by code point; () for a regression. InputError where that is a single label.
     """
     own = find_task(task_name).labels
-    found = {example.label for example in examples if example.label is not None}
+    found = {str(example.label) for example in examples if example.label is not None}
     if found <= set(own) or find_task(task_name).kind == REGRESSION:
         return own
     if len(found) < 2:
         raise InputError(
-            f"every row of the train file has the label {quoted(*found)}; two labels are needed, see --labels"
+            f"every row of the train file has the label {quoted(next(iter(found)))}; two labels are needed, see --labels"
         )
     return tuple(sorted(found, key=_label_key))
 
@@ -252,13 +254,16 @@ def describe_examples(examples: Sequence[ClassificationExample], labels: Sequenc
     found = [example.label for example in examples if example.label is not None]
     if not found:
         return f"{len(examples)} examples, no labels"
-    if isinstance(found[0], str) and len(set(found)) > 20 and all(map(tables.is_number, found)):
-        numbers = [float(label) for label in found]
+    rows = [label for label in found if isinstance(label, tuple)]
+    single = [label for label in found if isinstance(label, str)]
+    if len(set(single)) > 20 and all(map(tables.is_number, single)):
+        numbers = [float(label) for label in single]
         mean = sum(numbers) / len(numbers)
         return f"{len(examples)} examples; from {min(numbers):g} to {max(numbers):g}, mean {mean:.4g}"
-    if isinstance(found[0], tuple):
-        counts = {name: sum(row[place] for row in found) for place, name in enumerate(labels)}
-    else:
-        counts = Counter(sorted(found, key=_label_key))
+    counts: dict[str, int] = (
+        {name: sum(row[place] for row in rows) for place, name in enumerate(labels)}
+        if rows
+        else Counter(sorted(single, key=_label_key))
+    )
     parts = [f"{label} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
     return f"{len(examples)} examples; labels: {', '.join(parts)}"

@@ -7,8 +7,8 @@ are the usual ones, so that the outputs of a model mean the same elsewhere.
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
 
-SINGLE_LABEL, MULTI_LABEL, REGRESSION = "single_label", "multi_label", "regression"
 ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc", "pearson_spearman"
 
 
@@ -42,8 +42,8 @@ class Task:
     """One task.
 
     labels: in the order of the output columns, () for regression. splits: the layouts in which a file may be; read is the
-    first whose file is there, or of several of one file the one with as many columns as the first row. metric, kind: names
-    from above.
+    first whose file is there, or of several of one file the one with as many columns as the first row. metric: a name from
+    above. kind: one of kinds.PROBLEM_TYPES.
     """
 
     labels: tuple[str, ...]

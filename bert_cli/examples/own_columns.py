@@ -85,7 +85,7 @@ def place_columns(path: str, sample: Sequence[Row], columns: Columns, header: st
 def _tell_of_a_better_name(path: str, names: tuple[str, ...] | None, text: int) -> None:
     """A number may be that of another file, which the run before has read."""
     better = [name for name in names or () if _plain(name) in _TEXT_NAMES]
-    if better and _plain(names[text]) in _ID_NAMES | _LABEL_NAMES:
+    if names and better and _plain(names[text]) in _ID_NAMES | _LABEL_NAMES:
         LOG.warning(
             "%s:1: warning: --text_column=%d is %s, beside a column %s; is it the text?",
             path, text, quoted(names[text]), quoted(better[0]),
@@ -186,13 +186,20 @@ def _guessed_texts(
     else:
         raise _ask(path, sample, names, "text", "text_column")
     LOG.info(
-        "%s: took %s for the text", path, " and ".join(quoted(names[n]) for n in (text_a, text_b) if n is not None)
+        "%s: took %s for the text",
+        path,
+        " and ".join(quoted(names[n]) for n in (text_a, text_b) if names and n is not None),
     )
     return text_a, text_b
 
 
 def _labels(
-    path: str, sample: Sequence[Row], names, columns: Columns, needs_label: bool, texts: Sequence[int | None]
+    path: str,
+    sample: Sequence[Row],
+    names: tuple[str, ...] | None,
+    columns: Columns,
+    needs_label: bool,
+    texts: Sequence[int | None],
 ) -> tuple[int, ...]:
     width = len(sample[0].cells)
     if columns.label_columns:
@@ -204,7 +211,7 @@ def _labels(
             return ()
         return tuple(_column(path, names, width, name, "label_column") for name in columns.label_columns)
     found = [n for n, name in enumerate(names or ()) if _plain(name) in _LABEL_NAMES and n not in texts]
-    if len(found) == 1:
+    if names and len(found) == 1:
         LOG.info("%s: took %s for the label", path, quoted(names[found[0]]))
         return (found[0],)
     if not needs_label:
@@ -221,7 +228,12 @@ def _labels(
 
 
 def _identifier(
-    path: str, names, width: int, columns: Columns, needs_label: bool, used: Sequence[int | None]
+    path: str,
+    names: tuple[str, ...] | None,
+    width: int,
+    columns: Columns,
+    needs_label: bool,
+    used: Sequence[int | None],
 ) -> int | None:
     """The column of ids. One that the flags name must be in a file that is predicted, whose ids are written."""
     if columns.id_column is not None:

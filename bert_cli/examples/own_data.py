@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.glue import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
 from bert_cli.examples.own_rows import check_width, read_rows
 from bert_cli.examples.tables import Row, is_number, more, quoted
@@ -102,7 +102,7 @@ def find_problem_type(file: OwnFile, kind: LabelKind) -> str:
     if several or lists or kind.label_separator:
         return MULTI_LABEL
     decimals = [row for row in file.rows if "." in row.labels[0]]
-    if decimals and all(is_number(row.labels[0]) for row in file.rows):
+    if decimals and all(is_number(str(row.labels[0])) for row in file.rows):
         first = decimals[0]
         raise InputError(
             f"{file.path}:{first.line}: the label is the decimal {first.labels[0]}: give --problem_type=regression if it is a "
@@ -132,7 +132,7 @@ def find_own_labels(file: OwnFile, problem_type: str, separator: str | None) -> 
     found = [(name, row.line) for row in file.rows for name in _names(row, problem_type, separator) if name]
     counts = Counter(name for name, _ in found)
     if len(counts) < 2:
-        one = f"has the label {quoted(*counts)}" if counts else "is without a label"
+        one = f"has the label {quoted(next(iter(counts)))}" if counts else "is without a label"
         raise InputError(f"{file.path}: every row {one}; two labels are needed; check --label_column")
     if len(counts) > 20 and len(counts) > len(file.rows) / 2:
         column = file.places.called(file.places.labels[0])
@@ -170,7 +170,7 @@ def own_examples(
         return [ClassificationExample(row.identifier, row.text_a, row.text_b, None) for row in file.rows]
     if problem_type == REGRESSION:
         _check_numbers(file)
-        made = [row.labels[0] for row in file.rows]
+        made: Sequence[str | tuple[int, ...]] = [str(row.labels[0]) for row in file.rows]
     elif len(file.places.labels) > 1:
         made = _binary_columns(file, labels)
     else:
@@ -184,11 +184,11 @@ def own_examples(
 def _check_numbers(file: OwnFile) -> None:
     for row in file.rows:
         try:
-            is_finite = math.isfinite(float(row.labels[0]))
+            is_finite = math.isfinite(float(str(row.labels[0])))
         except ValueError:
             is_finite = False
         if not is_finite:
-            raise InputError(f"{file.path}:{row.line}: the label is {quoted(row.labels[0])}, a number is needed")
+            raise InputError(f"{file.path}:{row.line}: the label is {quoted(str(row.labels[0]))}, a number is needed")
 
 
 def _binary_columns(file: OwnFile, labels: Sequence[str]) -> list[tuple[int, ...]]:
@@ -206,7 +206,7 @@ def _binary_columns(file: OwnFile, labels: Sequence[str]) -> list[tuple[int, ...
         for name, cell in zip(names, row.labels, strict=True):
             if cell not in ("0", "1"):
                 raise InputError(f"{file.path}:{row.line}: column {name} is {quoted(str(cell))}, 0 or 1 is needed")
-    return [tuple(int(row.labels[place]) for place in order) for row in file.rows]
+    return [tuple(int(str(row.labels[place])) for place in order) for row in file.rows]
 
 
 def _known_labels(file: OwnFile, problem_type: str, labels: Sequence[str], separator: str | None) -> list:
@@ -241,7 +241,7 @@ def split_dev(
     """
     is_number = problem_type == REGRESSION
     order = np.random.default_rng(seed).permutation(len(examples)).tolist()
-    order.sort(key=lambda number: float(examples[number].label) if is_number else str(examples[number].label))
+    order.sort(key=lambda number: float(str(examples[number].label)) if is_number else str(examples[number].label))
     if not is_number:
         counts = Counter(example.label for example in examples)
         order = [number for number in order if counts[examples[number].label] > 1]

@@ -13,6 +13,7 @@ import json
 import logging
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, open_binary
@@ -95,7 +96,9 @@ class _Blank:
     """Counts blank lines, and tells those that are not at the end of a file."""
 
     def __init__(self, path: str):
-        self.path, self.waiting, self.found = path, [], []
+        self.path = path
+        self.waiting: list[int] = []
+        self.found: list[int] = []
 
     def add(self, number: int) -> None:
         self.waiting.append(number)
@@ -185,7 +188,7 @@ def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
     blank.tell()
 
 
-def _json_cell(value: object) -> str | tuple[str, ...]:
+def _json_cell(value: object) -> Any:
     """A text, or a tuple of names for a list of them; None is empty, and a number as JSON has it."""
     if isinstance(value, str):
         return value

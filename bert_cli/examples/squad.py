@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, member, parse_json, read_json
 from bert_cli.examples.tables import quoted
-from bert_cli.settings.fine_tuning import MULTIPLE_ANSWERS
+from bert_cli.settings.squad import MULTIPLE_ANSWERS
 
 LOG = logging.getLogger("bert_cli")
 
@@ -132,7 +132,8 @@ def _check_new(qas_id: str, place: str, places: dict[str, str]) -> None:
 
 def read_examples(path: str) -> list[SquadExample]:
     """Questions to predict, in file order; answers are not read. InputError for an id that comes twice."""
-    examples, places = [], {}
+    examples: list[SquadExample] = []
+    places: dict[str, str] = {}
     for question in _questions(path):
         _check_new(question.qas_id, question.place, places)
         examples.append(SquadExample(question.qas_id, question.text, question.paragraph))

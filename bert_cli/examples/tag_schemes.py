@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bert_cli.settings.fine_tuning import TAG_SCHEMES
+from bert_cli.settings.tagging import TAG_SCHEMES
 
 OUTSIDE = "O"
 # Prefixes of each scheme; the tags of IO have none.

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
@@ -45,6 +46,14 @@ class TaggingFile:
     lines: tuple[str, ...]
     examples: tuple[TaggingExample, ...]
     is_json: bool = False
+
+    @property
+    def tags(self) -> list[tuple[str, ...]]:
+        """Those of each example; ValueError for a file that was read without."""
+        found = [example.tags for example in self.examples if example.tags is not None]
+        if len(found) < len(self.examples):
+            raise ValueError(f"{self.path} was read without tags")
+        return found
 
     def line_of(self, example: TaggingExample, word: int) -> int:
         """1-based line of a word of an example."""
@@ -134,7 +143,7 @@ def _check_columns(path: str, rows: Sequence[Row], word_column: int, tag_column:
             f"{path}:{other[0].line}: expected {len(first.cells)} columns as in line {first.line}, "
             f"found {len(other[0].cells)}{more(other)}; {advice}"
         )
-    if len(wanted) == 2 and word_column % len(first.cells) == tag_column % len(first.cells):
+    if len({column % len(first.cells) for column in wanted}) < len(wanted):
         raise InputError(
             f"{path}:{first.line}: --word_column={word_column} and --tag_column={tag_column} are the same of "
             f"{len(first.cells)} columns; give another"
@@ -177,7 +186,7 @@ def _json_example(path: str, number: int, line: str, with_tags: bool) -> Tagging
     return TaggingExample(tuple(words), tuple(tags), number)
 
 
-def _is_list_of_texts(value: object) -> bool:
+def _is_list_of_texts(value: object) -> TypeGuard[list[str]]:
     """True for a list of texts, none of them empty or with half of a surrogate pair, which no file can hold."""
     return isinstance(value, list) and all(
         isinstance(item, str) and item and not re.search("[\ud800-\udfff]", item) for item in value
@@ -189,12 +198,12 @@ def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[Tagging
 
     InputError with the line of the first tag that is none of the scheme. ValueError for a file without tags.
     """
-    sequences = [example.tags for example in file.examples]
-    if None in sequences:
-        raise ValueError(f"{file.path} was read without tags")
+    sequences = file.tags
     scheme = scheme or detect_scheme(sequences)
     _check_tags(file, lambda tag: tag_problem(tag, scheme), "correct it")
-    examples = [replace(example, tags=to_bio(example.tags, scheme)) for example in file.examples]
+    examples = [
+        replace(example, tags=to_bio(tags, scheme)) for example, tags in zip(file.examples, sequences, strict=True)
+    ]
     return replace(file, examples=tuple(examples)), scheme
 
 
@@ -214,9 +223,12 @@ def _check_tags(file: TaggingFile, problem_of: Callable[[str], str], advice: str
     problems = {tag: problem for tag in counts if (problem := problem_of(tag))}
     if not problems:
         return
-    example, word = next(
-        (example, word) for example in file.examples for word, tag in enumerate(example.tags or ()) if tag in problems
+    example, word, first = next(
+        (example, word, tag)
+        for example in file.examples
+        for word, tag in enumerate(example.tags or ())
+        if tag in problems
     )
     bad = [tag for tag in counts.elements() if tag in problems]
     line = file.line_of(example, word)
-    raise InputError(f"{file.path}:{line}: {problems[example.tags[word]]}{more(bad)}; {advice}")
+    raise InputError(f"{file.path}:{line}: {problems[first]}{more(bad)}; {advice}")

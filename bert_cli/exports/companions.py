@@ -34,7 +34,7 @@ class Companions:
     last_layer_only: bool  # False where a tagger reads other layers
 
 
-def read_companions(given_casing: bool | None, model: sources.ModelSources, config: BertConfig) -> Companions:
+def read_companions(given_casing: bool | None, model: sources.StoredModel, config: BertConfig) -> Companions:
     """Read them; given_casing is --do_lower_case, None where it was not given. InputError for a damaged file."""
     checkpoint = model.checkpoint
     do_lower_case = given_casing
@@ -102,7 +102,13 @@ def check_labels(labels: tuple[str, ...] | None, count: int) -> None:
 
 
 def write_companions(
-    staged: str, target: Target, config: BertConfig, companions: Companions, kind: str | None, labels, dtype: str
+    staged: str,
+    target: Target,
+    config: BertConfig,
+    companions: Companions,
+    kind: str | None,
+    labels: tuple[str, ...] | None,
+    dtype: str,
 ) -> list[str]:
     """Write all but the weights into `staged`; returns the names. A module's are written with its weights."""
     if target.format == "hub":
@@ -112,6 +118,7 @@ def write_companions(
     if target.format == "hf":
         from bert_cli.weights.hugging_face_writing import hugging_face_config
 
+        assert kind is not None, "conversion_plan finds a kind for every Hugging Face folder"
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
         write_json(path(HUGGING_FACE_CONFIG), hugging_face_config(config, kind, labels, pad, dtype))
         if vocabulary:

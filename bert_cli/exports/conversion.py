@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -14,7 +15,7 @@ from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint, write_tf1
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.hugging_face_writing import write_safetensors
 from bert_cli.weights.keras_weights import write_keras
@@ -39,7 +40,7 @@ class Loaded:
         return self.tensors["output_weights"].shape if "output_weights" in self.tensors else None
 
 
-def open_source(path: CheckpointPath):
+def open_source(path: CheckpointPath) -> Reader:
     """Its reader; InputError where it is damaged, or is a BERT that Google's layout cannot hold."""
     reader = open_checkpoint(path)
     if isinstance(reader, HuggingFaceReader):
@@ -47,12 +48,12 @@ def open_source(path: CheckpointPath):
     return reader
 
 
-def heads_in(reader) -> tuple[str, ...]:
+def heads_in(reader: Reader) -> tuple[str, ...]:
     """The heads of which the checkpoint has a variable, in a fixed order."""
     return tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
 
 
-def load(reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) -> Loaded:
+def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) -> Loaded:
     """Load encoder and `heads`. A pooler may be missing, for Hugging Face drops it where its class reads none;
     InputError where anything else is."""
     shape = reader.shapes.get("output_weights", (0, 0))
@@ -61,7 +62,7 @@ def load(reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) ->
             f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs [labels, "
             f"{config.hidden_size}]; --head=encoder converts the rest"
         )
-    model = BertWithHeads(config, heads, shape, of_tokens)
+    model = BertWithHeads(config, heads, (shape[0], shape[1]) if CLASSIFIER in heads else (0, 0), of_tokens)
     variables = named_weights(model)
     report = load_weights(variables, reader)
     missing = [name for name in report.missing if not name.startswith(POOLER)]
@@ -73,13 +74,22 @@ def load(reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) ->
     return Loaded(model, tensors, report, len(reader.shapes) - len(tensors) - len(unused))
 
 
-def write(staged: str, target: Target, tensors: dict[str, np.ndarray], config: BertConfig, model, kind, dtype) -> None:
+def write(
+    staged: str,
+    target: Target,
+    tensors: dict[str, np.ndarray],
+    config: BertConfig,
+    model: BertWithHeads,
+    kind: str | None,
+    dtype: str,
+) -> None:
     """Write the weights into the folder `staged`, under the target's names.
 
     model: the BertWithHeads that they come from; kind, dtype: see write_safetensors. `config` is that of `tensors`.
     """
     path = os.path.join(staged, target.name)
     if target.format == "hf":
+        assert kind is not None, "conversion_plan finds a kind for every Hugging Face folder"
         write_safetensors(path, tensors, kind, dtype)
         return
     with _writing(target):
@@ -107,7 +117,7 @@ def write_module(
 
 
 @contextlib.contextmanager
-def _writing(target: Target):
+def _writing(target: Target) -> Iterator[None]:
     try:
         yield
     except (OSError, tf.errors.OpError) as error:

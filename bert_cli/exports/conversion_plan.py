@@ -10,7 +10,7 @@ from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS, TAGGER
 from bert_cli.exports.companions import Companions
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
-from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.weights.hub_handle import is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -28,7 +28,7 @@ _GOOGLE_EPSILON = 1e-12
 def find_source(path: str) -> CheckpointPath:
     """What --from names; an archive or a URL is a module for tensorflow-hub."""
     if path.endswith((".tar.gz", ".tgz")) or is_url(path):
-        return sources.find_module(path, "from")
+        return find_module(path, "from")
     return find_checkpoint(path, "from")
 
 

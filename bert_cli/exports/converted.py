@@ -8,6 +8,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import CLASSIFIER, KINDS, POOLER, TAGGER
+from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.companions import Companions, check_labels, write_companions
 from bert_cli.exports.conversion_plan import TITLES, choose_kind
@@ -57,7 +58,8 @@ def convert(
     kind = choose_kind(changes.head, found, companions, target)
     heads = found if kind is None else KINDS[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
-    labels = _labels(loaded, companions, target, config) if CLASSIFIER in heads else None
+    shape = loaded.classifier_shape if CLASSIFIER in heads else None
+    labels = _labels(shape, companions, target, config) if shape else None
     tensors, left_out = dict(loaded.tensors), []
     if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
@@ -78,10 +80,10 @@ def convert(
 
 
 def _labels(
-    loaded: conversion.Loaded, companions: Companions, target: Target, config: BertConfig
+    shape: tuple[int, int], companions: Companions, target: Target, config: BertConfig
 ) -> tuple[str, ...] | None:
     """The classifier's labels, which Hugging Face cannot do without; None where they are not known and not needed."""
-    count, width = loaded.classifier_shape
+    count, width = shape
     check_labels(companions.labels, count)
     if target.format == "hf" and (width != config.hidden_size or not companions.last_layer_only):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
@@ -125,7 +127,9 @@ def compare(staged: str, target: Target, converted: Converted, dtype: str, rando
     random_seed: of the token ids.
     """
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
-    config = read_config(path.companion("bert_config.json", "config.json"))
+    config_file = path.companion(CONFIG, HUGGING_FACE_CONFIG)
+    assert config_file is not None, "every format is written with its config"
+    config = read_config(config_file)
     reader = conversion.open_source(path)
     written = conversion.load(reader, config, converted.heads, of_tokens=converted.kind == TAGGER)
     differences = conversion.largest_differences(converted.loaded, written, random_seed)

@@ -11,6 +11,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runs import sources
 from bert_cli.settings.groups import Length, ModelFiles
 from bert_cli.settings.tools import Export
+from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
 _LENGTH = Length().max_seq_length  # tokens, where no run says more
@@ -18,14 +19,15 @@ _LENGTH = Length().max_seq_length  # tokens, where no run says more
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
-    """What is exported: `source` with its `config` and `companions`; texts have at most max_seq_length tokens.
+    """What is exported: `source` with its `config`, `companions` and `vocabulary`; texts have at most max_seq_length tokens.
 
     labels: of the outputs, None where they are not known; pairs: whether a classifier takes a second text.
     """
 
-    source: sources.ModelSources
+    source: sources.StoredModel
     config: BertConfig
     companions: Companions
+    vocabulary: Vocabulary
     labels: tuple[str, ...] | None
     max_seq_length: int
     pairs: bool
@@ -64,7 +66,7 @@ def find_exported(
         names = _agreed_labels(labels, companions)
     else:
         names = _classifier_labels(labels, companions, checkpoint.folder)
-    return Exported(model, config, companions, names, length, pairs)
+    return Exported(model, config, companions, companions.vocabulary, names, length, pairs)
 
 
 def trained_on_pairs(saved: dict[str, str]) -> bool:

@@ -4,7 +4,7 @@ The objects are tf.train.Checkpoint with attributes, which is what tf.saved_mode
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -18,7 +18,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 
 TOKENS_SIGNATURE = "token_ids"
@@ -52,13 +52,13 @@ def load_encoder(checkpoint: CheckpointPath, config: BertConfig) -> BertEncoder:
     return model
 
 
-def _check_whole(report) -> None:
+def _check_whole(report: LoadReport) -> None:
     if report.missing:
         raise InputError(f"{report.source}: lacks {', '.join(report.missing[:3])}; it is no whole BERT")
 
 
 @contextlib.contextmanager
-def writing(folder: str):
+def writing(folder: str) -> Iterator[None]:
     """Turn what goes wrong with files into an InputError."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import keras
 import numpy as np
@@ -20,7 +20,7 @@ from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import load_weights
+from bert_cli.weights.checkpoint import Reader, load_weights
 
 _MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096
@@ -45,7 +45,7 @@ class Loaded:
         return {name: results[name].numpy() for name in ("sequence_output", "pooled_output")}
 
 
-def find_kind(reader, of_tokens: bool) -> str:
+def find_kind(reader: Reader, of_tokens: bool) -> str:
     """What a checkpoint is a model of, by its heads; of_tokens: its classifier is one of tokens.
 
     InputError for a classifier beside a span head.
@@ -60,7 +60,7 @@ def find_kind(reader, of_tokens: bool) -> str:
     return SPANS if SPANS in heads else ENCODER
 
 
-def load(reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
+def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
     """Load encoder and head. A pooler may be missing where nothing reads it; InputError where anything else is."""
     count, width = reader.shapes.get("output_weights", (0, 0))
     if count and width != config.hidden_size * (len(layers) if kind == TAGGER else 1):
@@ -135,9 +135,9 @@ def largest_difference(path: str, loaded: Loaded, config: BertConfig, seed: int)
     return max(float(np.abs(values - ours[name]).max()) for name, values in theirs.items())
 
 
-def accuracy(path: str, sequences: RaggedFeatures, label_ids: Sequence[int]) -> float:
+def accuracy(path: str, sequences: RaggedFeatures, label_ids: np.ndarray) -> float:
     """Share of the sequences to which the ONNX classifier gives its label."""
-    run, labels = make_runner(path), np.asarray(label_ids)
+    run, labels = make_runner(path), label_ids
     right = 0
     for rows in length_groups(sequences.lengths, _BATCH_TOKENS):
         width = int(sequences.lengths[rows].max())

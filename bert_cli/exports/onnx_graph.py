@@ -6,6 +6,7 @@ second factors of MatMul, LayerNormalization and Gelu as single operators (opset
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -26,7 +27,7 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, np.ndarray] = {}
 
-    def add(self, kind: str, *inputs: str, name: str = "", **attributes) -> str:
+    def add(self, kind: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         name = name or f"{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], name=f"{name}:{kind}", **attributes))
         return name

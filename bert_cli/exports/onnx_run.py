@@ -31,35 +31,34 @@ def check_packages() -> None:
         raise InputError(f"--format=onnx needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
 
 
-def read_dev(exported: Exported, data_dir: str | None) -> ClassificationFeatures | None:
+def read_dev(exported: Exported, labels: tuple[str, ...], data_dir: str) -> ClassificationFeatures | None:
     """The dev file of a classifier's task, to compare accuracies on; None where --data_dir is not given and the training
     run's is gone.
     """
     saved = exported.source.saved_flags
-    if "task_name" not in saved and data_dir is None:
+    if "task_name" not in saved and not data_dir:
         return None
     folder = data_dir or saved.get("data_dir", "")
-    if data_dir is None and not files.is_directory(folder):
+    if not data_dir and not files.is_directory(folder):
         LOG.warning(
             "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
         )
         return None
     task = saved.get("task_name", "cola")
-    examples = read_examples(
-        task, "dev", folder, saved.get("header", "auto"), exported.labels, saved.get("language", "zh")
-    )
-    tokenizer = FullTokenizer(exported.companions.vocabulary, exported.companions.do_lower_case)
-    return classification_features(examples, exported.labels, tokenizer, exported.max_seq_length)
+    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels, saved.get("language", "zh"))
+    tokenizer = FullTokenizer(exported.vocabulary, exported.companions.do_lower_case)
+    return classification_features(examples, labels, tokenizer, exported.max_seq_length)
 
 
-def write(folder: str, exported: Exported, quantize: bool, data_dir: str | None) -> list[str]:
+def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> list[str]:
     """Write all files into the folder `folder`, which exists; returns their names.
 
     InputError where the checkpoint is not whole, or the ONNX model gives other outputs than the original.
     """
     companions, config = exported.companions, exported.config
-    wants_dev = quantize and companions.kind != TAGGER and exported.labels
-    dev = read_dev(exported, data_dir) if wants_dev else None
+    dev = None
+    if quantize and companions.kind != TAGGER and exported.labels:
+        dev = read_dev(exported, exported.labels, data_dir)
     prepare_host()
     from bert_cli.exports import onnx as onnx_export
     from bert_cli.weights.checkpoint import open_checkpoint

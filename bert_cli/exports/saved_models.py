@@ -22,7 +22,7 @@ def export_saved_models(folder: str, exported: Exported) -> list[str]:
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
     checkpoint, config, companions = exported.source.checkpoint, exported.config, exported.companions
-    labels, vocabulary, lower = exported.labels, companions.vocabulary, companions.do_lower_case
+    labels, vocabulary, lower = exported.labels, exported.vocabulary, companions.do_lower_case
     if labels:
         loaded = modules.load_classifier(checkpoint, config, labels)
     else:

@@ -5,14 +5,14 @@ window that gives it the most context.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from bert_cli.examples.text_lines import TextLine, line_words
-from bert_cli.features.doc_spans import doc_spans
+from bert_cli.examples.text_lines import LineWord, TextLine, line_words
+from bert_cli.features.doc_spans import DocSpan, doc_spans
 from bert_cli.features.packing import pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
@@ -77,7 +77,7 @@ def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tupl
     ]
 
 
-def _places(span, index: int, spans: list, offset: int) -> list[int]:
+def _places(span: DocSpan | None, index: int, spans: list, offset: int) -> list[int]:
     """Places of the tokens of a span; -1 for those that another window owns, also for a span that is repeated."""
     if span is None:
         return []
@@ -103,7 +103,8 @@ class _Chunk:
 
     def add(self, line: TextLine) -> int:
         """Take in a line; returns the number of its tokens."""
-        words_a = words_b = None
+        words_a: list[LineWord] = []
+        words_b: list[LineWord] = []
         if self.words is None:
             ids_a = self.tokenizer.encode(line.text_a)
             ids_b = None if line.text_b is None else self.tokenizer.encode(line.text_b)
@@ -121,7 +122,7 @@ class _Chunk:
         if self.words is not None:
             kept_b = sum(packed.segment_ids) - 1 if ids_b else 0
             if len(tokens) != len(packed.token_ids):
-                kept_b = len(ids_b)
+                kept_b = len(ids_b or [])
             kept_a = len(tokens) - (kept_b + 3 if ids_b else 2)
             spans = _word_spans(words_a, 1, kept_a) + _word_spans(words_b, kept_a + 2, kept_b)
             self.words.append(spans)
@@ -129,7 +130,7 @@ class _Chunk:
         self.offsets.append(len(self.token_ids))
         return len(tokens)
 
-    def _add_window(self, ids, segments, places) -> None:
+    def _add_window(self, ids: Sequence[int], segments: Iterable[int], places: Iterable[int]) -> None:
         self.window_lines.append(len(self))
         self.ids.extend(ids)
         self.segments.extend(segments)
@@ -170,7 +171,7 @@ class _Chunk:
         )
 
 
-def _word_spans(words, offset: int, kept: int) -> list[WordSpan]:
+def _word_spans(words: Iterable[LineWord], offset: int, kept: int) -> list[WordSpan]:
     """Spans of the words that have a piece among the first `kept` ones, which stand from `offset` on."""
     spans, first = [], 0
     for word in words:

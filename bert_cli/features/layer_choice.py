@@ -11,9 +11,9 @@ _RANGE = re.compile(r"^\s*(?:(-?\d+)\s*:\s*(-?\d+)|(\d+)\s*-\s*(\d+))\s*$")
 
 
 class Layer(NamedTuple):
-    """A layer as it was asked for, and its place: 0 for the embedding, n for the n-th Transformer layer."""
+    """A layer as it was `asked` for, and its place: 0 for the embedding, n for the n-th Transformer layer."""
 
-    index: int | str
+    asked: int | str
     place: int
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class RaggedFeatures:
         return dict(zip(INPUTS, (word_ids, inside.astype(np.int32), type_ids), strict=True))
 
 
-def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill) -> np.ndarray:
+def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill: float) -> np.ndarray:
     """Rows of any flat values [t, …], which stand end to end as in RaggedFeatures -> [len(rows), width, …].
 
     `fill` stands behind their ends.
@@ -67,6 +68,28 @@ def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, wid
     return padded
 
 
-def with_token_ids(features, token_ids: np.ndarray):
+def row_lengths(features: "Features") -> np.ndarray:
+    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with equally many for each row."""
+    lengths = features.sequences.lengths
+    return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
+
+
+def with_token_ids(features: Any, token_ids: np.ndarray) -> Any:
     """Features of any kind, with other token ids in their `sequences`: int32 [total]."""
     return dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=token_ids))
+
+
+class Batches(Protocol):
+    """n rows of anything that a model is trained on."""
+
+    def __len__(self) -> int: ...
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """The arrays of these rows, padded to `width` tokens; None for as many as the longest has."""
+
+
+class Features(Batches, Protocol):
+    """The features of any task, for training and predictions."""
+
+    @property
+    def sequences(self) -> RaggedFeatures: ...

@@ -6,6 +6,7 @@ A context that is too long for one window gets several, which overlap. Positions
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -115,6 +116,8 @@ def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokeni
     Of "(1895-1943)." only the pieces of "1895" are the answer 1895. The last may stand before the first: the words of
     the answer then have no pieces.
     """
+    if example.start_position is None or example.end_position is None or example.answer_text is None:
+        raise ValueError(f"the example {example.qas_id} was read without its answer")
     first = pieces.first_pieces[example.start_position]
     ends = [*pieces.first_pieces, len(pieces.ids)]
     last = ends[example.end_position + 1] - 1
@@ -164,8 +167,9 @@ def squad_features(
             ends.append(len(token_ids))
             word_offsets.append(pieces.offset + span.start)
             shift = len(head) - span.start  # from word pieces of the context to positions
-            inside = answer is not None and span.start <= answer[0] and answer[1] < span.end
-            positions = (answer[0] + shift, answer[1] + shift) if inside else (0, 0)
+            positions = (0, 0)
+            if answer is not None and span.start <= answer[0] and answer[1] < span.end:
+                positions = (answer[0] + shift, answer[1] + shift)
             owned = (span.owned_start + shift, span.owned_end + shift)
             numbers.extend((index, number, len(query), *owned, *positions, example.is_impossible))
     table = np.array(numbers, np.int32).reshape(-1, 8)
@@ -190,7 +194,7 @@ def squad_features(
 
 def window(
     features: SquadFeatures, examples: Sequence[SquadExample], tokenizer: FullTokenizer, max_seq_length: int, row: int
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """One window in full, with the names of the original: ids padded to `max_seq_length`, and maps by position."""
     padded = {name: values[0].tolist() for name, values in features.sequences.padded([row], max_seq_length).items()}
     doc = range(int(features.doc_starts[row]), int(features.doc_ends[row]))

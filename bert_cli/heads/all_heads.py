@@ -1,5 +1,7 @@
 """A BERT with any of the heads, as a checkpoint happens to have them."""
 
+from collections.abc import Collection
+
 import keras
 import tensorflow as tf
 
@@ -22,7 +24,13 @@ class BertWithHeads(keras.Model):
     side by side, k·H.
     """
 
-    def __init__(self, config: BertConfig, heads, classifier_shape: tuple[int, int] = (2, 0), of_tokens: bool = False):
+    def __init__(
+        self,
+        config: BertConfig,
+        heads: Collection[str],
+        classifier_shape: tuple[int, int] = (2, 0),
+        of_tokens: bool = False,
+    ):
         super().__init__(name="bert_with_heads", autocast=False)
         self.encoder = BertEncoder(config)
         self.of_tokens = of_tokens

@@ -51,7 +51,9 @@ class TaskModel(keras.Model):
         raise NotImplementedError
 
 
-def make_encoder(config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0):
+def make_encoder(
+    config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0
+) -> BertEncoder | ModuleEncoder:
     """A BertEncoder, or a module for tensorflow-hub, which keeps its own precision and starts from its own weights."""
     if isinstance(config, ModuleConfig):
         return ModuleEncoder(config)

@@ -118,13 +118,27 @@ class BertPretrainer(TaskModel):
             "next_sentence_logits": next_sentence,
         }
 
-    def score(self, inputs, slots, training=False, seed=None, packed=False) -> tuple[tf.Tensor, tf.Tensor]:
+    def score(
+        self,
+        inputs: dict[str, tf.Tensor],
+        slots: tf.Tensor,
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Logits at chosen places only: slots int32 [M], b·S+s -> masked-LM [M, V] and next-sentence [B, 2], float32."""
         rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
         words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
         return self.masked_lm(rows, word_embeddings=words, training=training), next_sentence
 
-    def rows_at(self, inputs, slots, training=False, seed=None, packed=False) -> tuple[tf.Tensor, tf.Tensor]:
+    def rows_at(
+        self,
+        inputs: dict[str, tf.Tensor],
+        slots: tf.Tensor,
+        training: bool = False,
+        seed: tf.Tensor | None = None,
+        packed: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """The encoder's rows at `slots`, [M, H] in the compute dtype, and next-sentence logits, float32 [B, 2]."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         sequence = outputs["sequence_output"]  # [B, S, H]

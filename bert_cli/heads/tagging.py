@@ -47,12 +47,14 @@ class BertTagger(TaskModel):
     def top_layer(self):
         return max(self.state_layers)
 
-    def states(self, inputs, training=False, seed=None, packed=False) -> tf.Tensor:
+    def states(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tf.Tensor:
         """What the classifier reads: float32 [B, S, W]."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)["encoder_outputs"]
         return tf.concat([outputs[layer] for layer in self.state_layers], axis=-1)
 
-    def score(self, rows, seed=None) -> tf.Tensor:
+    def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""
         if seed is not None:
             seed = seed + tf.constant([1, 0])  # a row of its own, away from the encoder's places

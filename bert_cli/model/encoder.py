@@ -76,7 +76,7 @@ class BertEncoder(keras.Model):
         above = [f"bert/encoder/layer_{number}/" for number in range(layer + 1, len(self.transformer_layers))]
         return {name for name in named_weights(self) if name.startswith(("bert/pooler/", *above))}
 
-    def _dropout_seeds(self, training: bool, seed) -> list:
+    def _dropout_seeds(self, training: bool, seed: tf.Tensor | None) -> list:
         """A seed for each place of dropout: one after the embeddings, three in each layer; None outside training."""
         count = 1 + 3 * len(self.transformer_layers)
         if not training:

@@ -6,6 +6,7 @@ Weights are float32; products run in the compute dtype of the encoder.
 """
 
 import zlib
+from collections.abc import Sequence
 
 import keras
 import tensorflow as tf
@@ -24,12 +25,12 @@ class Scoped(keras.layers.Layer):
         self.scope = scope
         self.checkpoint_names: list[str] = []
 
-    def add_scoped(self, name: str, shape: tuple[int, ...], initializer):
+    def add_scoped(self, name: str, shape: tuple[int, ...], initializer: str | keras.Initializer) -> keras.Variable:
         """Add a float32 weight called `scope/name` in checkpoints."""
         self.checkpoint_names.append(f"{self.scope}/{name}")
         return self.add_weight(name=name.replace("/", "_"), shape=shape, initializer=initializer, dtype="float32")
 
-    def add_normal(self, name: str, shape: tuple[int, ...], stddev: float, seed: int):
+    def add_normal(self, name: str, shape: tuple[int, ...], stddev: float, seed: int) -> keras.Variable:
         """Add a weight drawn from the normal distribution cut at two standard deviations, as the original's.
 
         The draw depends on `seed` and the weight's own name, not on what was made before it.
@@ -91,7 +92,9 @@ class Embeddings(Scoped):
         self.norm = LayerNorm("bert/embeddings/LayerNorm", hidden, config.layer_norm_eps)
         self.training_table = None  # a stand-in for `words` while training on part of the vocabulary
 
-    def call(self, word_ids, type_ids, layout: Layout, seed=None):
+    def call(
+        self, word_ids: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None
+    ) -> tf.Tensor:
         table = self.words.value if self.training_table is None else self.training_table
         x = tf.gather(table, collect(word_ids, layout))  # [T, H]
         # A product with one-hot rows, as in the original: a type out of range adds nothing.
@@ -119,7 +122,9 @@ class SelfAttention(keras.layers.Layer):
             Dense(f"{scope}/{part}", hidden, hidden, stddev, seed) for part in ("query", "key", "value")
         )
 
-    def call(self, x, layout: Layout, first_only: bool, seed=None):
+    def call(
+        self, x: tf.Tensor, layout: Layout, first_only: bool, seed: tf.Tensor | None = None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout)."""
         key = split_heads(self.key(x), self.heads, layout)  # [B, N, S, D]
         value = split_heads(self.value(x), self.heads, layout)
@@ -154,7 +159,13 @@ class TransformerLayer(keras.layers.Layer):
         self.narrow = Dense(f"{scope}/output/dense", wide, hidden, stddev, seed)
         self.output_norm = LayerNorm(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
 
-    def call(self, x, layout: Layout, first_only: bool = False, seeds=(None, None, None)):
+    def call(
+        self,
+        x: tf.Tensor,
+        layout: Layout,
+        first_only: bool = False,
+        seeds: Sequence[tf.Tensor | None] = (None, None, None),
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """x: [T, H] -> ([R, H], attention probabilities). With `first_only` just the first tokens' rows are made."""
         context, probabilities = self.attention(x, layout=layout, first_only=first_only, seed=seeds[0])
         residual = tf.gather(x, first_rows(layout)) if first_only else x

@@ -66,7 +66,7 @@ def collect(values: tf.Tensor, layout: Layout) -> tf.Tensor:
 def spread(x: tf.Tensor, layout: Layout) -> tf.Tensor:
     """[T, H] -> [B, S, H], zeros in slots that were not computed."""
     width = x.shape[-1]
-    if layout.slots is not None:
+    if layout.real is not None:
         x = tf.where(layout.real[:, tf.newaxis], tf.gather(x, layout.rows), tf.zeros([], x.dtype))
     return tf.reshape(x, [layout.batch, layout.length, width])
 

@@ -61,7 +61,7 @@ def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tu
     was written.
     """
     start, end = span
-    bounds = []
+    bounds: list[int] = []
     index = 0
     for word in range(first_word, last_word + 1):
         length = len(paragraph.doc_tokens[word])

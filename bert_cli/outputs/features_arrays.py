@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
@@ -19,8 +19,9 @@ _HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at 
 class NpyFile:
     """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block ends."""
 
-    def __init__(self, file: BinaryIO, dtype: str):
-        self._file, self._dtype, self._shape, self._count = file, np.dtype(dtype), None, 0
+    def __init__(self, file: IO[bytes], dtype: str):
+        self._file, self._dtype, self._count = file, np.dtype(dtype), 0
+        self._shape: tuple[int, ...] | None = None  # of a row
         self._file.write(b"\0" * _HEADER_SIZE)
 
     def append(self, rows: np.ndarray) -> None:
@@ -40,7 +41,7 @@ class NpyFile:
 class NpyWriter:
     """One vector a line as a .npy file, [n, width]."""
 
-    def __init__(self, file: BinaryIO, width: int, dtype: str):
+    def __init__(self, file: IO[bytes], width: int, dtype: str):
         self._array, self._width = NpyFile(file, dtype), width
 
     def write(self, rows: FeatureRows) -> None:
@@ -59,10 +60,10 @@ class NpzWriter:
     Members grow in nameless files in `folder` until they are put together; they are not compressed.
     """
 
-    def __init__(self, file: BinaryIO, folder: str | None, row_shape: tuple[int, ...], layers: Sequence, dtype: str):
+    def __init__(self, file: IO[bytes], folder: str | None, row_shape: tuple[int, ...], layers: Sequence, dtype: str):
         self._file, self._row_shape, self._layers, self._dtype = file, row_shape, layers, dtype
         self._folder = folder
-        self._members: dict[str, tuple[BinaryIO, NpyFile]] = {}
+        self._members: dict[str, tuple[IO[bytes], NpyFile]] = {}
         self._rows = 0
 
     def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
@@ -73,7 +74,7 @@ class NpzWriter:
 
     def write(self, rows: FeatureRows) -> None:
         self._append("vectors", rows.values.reshape(-1, *self._row_shape), self._dtype)
-        if rows.tokens is not None:
+        if rows.token_ids is not None:
             self._append("token_ids", rows.token_ids, "<i4")
         if rows.words is not None:
             self._append("starts", np.array([start for _, start, _ in rows.words], np.int64), "<i8")

@@ -7,6 +7,7 @@ import itertools
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from typing import IO, Any, Protocol
 
 import numpy as np
 
@@ -47,10 +48,18 @@ class Form:
         return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
 
 
+class Writer(Protocol):
+    """A file of features that grows by chunks of lines."""
+
+    def write(self, rows: FeatureRows) -> None: ...
+
+    def finish(self) -> None: ...
+
+
 class JsonLinesWriter:
     """JSON lines; `indices` are those of the layers, None where there is one vector for all."""
 
-    def __init__(self, file, indices: Sequence[int | str] | None):
+    def __init__(self, file: IO[str], indices: Sequence[int | str] | None):
         self._file, self._indices = file, indices
 
     def write(self, rows: FeatureRows) -> None:
@@ -89,7 +98,7 @@ class TableWriter:
 class TfRecordWriter(TableWriter):
     """One tf.train.Example for each line, token or word: int64 features of TableWriter, and a float list for each vector."""
 
-    def __init__(self, file, form: Form):
+    def __init__(self, file: IO[bytes], form: Form):
         super().__init__(form)
         self._file = file
 
@@ -110,7 +119,7 @@ class ParquetWriter(TableWriter):
     numbers for each vector.
     """
 
-    def __init__(self, file, form: Form):
+    def __init__(self, file: IO[bytes], form: Form):
         import pyarrow
         import pyarrow.parquet
 
@@ -123,7 +132,7 @@ class ParquetWriter(TableWriter):
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
 
     def write(self, rows: FeatureRows) -> None:
-        columns = self.columns(rows)
+        columns: dict[str, Any] = {**self.columns(rows)}
         if rows.tokens is not None:
             columns["token"] = rows.tokens
         if rows.words is not None:
@@ -205,28 +214,29 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
 @contextlib.contextmanager
 def open_writer(
     path: str, output_format: str, form: Form, done: int = 0, facts: dict[str, str] | None = None
-) -> Iterator:
-    """A writer with write(FeatureRows); the file appears when the block ends.
+) -> Iterator[Writer]:
+    """A writer of that format; the file appears when the block ends.
 
     For JSON lines: `done` lines stand in a partial file already, and `facts` are those that a later run must share.
     """
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":
             if path == STANDARD:
-                file = sys.stdout
+                file: IO = sys.stdout
             elif files.is_remote(path):
                 file = stack.enter_context(atomic_write(path))
             else:
                 file = stack.enter_context(_partial_file(path, done, facts or {}))
-            writer = JsonLinesWriter(file, None if form.combined else form.layers)
+            writer: Writer = JsonLinesWriter(file, None if form.combined else form.layers)
         else:
             file = stack.enter_context(atomic_write(path, "wb"))
             if output_format == "npy":
                 writer = NpyWriter(file, form.width, form.dtype)
             elif output_format == "npz":
                 folder = None if files.is_remote(path) else os.path.dirname(path) or "."
-                writer = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
-                stack.callback(writer.close)
+                members = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
+                stack.callback(members.close)
+                writer = members
             elif output_format == "parquet":
                 writer = ParquetWriter(file, form)
             else:

@@ -63,7 +63,9 @@ def _layers(texts: Sequence[str], indices: Sequence[int | str] | None) -> str:
     return f'"layers": [{", ".join(parts)}]'
 
 
-def format_line(number: int, heads: Sequence[str] | None, key: str, values: np.ndarray, indices) -> str:
+def format_line(
+    number: int, heads: Sequence[str] | None, key: str, values: np.ndarray, indices: Sequence[int | str] | None
+) -> str:
     """One line of the file, without its end.
 
     heads: what each entry has before its numbers, such as '"token": "the"', of which there are n, under `key`; or None

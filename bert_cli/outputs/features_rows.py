@@ -60,7 +60,9 @@ def normalize(vectors: np.ndarray) -> np.ndarray:
 
 
 def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
-    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H]."""
+    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H]. ValueError without words."""
+    if features.words is None:
+        raise ValueError("these features were made without words")
     spans = [
         (start + word.first, start + word.last)
         for start, words in zip(features.offsets.tolist(), features.words, strict=False)

@@ -3,6 +3,10 @@
 import logging
 import sys
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 LOG = logging.getLogger("bert_cli")
 
@@ -30,7 +34,7 @@ class Progress:
         self._counted = (start, time.monotonic())  # where the rate is counted from
         self._updates, self._updated = 0, 0.0
         self._line = ""
-        self._bar = None
+        self._bar: Bar | None = None
 
     def __enter__(self):
         if sys.stderr.isatty():

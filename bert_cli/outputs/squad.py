@@ -164,7 +164,7 @@ class Decoder:
         )
 
     def _candidates(self, windows: slice, rules: AnswerRules) -> _Candidates:
-        columns = self._spans(windows, rules.max_answer_length)
+        columns: Sequence[np.ndarray] = self._spans(windows, rules.max_answer_length)
         if rules.version_2_with_negative:
             columns = [np.append(c, n) for c, n in zip(columns, (-1, 0, 0, *self._null(windows)), strict=True)]
         order = np.argsort(-(columns[3] + columns[4]), kind="stable")

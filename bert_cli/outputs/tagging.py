@@ -13,7 +13,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.settings.fine_tuning import DECODINGS
+from bert_cli.settings.tagging import DECODINGS
 
 
 class TagPrediction(NamedTuple):
@@ -129,13 +129,12 @@ def predict_tags(
 
 def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
     """Tags for the words that have none, by the rule of predict_tags."""
-    filled = list(tags)
+    filled: list[str] = []
     following = OUTSIDE
-    for word in range(len(tags) - 1, -1, -1):
-        if tags[word] is None:
-            filled[word] = following  # for now: what follows
-        else:
-            following = tags[word]
+    for tag in reversed(tags):
+        following = following if tag is None else tag
+        filled.append(following)  # where there is no tag, for now: what follows
+    filled.reverse()
     for word, tag in enumerate(tags):
         if tag is None:
             prefix, kind = split_tag(filled[word])

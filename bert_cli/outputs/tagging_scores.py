@@ -54,7 +54,9 @@ def tagging_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     counts as words, are in no sentence here.
     """
     words = correct_words = 0
-    wanted, found, right = Counter(), Counter(), Counter()
+    wanted: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    right: Counter[str] = Counter()
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         words += len(gold_tags)
         correct_words += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))

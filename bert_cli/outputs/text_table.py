@@ -17,6 +17,7 @@ def text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
     table.add_column()
     for row in rows:
         table.add_row(*row)
-    console = Console(file=io.StringIO(), width=_WIDTH, color_system=None, highlight=False)
+    text = io.StringIO()
+    console = Console(file=text, width=_WIDTH, color_system=None, highlight=False)
     console.print(table)
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+    return [line.rstrip() for line in text.getvalue().splitlines()]

@@ -87,7 +87,7 @@ def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
 
     Integers become int64 lists, floats float lists. Features stand in the order of `columns`.
     """
-    example = None
+    features = []
     for name, values in columns.items():
         if values.dtype.kind == "f":
             pieces, kind = _Pieces(np.ascontiguousarray(values, "<f4").view(np.uint8)), _FLOAT_LIST
@@ -95,11 +95,10 @@ def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
             pieces, kind = _Pieces(*_varints(values)), _INT64_LIST
         key = name.encode("utf-8")
         pieces = pieces.after(_tag(1)).after(_tag(kind)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
-        pieces = pieces.after(_tag(1))
-        if example is None:
-            example = pieces
-        else:
-            example.extend(pieces)
+        features.append(pieces.after(_tag(1)))
+    example, *others = features
+    for other in others:
+        example.extend(other)
     return example.after(_tag(1)).strings()
 
 

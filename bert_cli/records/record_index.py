@@ -8,6 +8,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence
+from typing import IO, Any
 
 import numpy as np
 
@@ -89,14 +90,14 @@ class RecordIndex:
         return found
 
 
-def _read_at(file, offset: int, size: int) -> bytes:
+def _read_at(file: Any, offset: int, size: int) -> bytes:
     if hasattr(file, "fileno"):
         return os.pread(file.fileno(), size, offset)
     file.seek(offset)
     return file.read(size)
 
 
-def _scan(path: str, file, offsets: array, lengths: array, digest) -> None:
+def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "hashlib._Hash") -> None:
     """Append where the data of each record begins, and how long it is."""
     position, start, block, number = 0, 0, b"", 0
     while True:

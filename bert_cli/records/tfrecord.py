@@ -7,6 +7,7 @@ A record is its length (8 bytes, little-endian), the checksum of these bytes (4)
 import functools
 import struct
 from collections.abc import Iterator, Sequence
+from typing import IO
 
 import google_crc32c
 
@@ -33,7 +34,7 @@ def _head_of(length: int) -> bytes:
 
 def pack_records(records: Sequence[bytes]) -> bytes:
     """Records as a stretch of a TFRecord file."""
-    parts = []
+    parts: list[bytes] = []
     for record in records:
         parts += (_head_of(len(record)), record, masked_crc32c(record))
     return b"".join(parts)
@@ -57,7 +58,7 @@ def read_records(path: str) -> Iterator[bytes]:
             number += 1
 
 
-def _read_up_to(file, size: int) -> bytes:
+def _read_up_to(file: IO[bytes], size: int) -> bytes:
     """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
     blocks = []
     while size and (block := file.read(min(size, _BLOCK))):

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import MULTI_LABEL, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
-from bert_cli.examples.glue import MULTI_LABEL, SINGLE_LABEL, find_task
+from bert_cli.examples.glue import find_task
 from bert_cli.examples.own_data import (
     OwnFile,
     find_own_labels,
@@ -15,7 +16,7 @@ from bert_cli.examples.own_data import (
     read_own_file,
     split_dev,
 )
-from bert_cli.settings.fine_tuning import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +48,7 @@ def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> Cla
         reader.splits["dev"] = reader.read("dev", held_out.dev_file)
     if settings.prediction.do_predict:
         path = settings.predict_file.predict_file
-        reader.splits["test"] = reader.read("test", path or held_out.test_file, is_plain=path is not None)
+        reader.splits["test"] = reader.read("test", path or held_out.test_file, is_plain=bool(path))
     needed = {"train": phases.do_train, "dev": phases.do_eval, "test": settings.prediction.do_predict}
     return ClassificationData(
         reader.problem_type or SINGLE_LABEL,
@@ -73,7 +74,7 @@ class _Reader:
 
     def read(self, split: str, path: str | None, is_plain: bool = False) -> list[ClassificationExample]:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
-        if self.task_name is None or is_plain:
+        if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
         settings = self.settings
         examples = read_examples(
@@ -90,7 +91,7 @@ class _Reader:
 
     def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
         flag = "predict_file" if is_plain else f"{split}_file"
-        if path is None:
+        if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         settings, needs_label = self.settings, split != "test"
         file = read_own_file(path, split, settings.columns, settings.header.header, flag, needs_label)
@@ -106,7 +107,7 @@ class _Reader:
             self.found = _found(file, problem_type)
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
 
-    def _labels_of_another_run(self, file: OwnFile, problem_type: str, separator: str | None) -> Sequence[str]:
+    def _labels_of_another_run(self, file: OwnFile, problem_type: str, separator: str | None) -> tuple[str, ...]:
         """Those of a file to evaluate, for a model of a stranger: the names may be in another order than its outputs."""
         if problem_type == SINGLE_LABEL or (problem_type == MULTI_LABEL and len(file.places.labels) < 2):
             raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")

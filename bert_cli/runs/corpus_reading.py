@@ -4,10 +4,20 @@ import dataclasses
 import hashlib
 import logging
 import os
+from collections.abc import Iterable
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
-from bert_cli.corpus.text import Block, TokenizedBlock, read_blocks, token_typecode, tokenize_block, total_size
+from bert_cli.corpus.text import (
+    Block,
+    TokenizedBlock,
+    Typecode,
+    read_blocks,
+    token_typecode,
+    tokenize_block,
+    total_size,
+)
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.text.tokenization import FullTokenizer
@@ -30,11 +40,11 @@ class Reading:
     files_end_documents: bool
 
     @property
-    def typecode(self) -> str:
+    def typecode(self) -> Typecode:
         return token_typecode(max(self.tokenizer.ids.values()) + 1)
 
 
-def _tokenize(reading, block: Block) -> TokenizedBlock:
+def _tokenize(reading: Any, block: Block) -> TokenizedBlock:
     return tokenize_block(block, reading.tokenizer, reading.typecode, reading.files_end_documents)
 
 
@@ -66,7 +76,7 @@ def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
     return corpus
 
 
-def _store_with_progress(blocks, folder: str, typecode: str, size: int) -> CorpusSize:
+def _store_with_progress(blocks: Iterable[TokenizedBlock], folder: str, typecode: Typecode, size: int) -> CorpusSize:
     with Progress("reading", -(-size // 10**6), unit="MB") as progress:
 
         def show(position: int) -> None:

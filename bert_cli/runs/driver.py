@@ -8,7 +8,7 @@ import dataclasses
 import logging
 import os
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
@@ -16,6 +16,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
@@ -24,20 +25,39 @@ from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
+
 LOG = logging.getLogger("bert_cli")
 
 
 class TrainingSettings(Protocol):
     """The groups that the Settings of every command that trains have."""
 
-    phases: Phases
-    start: Start
-    model: ModelFiles
-    length: Length
-    training: Training
-    seed: Seed
-    saving: Saving
-    devices: Devices
+    @property
+    def phases(self) -> Phases: ...
+
+    @property
+    def start(self) -> Start: ...
+
+    @property
+    def model(self) -> ModelFiles: ...
+
+    @property
+    def length(self) -> Length: ...
+
+    @property
+    def training(self) -> Training: ...
+
+    @property
+    def seed(self) -> Seed: ...
+
+    @property
+    def saving(self) -> Saving: ...
+
+    @property
+    def devices(self) -> Devices: ...
 
 
 class Plan(NamedTuple):
@@ -64,31 +84,46 @@ class Evaluation(NamedTuple):
     report: dict[str, Any]
 
 
-class Task(Protocol):
+class Opened(Protocol):
+    """What every run needs of a model's files; the rest of what Task.open returns is between the methods of the task."""
+
+    @property
+    def sources(self) -> sources.ModelSources: ...
+
+    @property
+    def config(self) -> BertConfig | ModuleConfig: ...
+
+
+Model = TypeVar("Model", bound=Opened)
+
+
+class Task(Protocol[Model]):
     """What is of one kind of command alone. The methods are called in this order, those that a run needs.
 
     files: names of what it writes into output_dir, beside what every run does. freezes_encoder: train nothing of the encoder.
     """
 
-    files: tuple[str, ...]
+    @property
+    def files(self) -> tuple[str, ...]:
+        """See above."""
 
     @property
     def freezes_encoder(self) -> bool:
         """See above."""
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> Model:
         """The model's files, read and checked against each other."""
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+    def read(self, model: Model, stack: contextlib.ExitStack) -> None:
         """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: Model) -> Plan:
         """What is to be trained."""
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
 
-    def train(self, session, updates: Updates, **how: Any) -> dict[str, Any]:
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
 
         how: saving, folder, state, factors, and hooks, as Session.train has them.
@@ -97,30 +132,30 @@ class Task(Protocol):
     def facts(self) -> dict[str, Any]:
         """What the report says of the task itself."""
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """The task's metrics."""
 
-    def predict(self, session) -> dict[str, Any]:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the predictions; further entries of the report."""
 
 
-def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
+def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     began, phases = time.monotonic(), settings.phases
     does_predict = getattr(settings, "prediction", Prediction()).do_predict
     folder = phases.output_dir
     files.check_can_write(folder, "output_dir")
-    checkpoint = sources.choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
-        task.read(model, checkpoint, stack)
+        task.read(model, stack)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
         results = (EVAL_RESULTS,) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
-        session = open_session(task, model.config, settings)
+        session = open_session(task, model, settings)
         report = {**task.facts(), "precision": session.precision}
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
@@ -134,14 +169,14 @@ def run(task: Task, settings: TrainingSettings) -> dict[str, Any]:
     return report
 
 
-def open_session(task: Task, config: BertConfig | ModuleConfig, settings: TrainingSettings):
+def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
     """The task's model on its devices, with random weights. Imports TensorFlow."""
     prepare_host()
     from bert_cli.runs.session import Session
 
     batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
-        lambda compute_dtype: task.make_model(config, compute_dtype),
+        lambda compute_dtype: task.make_model(model, compute_dtype),
         settings.devices,
         settings.length.max_seq_length,
         batch_size,
@@ -160,7 +195,7 @@ class _Planned:
 
     @staticmethod
     def make(
-        task: Task, model: sources.OpenedModel, settings: TrainingSettings, checkpoint: CheckpointPath | None
+        task: Task[Model], model: Model, settings: TrainingSettings, checkpoint: CheckpointPath | None
     ) -> "_Planned":
         """InputError where output_dir holds another run."""
         plan, phases = task.plan(model), settings.phases
@@ -180,20 +215,20 @@ class _Planned:
         return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, state)
 
     @property
-    def is_finished(self) -> bool:
-        """Nothing is left to train."""
-        return self.state is not None and step_number(self.state) >= self.updates.steps
+    def finished(self) -> str | None:
+        """The last checkpoint where nothing is left to train, else None."""
+        return self.state if self.state is not None and step_number(self.state) >= self.updates.steps else None
 
 
 def train_or_load(
-    task: Task, session, model: sources.OpenedModel, plan: _Planned | None, settings: TrainingSettings
+    task: Task[Model], session: "Session", model: Model, plan: _Planned | None, settings: TrainingSettings
 ) -> dict[str, Any]:
     """Train what the plan says, or take a trained model where there is no plan, or nothing left to train.
 
     Returns figures for the report, `global_step` among them.
     """
-    folder = settings.phases.output_dir
-    if plan and not plan.is_finished:
+    folder, finished = settings.phases.output_dir, plan.finished if plan else None
+    if plan and finished is None:
         session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
         if session.is_chief and plan.state:
             run_folder.remove_leftovers(folder)
@@ -209,15 +244,16 @@ def train_or_load(
         if session.is_chief and plan.state:
             write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may have been made longer
         return figures
-    if plan:
+    if finished is not None:
         LOG.info(
             "%s: training is already finished (%d steps); --overwrite_output_dir trains anew",
-            folder, step_number(plan.state),
+            folder, step_number(finished),
         )  # fmt: skip
-    return {"global_step": session.load_trained(find_checkpoint(plan.state) if plan else model.sources.checkpoint)}
+    checkpoint = model.sources.required_checkpoint if finished is None else find_checkpoint(finished)
+    return {"global_step": session.load_trained(checkpoint)}
 
 
-def evaluate(task: Task, session, folder: str, global_step: int) -> dict[str, Any]:
+def evaluate(task: Task[Model], session: "Session", folder: str, global_step: int) -> dict[str, Any]:
     """Write eval_results.txt and log it; returns entries of the report."""
     found = task.evaluate(session)
     results = found.results | {"global_step": global_step}

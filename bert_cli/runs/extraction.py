@@ -17,6 +17,7 @@ from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_arrays import strongest_links, write_attention
+from bert_cli.outputs.features_files import Writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs.session import Session
 from bert_cli.runs.training_run import memory_advice
@@ -98,14 +99,15 @@ class FeaturesSession(Session):
             return tf.stack([state[:, 0] for state in states], axis=1)
         return tf.stack(states, axis=2)
 
-    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray] | None]:
+    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
         """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H]; and where it was asked
-        for, the attention of each window, float32 [layers, N, length, length].
+        for, the attention of each window, float32 [layers, N, length, length], else an empty list.
         """
         sequences, lengths = features.sequences, features.sequences.lengths
         counted = RaggedFeatures((features.places >= 0).astype(np.int32), sequences.segment_ids, sequences.offsets)
         tokens = self._batch_size * self.max_seq_length
-        vectors, attention = None, [None] * len(sequences) if self._attention else None
+        vectors: np.ndarray | None = None
+        attention: dict[int, np.ndarray] = {}
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self.max_seq_length
@@ -125,7 +127,8 @@ class FeaturesSession(Session):
                 if self._attention:
                     for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
                         attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
-        return vectors, attention
+        assert vectors is not None, "a chunk holds at least one line"
+        return vectors, [attention[row] for row in sorted(attention)]
 
 
 def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
@@ -143,7 +146,7 @@ def extract_lines(
     extraction: Extraction,
     combine: str,
     tokenizer: FullTokenizer,
-    writer,
+    writer: Writer,
     archive: zipfile.ZipFile | None,
     progress: Callable[[int], None],
 ) -> tuple[int, int]:

@@ -46,13 +46,13 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
 
 def layers_text(extraction: Extraction, attention: Attention) -> str:
     """--layers, or its default."""
-    one = attention.show_attention is not None or extraction.words or extraction.pooling != "none"
+    one = attention.show_attention or extraction.words or extraction.pooling != "none"
     return extraction.layers or (LAST_LAYER if one else TOKEN_LAYERS)
 
 
 def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
     """InputError for a layer or a head that the model does not show."""
-    wanted = attention.attentions or attention.show_attention is not None
+    wanted = attention.attentions or attention.show_attention
     if isinstance(config, ModuleConfig):
         if wanted or any(layer.place == 0 for layer in chosen):
             raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")
@@ -70,7 +70,7 @@ def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -
     """What is written, and how layers are combined."""
     kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
     combine = "concat" if kind == "line" and extraction.combine == "none" else extraction.combine
-    indices = tuple(layer.index for layer in layers)
+    indices = tuple(layer.asked for layer in layers)
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
@@ -82,7 +82,11 @@ def chunk_limits(
 ) -> dict[str, Any]:
     """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in float32 numbers."""
     vectors = 0 if is_pooled else num_layers * config.hidden_size
-    pairs = config.num_hidden_layers * config.num_attention_heads if with_attention else 0
+    pairs = (
+        config.num_hidden_layers * config.num_attention_heads
+        if with_attention and isinstance(config, BertConfig)
+        else 0
+    )
 
     def cost(tokens: int) -> int:
         return tokens * (vectors + tokens * pairs)

@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
@@ -33,7 +32,6 @@ from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, own
 from bert_cli.settings.saved import write_flags
 from bert_cli.weights.path import CheckpointPath, latest_checkpoint
 
-LOG = logging.getLogger("bert_cli")
 _ANEW = "--overwrite_output_dir starts anew"
 _CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
 # What tempfile makes of the prefix that all our writers give it.
@@ -110,7 +108,7 @@ def _check_no_run(folder: str, latest: str | None) -> None:
         )
 
 
-def _change(key: str, before, now) -> str:
+def _change(key: str, before: object, now: object) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
         parts = [
             _change(f"{key}.{k}", before.get(k), now.get(k)) for k in {**before, **now} if before.get(k) != now.get(k)
@@ -119,7 +117,7 @@ def _change(key: str, before, now) -> str:
     return f"{key} was {_short(before)}, is now {_short(now)}"
 
 
-def _short(value) -> str:
+def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -2,16 +2,20 @@
 
 import logging
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
 LOG = logging.getLogger("bert_cli")
 
 
-def frozen_states(session, features: TaggingFeatures, batch_size: int) -> TaggingStates:
+def frozen_states(session: "Session", features: TaggingFeatures, batch_size: int) -> TaggingStates:
     """The states of the labelled pieces, from the BertTagger of a runs.session.Session.
 
     InputError where they do not fit into memory.

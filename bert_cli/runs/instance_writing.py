@@ -4,6 +4,7 @@ import itertools
 import logging
 import re
 from collections.abc import Callable
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.instances import Sampling
@@ -79,7 +80,7 @@ def write_instances(
     Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as many as suit the corpus.
     """
 
-    def with_progress(title: str, total: int, unit: str, write: Callable):
+    def with_progress(title: str, total: int, unit: str, write: Callable) -> Any:
         with Progress(title, total, every=max(1, total // 10), unit=unit) as progress:
             return dict(write(progress.update))
 

@@ -32,21 +32,19 @@ def vocabulary_digest(vocab_file: str) -> str:
     return hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16]
 
 
-def _is_companion(path: str | None, checkpoint: CheckpointPath | None, name: str) -> bool:
-    """Whether a file is the one that a run left beside its checkpoint, not one that was given."""
-    if not path or not checkpoint:
-        return False
-    beside = os.path.join(checkpoint.folder, name)
-    return files.absolute(path) == files.absolute(beside)
+def _folder_of_run(path: str, checkpoint: CheckpointPath | None, name: str) -> str | None:
+    """The folder of the checkpoint, if a file is the one that a run left there; None for one that was given."""
+    if checkpoint and files.absolute(path) == files.absolute(os.path.join(checkpoint.folder, name)):
+        return checkpoint.folder
+    return None
 
 
 def check_vocabulary(path: str | None, checkpoint: CheckpointPath | None) -> None:
     """InputError where a run's vocab.txt is not any more what the run was trained with."""
-    if not _is_companion(path, checkpoint, VOCABULARY):
-        return
-    manifest = read_manifest(checkpoint.folder)
+    folder = _folder_of_run(path, checkpoint, VOCABULARY) if path else None
+    manifest = read_manifest(folder) if folder else None
     wanted = manifest.get("vocabulary") if manifest else None
-    if wanted and wanted != vocabulary_digest(path):
+    if path and wanted and wanted != vocabulary_digest(path):
         raise InputError(f"{path}: {_changed('vocabulary')}; restore it, or give the right one with --vocab_file")
 
 
@@ -63,15 +61,14 @@ def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
 
 
 def check_config(
-    config: BertConfig | ModuleConfig, path: str | None, checkpoint: CheckpointPath | None, left_out: Sequence[str] = ()
+    config: BertConfig | ModuleConfig, path: str, checkpoint: CheckpointPath | None, left_out: Sequence[str] = ()
 ) -> None:
     """InputError where a run's bert_config.json, read as `config`, says something else than when the run was trained.
 
     left_out: keys that may differ.
     """
-    if not _is_companion(path, checkpoint, CONFIG):
-        return
-    manifest = read_manifest(checkpoint.folder)
+    folder = _folder_of_run(path, checkpoint, CONFIG)
+    manifest = read_manifest(folder) if folder else None
     if manifest is None:
         return
     now, before = dataclasses.asdict(config), manifest["config"]

@@ -173,7 +173,7 @@ def write_splits(
     names = [f"{split}.tsv" for split in wanted]
     with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as paths:
         with contextlib.ExitStack() as stack:
-            opened = {
+            opened: dict[str, IO[str]] = {
                 split: stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
                 for split, path in zip(wanted, paths, strict=False)
             }

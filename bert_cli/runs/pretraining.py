@@ -3,16 +3,18 @@
 import contextlib
 import logging
 import os
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config import BertConfig
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
+from bert_cli.runs.sources import ModelSources
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
@@ -20,26 +22,36 @@ from bert_cli.text.vocabulary import read_vocabulary
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
 
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
+
 LOG = logging.getLogger("bert_cli")
 Data = RecordInput | TextInput
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
 
 
+class PretrainingModel(NamedTuple):
+    """As sources.OpenedModel; `tokenizer` is None for TFRecords without a vocabulary."""
+
+    sources: ModelSources
+    config: BertConfig
+    tokenizer: FullTokenizer | None
+
+
 class PretrainingTask:
-    """See driver.Task. After `read`: `train` and `held_out`, what is trained and evaluated on."""
+    """See driver.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
 
     files = ()
     freezes_encoder = False
 
     def __init__(self, settings: PretrainSettings):
         self.settings = settings
-        self.train_data: Data | None = None
-        self.held_out: Data | None = None
+        self.data: dict[str, Data] = {}
         self._found: dict[str, tuple[list[str], bool]] = {}
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
-        """vocabulary and tokenizer are None for TFRecords without a vocabulary."""
+    def open(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
         settings = self.settings
         for flag, patterns in (("input_file", settings.input.input_file), ("eval_file", settings.task.eval_file)):
             if patterns:
@@ -52,42 +64,45 @@ class PretrainingTask:
         sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found)
         if not vocabulary:
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
-            return sources.OpenedModel(found, config, None, None)
+            return PretrainingModel(found, config, None)
         lower = sources.find_casing(model.do_lower_case, found)
         sources.check_casing(lower, vocabulary, checkpoint)
-        return sources.OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, lower))
+        return PretrainingModel(found, config, FullTokenizer(vocabulary, lower))
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+    def read(self, model: PretrainingModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         if phases.do_train:
             share = 0.0 if task.eval_file else task.eval_share
-            self.train_data = stack.enter_context(self._open_data("input_file", model, share))
-        self.held_out = self.train_data
-        if phases.do_eval and (task.eval_file or not self.train_data):
+            self.data["train"] = self.data["held_out"] = stack.enter_context(
+                self._open_data("input_file", model, share)
+            )
+        if phases.do_eval and (task.eval_file or "train" not in self.data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
             trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
-            self.held_out = stack.enter_context(self._open_data(flag, model, share))
+            self.data["held_out"] = stack.enter_context(self._open_data(flag, model, share))
 
-    def _open_data(self, flag: str, model: sources.OpenedModel, share: float) -> Data:
+    def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
         (paths, are_records), settings = self._found[flag], self.settings
         length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
         if are_records:
             return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
+        assert model.tokenizer is not None, "`open` reads a vocabulary for every text"
         rules = make_masking(
-            model.vocabulary.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
+            model.tokenizer.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
         )
         sampling = Sampling(length, masking.short_seq_prob, rules)
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: PretrainingModel) -> Plan:
         settings, steps = self.settings, self.settings.steps
         lower = model.tokenizer.do_lower_case if model.tokenizer else None
-        decided = {"training_data": self.train_data.digest}
-        if isinstance(self.train_data, TextInput):
+        data = self.data["train"]
+        decided: dict[str, Any] = {"training_data": data.digest}
+        if isinstance(data, TextInput):
             masking, task = settings.masking, settings.task
             values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
             decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}
@@ -100,22 +115,23 @@ class PretrainingTask:
             optimizer=steps.optimizer,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: PretrainingModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.pretraining import BertPretrainer
 
         settings = self.settings
-        return BertPretrainer(config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
+        return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
 
-    def train(self, session, updates: Updates, **how) -> dict:
-        return session.train_stream(lambda at: self.train_data.stream(updates.batch_size, at), updates=updates, **how)
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        data = self.data["train"]
+        return session.train_stream(lambda at: data.stream(updates.batch_size, at), updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {}
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Accuracies and losses of masked words and next sentences."""
         batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
-        count, is_cut, chunks = self.held_out.evaluation(most_steps * batch_size or None)
+        count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
         sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
@@ -123,13 +139,13 @@ class PretrainingTask:
         metrics = pretraining_metrics(sums, batch_size, not self.settings.task.no_nsp)
         return Evaluation(metrics, [], {"eval_examples_per_second": rate})
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """There is nothing to predict."""
         return {}
 
 
 def absolute_patterns(patterns: str | None) -> str | None:
-    """Patterns with commas between, each from any working directory."""
-    if patterns is None:
+    """Patterns with commas between, each from any working directory; None for none."""
+    if not patterns:
         return None
     return ",".join(part if part == STANDARD else files.absolute(part) for part in patterns.split(","))

@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -19,8 +19,11 @@ from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
 from bert_cli.runs import driver
 from bert_cli.runs.squad import SquadTask, fill, trained_model
-from bert_cli.settings.fine_tuning import SquadSettings
+from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 256  # questions that are read and computed at a time
@@ -45,7 +48,7 @@ class Windows(NamedTuple):
         )
 
 
-def typed_example(question: str, context: str | None, context_file: str | None) -> SquadExample:
+def typed_example(question: str, context: str, context_file: str) -> SquadExample:
     """The question of --question, about the text of --context or --context_file."""
     if context_file:
         files.check_readable(context_file, "context_file")
@@ -54,7 +57,7 @@ def typed_example(question: str, context: str | None, context_file: str | None) 
 
 
 def answer(
-    session, examples: Sequence[SquadExample], tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules
+    session: "Session", examples: Sequence[SquadExample], tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules
 ) -> list[Prediction]:
     """The answers to some questions in their order."""
     features = squad_features(
@@ -83,7 +86,7 @@ def answer_record(example: SquadExample, prediction: Prediction) -> dict:
     start, end = prediction.span or (None, None)
     sentence = None
     if prediction.span:
-        first, last = sentence_span(example.context, start, end)
+        first, last = sentence_span(example.context, *prediction.span)
         sentence = example.context[first:last]
     record = {
         "id": prediction.qas_id,
@@ -120,9 +123,9 @@ def run(settings: SquadSettings) -> dict:
         example = typed_example(asked.question, asked.context, asked.context_file)
     elif source != STANDARD:
         files.check_readable(source, "input_file")
-    to_file = target not in (None, STANDARD)
+    to_file = target not in ("", STANDARD)
     files.check_output_files([target], [source, asked.context_file])
-    session = driver.open_session(task, model.config, settings)
+    session = driver.open_session(task, model, settings)
     session.load_trained(checkpoint)
     windows = Windows.of(settings)
     if asked.question:

@@ -9,19 +9,22 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch, training_batch
-from bert_cli.features.ragged import with_token_ids
+from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
+from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.frozen_states import frozen_states
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
+from bert_cli.settings.groups import Devices, Saving
 from bert_cli.training.feeding import check_batch_size
 from bert_cli.training.inference import infer, make_runner, put_rows
 from bert_cli.training.loop import Hook
@@ -45,13 +48,13 @@ class Session:
     def __init__(
         self,
         make_model: Callable[[str], TaskModel],
-        devices,
+        devices: Devices,
         max_seq_length: int,
         train_batch_size: int | None = None,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        devices: has distribution_strategy, precision, use_tpu, tpu_name, tpu_zone and gcp_project. train_batch_size: None
+        train_batch_size: None
         where nothing is trained. InputError where the devices are not there, or cannot share such a batch.
         """
         self.strategy = make_strategy(
@@ -108,9 +111,9 @@ class Session:
 
     def train(
         self,
-        features,
+        features: Features,
         updates: Updates,
-        saving,
+        saving: Saving,
         folder: str,
         state: str | None,
         factors: Mapping[str, float] | None = None,
@@ -119,28 +122,29 @@ class Session:
     ) -> dict:
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
-        features: ClassificationFeatures, SquadFeatures or TaggingFeatures, as the model needs them. saving: has
-        save_checkpoints_steps, keep_checkpoint_max and log_steps. state: prefix of the checkpoint to go on from. factors:
-        see training.factors. hooks: see training.loop, called before each saving. encoding_batch_size: rows that a frozen
-        encoder computes at once, where its states are computed only once.
+        features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
+        prefix of the checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each
+        saving. encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
         """
         token_ids = features.sequences.token_ids
+        trained: Batches = features
         run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
         specs = tensor_specs(self.model.columns)
         if run.is_frozen and self.model.state_columns:
-            features = frozen_states(self, features, encoding_batch_size)
+            assert isinstance(features, TaggingFeatures), "a tagger alone has state_columns"
+            trained = frozen_states(self, features, encoding_batch_size)
             specs = tensor_specs(self.model.state_columns, W=self.model.state_width)
         elif run.compact:
-            features = with_token_ids(features, run.compact.compact_ids(token_ids))
+            trained = with_token_ids(features, run.compact.compact_ids(token_ids))
         width = None if self.packed and not self.model.padding_counts else self.max_seq_length
-        rows = training_rows(len(features), updates.batch_size, updates.random_seed, run.start)
-        return run.go((features.batch(chosen, width) for chosen in rows), specs, hooks)
+        rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start)
+        return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks)
 
     def train_stream(
         self,
         make_stream: Callable[[tuple[int, int] | None], Iterator],
         updates: Updates,
-        saving,
+        saving: Saving,
         folder: str,
         state: str | None,
         factors: Mapping[str, float] | None = None,
@@ -175,7 +179,7 @@ class Session:
 
     def over(
         self,
-        features,
+        features: Features,
         batch_size: int,
         title: str | None,
         unit: str = "examples",
@@ -196,7 +200,7 @@ class Session:
 
         shown = Progress(title, len(features), every=max(1, len(features) // 4), unit=unit) if title else None
         with shown or contextlib.nullcontext():
-            for rows in self._groups(features.sequences.lengths, batch_size):
+            for rows in self._groups(row_lengths(features), batch_size):
                 with memory_advice(flag):
                     found = run(rows, make_batch)
                 yield rows, found
@@ -210,9 +214,10 @@ class Session:
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
 
-    def infer(self, features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
+    def infer(self, features: Features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
         """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
-        began, results = time.monotonic(), {}
+        began = time.monotonic()
+        results: dict[str, np.ndarray] = {}
         for rows, found in self.over(features, batch_size, title, flag=flag):
             put_rows(results, rows, found, len(features))
         seconds = time.monotonic() - began
@@ -220,7 +225,7 @@ class Session:
 
     def infer_chunks(
         self, chunks: Iterable[dict[str, np.ndarray]], count: int, batch_size: int, title: str
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Any]:
         """As `infer`, for a BertPretrainer: chunks are arrays of spec.pretraining_features of some instances each.
 
         `count` is how many there are in all.

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from typing import NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -11,15 +11,14 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
-from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
+from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
-from bert_cli.training.host import prepare_host
-from bert_cli.weights import hub_handle
-from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_checkpoint, latest_checkpoint
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 BUILTIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "builtin")
@@ -51,12 +50,31 @@ class ModelSources:
     @property
     def config_name(self) -> str:
         """What messages call the place that the config comes from."""
-        return self.config_file or self.checkpoint.name
+        return self.config_file or self.required_checkpoint.name
+
+    @property
+    def required_checkpoint(self) -> CheckpointPath:
+        """The checkpoint of a run that has one: it does not train, or its config has no file but comes from a module."""
+        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
+        return self.checkpoint
+
+    @property
+    def required_vocab_file(self) -> str:
+        """vocab_file where find_sources was told that there must be one."""
+        assert self.vocab_file is not None, "InputError is raised before, where it is missing"
+        return self.vocab_file
 
     @property
     def saved_flags(self) -> dict[str, str]:
         """Flags of the run of ours that made the checkpoint; empty for a checkpoint from elsewhere."""
         return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredModel(ModelSources):
+    """Files of a model that is to be converted or exported."""
+
+    checkpoint: CheckpointPath
 
 
 def find_sources(
@@ -91,7 +109,7 @@ def find_sources(
     return ModelSources(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
 
 
-def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> ModelSources:
+def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> StoredModel:
     """The files of a model that is to be converted or exported; a vocabulary may be missing.
 
     Of a Hugging Face folder its own config.json counts.
@@ -101,57 +119,34 @@ def find_model_files(model: ModelFiles, checkpoint: CheckpointPath) -> ModelSour
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
     found = find_sources(model.vocab_file, config_file, checkpoint, needs_vocab=False)
     check_vocabulary(found.vocab_file, checkpoint)
-    return found
+    return StoredModel(found.vocab_file, found.config_file, checkpoint)
 
 
-def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
-    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
-
-    As in the original, the newest checkpoint of output_dir wins over an --init_checkpoint from elsewhere; one from within
-    output_dir, such as its model.ckpt-<number>, is taken as it is. InputError where there is none at all.
-    """
-    chosen = find_checkpoint(init_checkpoint) if init_checkpoint else None
-    latest = latest_checkpoint(output_dir)
-    if chosen and (latest is None or os.path.realpath(chosen.folder) == os.path.realpath(output_dir)):
-        return chosen
-    if latest is None:
-        raise InputError(
-            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give --init_checkpoint a "
-            "fine-tuned one"
-        )
-    return find_checkpoint(latest)
+Config = TypeVar("Config", bound=BertConfig | ModuleConfig)
 
 
-def find_module(handle: str, flag: str) -> CheckpointPath:
-    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
-    if hub_handle.is_url(handle):
-        prepare_host()
-    return hub_handle.find_module(handle, flag)
-
-
-def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
-    """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
-    trained one.
-    """
-    given = find_checkpoint(start.init_checkpoint) if start.init_checkpoint else None
-    if phases.do_train:
-        return find_module(hub.hub_module, "hub_module") if hub.hub_module else given
-    chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir)
-    if given and chosen != given:
-        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
-    config_file = model.bert_config_file or chosen.companion(CONFIG)
-    if hub.hub_module and not (config_file and read_module_config(config_file)):
-        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
-    return chosen
-
-
-class OpenedModel(NamedTuple):
+class OpenedModel(NamedTuple, Generic[Config]):
     """What is known of a model before TensorFlow is there; whether it lower-cases, its tokenizer tells."""
 
     sources: ModelSources
-    config: BertConfig | ModuleConfig
+    config: Config
     vocabulary: Vocabulary
     tokenizer: FullTokenizer
+
+
+AnyModel = OpenedModel[BertConfig | ModuleConfig]
+
+
+@overload
+def open_model(
+    model: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int, *, needs_bert: Literal[True]
+) -> OpenedModel[BertConfig]: ...
+
+
+@overload
+def open_model(
+    model: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int, hub: Hub = ...
+) -> AnyModel: ...
 
 
 def open_model(
@@ -160,14 +155,15 @@ def open_model(
     max_seq_length: int,
     hub: Hub = Hub(),  # noqa: B008 (frozen)
     needs_bert: bool = False,
-) -> OpenedModel:
+) -> AnyModel | OpenedModel[BertConfig]:
     """Read vocabulary and config and check them against each other.
 
     hub: its hub_module is the only handle from outside of the model's folder that is followed. needs_bert: InputError for a
     module that is no BERT.
     """
     found = find_sources(model.vocab_file, model.bert_config_file, checkpoint, hub_preprocess=hub.hub_preprocess)
-    vocabulary = read_vocabulary(found.vocab_file)
+    vocabulary = read_vocabulary(found.required_vocab_file)
+    config: BertConfig | ModuleConfig
     if needs_bert:
         config = read_bert_config(found, model.gelu)
     else:
@@ -192,12 +188,12 @@ def read_any_config(
             return read_bert_config(found, gelu)
         check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
         return dataclasses.replace(module, hub_module=trusted_module(found.config_file, module, hub_module))
-    config = module_bert(found.checkpoint, gelu)
-    if config is None:
-        from bert_cli.weights.hub_encoder import module_config
+    config = module_bert(found.required_checkpoint, gelu)
+    if config is not None:
+        return config
+    from bert_cli.weights.hub_encoder import module_config
 
-        config = module_config(found.checkpoint, vocab_size)
-    return config
+    return module_config(found.required_checkpoint, vocab_size)
 
 
 def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = None) -> BertConfig:
@@ -210,10 +206,11 @@ def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = No
         left_out = () if gelu == "auto" else ("gelu",)
         check_config(config, found.config_file, found.checkpoint, left_out)
         return config
-    config = module_bert(found.checkpoint, gelu)
-    if config is None:
-        raise InputError(f"{found.checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    return config
+    checkpoint = found.required_checkpoint
+    module = module_bert(checkpoint, gelu)
+    if module is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
+    return module
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
@@ -248,7 +245,7 @@ def find_casing(given: bool | None, sources: ModelSources) -> bool:
             return values["do_lower_case"]
     if not place or place.kind != HUB:
         return True
-    return module_casing(place, sources.vocab_file, is_preprocessor=place is sources.preprocessor)
+    return module_casing(place, sources.required_vocab_file, is_preprocessor=place is sources.preprocessor)
 
 
 def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: CheckpointPath | None) -> None:
@@ -265,7 +262,9 @@ def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: Checkp
         )
 
 
-def check_sizes(config: BertConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources) -> None:
+def check_sizes(
+    config: BertConfig | ModuleConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources
+) -> None:
     """InputError where vocabulary (if there is one), config and max_seq_length do not fit together, or the vocabulary is
     not any more what the model was trained with.
     """

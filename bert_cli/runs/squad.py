@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import time
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -18,7 +19,6 @@ from bert_cli.examples.squad import (
 )
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
 from bert_cli.features.stream import check_steps
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
     AnswerRules,
@@ -31,10 +31,16 @@ from bert_cli.outputs.squad import (
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.settings.fine_tuning import Answers, SquadSettings
+from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _SHOWN = {False: 1, True: 20}  # windows in the log, by --verbose_logging
@@ -53,7 +59,7 @@ def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
 def trained_model(init_checkpoint: str | None, output_dir: str | None) -> CheckpointPath:
     """The trained model of a run that does not train. InputError where neither flag names one."""
     if output_dir:
-        return sources.trained_checkpoint(init_checkpoint, output_dir)
+        return trained_checkpoint(init_checkpoint, output_dir)
     if not init_checkpoint:
         raise InputError("--output_dir or --init_checkpoint is needed: where a model trained by bert-squad stands")
     return find_checkpoint(init_checkpoint)
@@ -98,15 +104,15 @@ class SquadTask:
         self.rules = answer_rules(settings.answers, settings.task.version_2_with_negative)
         self.examples: dict[str, list[SquadExample]] = {}
         self.windows: dict[str, SquadFeatures] = {}
-        self.gold: dict | None = None
-        self._tokenizer: FullTokenizer | None = None
+        self.gold: dict = {}
+        self._tokenizer: FullTokenizer  # known after `read`
         self._answered: tuple[list[Prediction], float] | None = None
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         self._tokenizer = model.tokenizer
         if phases.do_train:
@@ -137,7 +143,7 @@ class SquadTask:
             LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
         self.examples[name], self.windows[name] = examples, features
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
         windows, lower = self.windows["train"], model.tokenizer.do_lower_case
         by_questions = settings.squad_training.steps_from_examples and len(windows)
@@ -158,24 +164,24 @@ class SquadTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
         skip = settings.squad_training.skip_padding
-        return BertSpanModel(config, compute_dtype, settings.seed.random_seed, skip)
+        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip)
 
     @property
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
 
-    def train(self, session, **how) -> dict:
-        return session.train(self.windows["train"], **how)
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        return session.train(self.windows["train"], updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {}
 
-    def _answers(self, session) -> tuple[list[Prediction], float]:
+    def _answers(self, session: "Session") -> tuple[list[Prediction], float]:
         """The answers to all questions, and how many windows there were each second; computed once."""
         if self._answered is None:
             windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
@@ -184,15 +190,17 @@ class SquadTask:
             self._answered = decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
         return self._answered
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Exact match and F1."""
         predictions, rate = self._answers(session)
         version_2 = self.settings.task.version_2_with_negative
         answers = {prediction.qas_id: prediction.text for prediction in predictions}
-        odds = {prediction.qas_id: prediction.null_odds for prediction in predictions} if version_2 else None
+        odds = (
+            {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
+        )
         return Evaluation(score(version_2, self.gold, answers, odds), [], {"predict_windows_per_second": rate})
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the answers, and say for which questions nothing could be one."""
         predictions, rate = self._answers(session)
         if session.is_chief:
@@ -213,7 +221,9 @@ class SquadTask:
         LOG.info("wrote %s and %s: %d predictions", paths[0], paths[1], len(predictions))
 
 
-def fill(session, decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None) -> float:
+def fill(
+    session: "Session", decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
+) -> float:
     """Give the logits of all windows to their decoder; returns how many windows there were each second.
 
     title: of the progress, None for none.

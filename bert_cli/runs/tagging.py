@@ -5,12 +5,16 @@ import json
 import logging
 import os
 import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.names import STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.features.stream import check_steps
-from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -22,17 +26,18 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
 from bert_cli.runs import driver, sources
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
-from bert_cli.settings.fine_tuning import TagSettings
+from bert_cli.settings.tagging import TagSettings
+from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
 
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
+
 LOG = logging.getLogger("bert_cli")
-
-
-def stride_of(doc_stride: int | None, max_seq_length: int) -> int:
-    """Pieces from one window to the next: what was given, else half a window."""
-    return doc_stride or max(1, max_seq_length // 2)
 
 
 class TaggingTask:
@@ -49,17 +54,19 @@ class TaggingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.tagger.freeze_encoder
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.OpenedModel:
+    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
-    def read(self, model: sources.OpenedModel, checkpoint: CheckpointPath | None, stack: contextlib.ExitStack) -> None:
-        read = read_plain_text if _is_for_text(self.settings) else read_data
-        self.data = read(self.settings, model.tokenizer, checkpoint)
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+        if _is_for_text(self.settings):
+            self.data = read_plain_text(self.settings, model.tokenizer, model.sources.required_checkpoint)
+        else:
+            self.data = read_data(self.settings, model)
 
-    def plan(self, model: sources.OpenedModel) -> Plan:
+    def plan(self, model: sources.AnyModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         fine_tuning = settings.fine_tuning
@@ -81,27 +88,27 @@ class TaggingTask:
             bias_correction=fine_tuning.bias_correction,
         )
 
-    def make_model(self, config: BertConfig | ModuleConfig, compute_dtype: str):
+    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
-        return BertTagger(config, len(self.data.labels), self.layers, compute_dtype, seed)
+        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
 
-    def train(self, session, **how) -> dict:
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         batch_size = self.settings.evaluation.eval_batch_size
-        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, **how)
+        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
 
-    def facts(self) -> dict:
+    def facts(self) -> dict[str, Any]:
         return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
 
-    def _tag(self, session, split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+    def _tag(self, session: "Session", split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
         windows = log_probabilities(session, split.features, batch_size, title)
         predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
-    def evaluate(self, session) -> Evaluation:
+    def evaluate(self, session: "Session") -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them."""
         split = self.data.splits["dev"]
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
@@ -109,7 +116,7 @@ class TaggingTask:
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
         return Evaluation(results, lines, report)
 
-    def predict(self, session) -> dict:
+    def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
         split = self.data.splits["test"]
         predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
@@ -126,19 +133,19 @@ class TaggingTask:
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
-    def write_plain_text(self, session) -> None:
+    def write_plain_text(self, session: "Session") -> None:
         """Print the words of --text with their tags, then its entities as JSON; the latter alone for each line of a file."""
         split, target = self.data.splits["text"], self.settings.output.output_file
         examples, text = split.file.examples, self.settings.single.text
         predictions, _ = self._tag(session, split, self.settings.prediction.predict_batch_size, "tagging")
         if not session.is_chief:
             return
-        if text is None and target != STANDARD:
+        if not text and target != STANDARD:
             write_entities(target, examples, predictions)
             LOG.info("wrote %s: %d texts", target, len(examples))
             return
         for example, prediction in zip(examples, predictions, strict=True):
-            if text is not None:
+            if text:
                 for word, tag in zip(example.words, from_bio(prediction.tags, self.data.scheme), strict=True):
                     print(f"{word}\t{tag}")
             print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
@@ -146,10 +153,12 @@ class TaggingTask:
 
 def _is_for_text(settings: TagSettings) -> bool:
     """True for a run that tags plain text, and writes nothing into output_dir."""
-    return settings.single.text is not None or settings.input.input_file is not None
+    return bool(settings.single.text or settings.input.input_file)
 
 
-def log_probabilities(session, features, batch_size: int, title: str):
+def log_probabilities(
+    session: "Session", features: TaggingFeatures, batch_size: int, title: str
+) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):
         yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
@@ -157,8 +166,7 @@ def log_probabilities(session, features, batch_size: int, title: str):
 
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
     """The entries of eval_results.txt, and the table for the log."""
-    gold = [example.tags for example in split.file.examples]
-    scores = tagging_scores(gold, [prediction.tags for prediction in predictions])
+    scores = tagging_scores(split.file.tags, [prediction.tags for prediction in predictions])
     return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
 
 
@@ -167,11 +175,11 @@ def tag_text(settings: TagSettings) -> dict:
     if settings.input.input_file:
         files.check_output_files([settings.output.output_file], [settings.input.input_file])
     task = TaggingTask(settings)
-    checkpoint = sources.choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
     with contextlib.ExitStack() as stack:
-        task.read(model, checkpoint, stack)
-    session = driver.open_session(task, model.config, settings)
-    session.load_trained(checkpoint)
+        task.read(model, stack)
+    session = driver.open_session(task, model, settings)
+    session.load_trained(model.sources.required_checkpoint)
     task.write_plain_text(session)
     return task.facts()

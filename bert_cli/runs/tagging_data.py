@@ -15,7 +15,7 @@ from bert_cli.examples.tagging_text import read_text_lines, text_example
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
-from bert_cli.settings.fine_tuning import Tagging, TagSettings
+from bert_cli.settings.tagging import Tagging, TagSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
@@ -86,7 +86,7 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     return labels
 
 
-def read_data(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: CheckpointPath | None) -> TaggingData:
+def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
     """Read the files that the settings ask for; a trained checkpoint tells the labels."""
     task, phases, folder = settings.task, settings.phases, settings.data.data_dir
     wanted = (
@@ -96,7 +96,7 @@ def read_data(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: Check
     )
     paths = {split: find_file(given, folder, split) for split, needed, given in wanted if needed}
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme
-    labels = None if phases.do_train else trained_labels(checkpoint)
+    labels = () if phases.do_train else trained_labels(model.sources.required_checkpoint)
     splits = {}
     for split, path in paths.items():
         has_tags = True
@@ -105,15 +105,15 @@ def read_data(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: Check
         else:
             file = read_tagging_file(path, task.word_column, task.tag_column)
             file, scheme = with_bio_tags(file, scheme)
-        if labels is None:
-            labels = label_list(example.tags for example in file.examples)
+        if not labels:
+            labels = label_list(file.tags)
             if labels == (OUTSIDE,):
                 raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
         _check_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
-        length, stride = settings.length.max_seq_length, settings.stride.doc_stride
-        features = tagging_features(file.examples, labels, tokenizer, length, stride, all_pieces)
-        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, tokenizer)):
+        length, stride = settings.length.max_seq_length, settings.stride.pieces(settings.length.max_seq_length)
+        features = tagging_features(file.examples, labels, model.tokenizer, length, stride, all_pieces)
+        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, model.tokenizer)):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
@@ -134,7 +134,7 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     words = int(features.num_words.sum())
     text = f"{split}: {len(file.examples)} sentences, {words} words"
     if has_tags:
-        kinds = collections.Counter(entity.type for example in file.examples for entity in entities(example.tags))
+        kinds = collections.Counter(entity.type for tags in file.tags for entity in entities(tags))
         counts = ", ".join(f"{kind or 'without type'} {count}" for kind, count in sorted(kinds.items()))
         text += f", {kinds.total()} entities" + (f" ({counts})" if counts else "")
     lines = [text]
@@ -157,8 +157,8 @@ def read_plain_text(settings: TagSettings, tokenizer: FullTokenizer, checkpoint:
         file = TaggingFile("--text", (text,), (text_example(text),))
         if not file.examples[0].words:
             raise InputError("--text: holds no words")
-    length, stride, scheme = settings.length.max_seq_length, settings.stride.doc_stride, settings.task.tag_scheme
-    features = tagging_features(file.examples, labels, tokenizer, length, stride)
+    length, scheme = settings.length.max_seq_length, settings.task.tag_scheme
+    features = tagging_features(file.examples, labels, tokenizer, length, settings.stride.pieces(length))
     return TaggingData(labels, scheme_of(scheme), {"text": Split(file, False, features)})
 
 

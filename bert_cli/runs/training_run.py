@@ -4,7 +4,8 @@ import contextlib
 import functools
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
@@ -13,6 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
+from bert_cli.settings.groups import Saving
 from bert_cli.training.compact import CompactWords
 from bert_cli.training.factors import is_frozen
 from bert_cli.training.feeding import place
@@ -24,12 +26,15 @@ from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import POSITION_NAME, Tf1Reader
 
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
 LOG = logging.getLogger("bert_cli")
 _OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb}
 
 
 @contextlib.contextmanager
-def memory_advice(flag: str):
+def memory_advice(flag: str) -> Iterator[None]:
     """Turn a device's lack of memory into advice."""
     try:
         yield
@@ -46,9 +51,9 @@ class TrainingRun:
 
     def __init__(
         self,
-        session,
+        session: "Session",
         updates: Updates,
-        saving,
+        saving: Saving,
         folder: str,
         state: str | None,
         factors: Mapping[str, float] | None,

@@ -84,12 +84,13 @@ def build_vocabulary(
     characters = corpus.character_pieces(counts, tokenizer)
     LOG.info("learning from %d distinct words", len(counts))
 
+    learner: Callable[[int], list[str]] | None = None
+
     def learn(threshold: int) -> list[str]:
         nonlocal learner
         learner = learner or _make_learner(counts, len(characters), vocab_size)  # TensorFlow comes after all errors
         return learner(threshold)
 
-    learner = None
     tokens = corpus.learn_vocabulary(counts, first, characters, vocab_size, min_count, learn)
     if not set(characters) <= set(tokens):
         LOG.warning(

@@ -50,7 +50,14 @@ def run_command(
         return 1
 
 
-def _run_command(command, description, settings_class, run, arguments, check) -> int:
+def _run_command(
+    command: str,
+    description: str,
+    settings_class: type,
+    run: Callable[[Any], Any],
+    arguments: list[str],
+    check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]] | None,
+) -> int:
     asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
     if asked & {"help", "helpfull", "helpshort", "h"}:
         print(help_text(settings_class, command, description), flush=True)

@@ -2,17 +2,9 @@
 
 import dataclasses
 
+from bert_cli.base.kinds import PROBLEM_TYPES
 from bert_cli.settings.groups import Seed
 from bert_cli.settings.option import group, option
-
-PROBLEM_TYPES = ("single_label", "multi_label", "regression")
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainFile:
-    """Data"""
-
-    train_file: str | None = option(None, "the file to train on", path=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +19,7 @@ class HeldOutFiles:
 class PredictFile:
     """Data"""
 
-    predict_file: str | None = option(None, "the file to predict", path=True)
+    predict_file: str = option("", "the file to predict", path=True)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,21 +28,28 @@ def check_share(flag: str, value: float) -> None:
 class Input:
     """Files"""
 
-    input_file: str | None = option(None, "the file to read, - for standard input")
+    input_file: str = option("", "the file to read, - for standard input")
 
 
 @dataclasses.dataclass(frozen=True)
 class Output:
     """Files"""
 
-    output_file: str | None = option(None, "the file to write, - for standard output", passing=True)
+    output_file: str = option("", "the file to write, - for standard output", passing=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class DataFolder:
     """Data"""
 
-    data_dir: str | None = option(None, "folder with the data", remembered=True, path=True)
+    data_dir: str = option("", "folder with the data", remembered=True, path=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainFile:
+    """Data"""
+
+    train_file: str = option("", "the file to train on", path=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Labels:
 class Length:
     """Data"""
 
-    max_seq_length: int | None = option(
+    max_seq_length: int = option(
         128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
     )
 
@@ -85,8 +92,8 @@ class Masking:
 class Start:
     """Model"""
 
-    init_checkpoint: str | None = option(
-        None, "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir", path=True
+    init_checkpoint: str = option(
+        "", "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir", path=True
     )
 
 
@@ -147,7 +154,7 @@ class Phases:
 
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")
-    output_dir: str | None = option("bert_output", "folder for checkpoints and results", path=True)
+    output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
     overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
 
 

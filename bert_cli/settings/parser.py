@@ -127,7 +127,7 @@ def help_text(settings_class: type, command: str, description: str) -> str:
     for title, flags in sections.items():
         lines.append(f"{title}:")
         for flag in flags:
-            default = "" if flag.default is None else f" (default: {_written(flag, flag.default)})"
+            default = "" if flag.default in (None, "") else f" (default: {_written(flag, flag.default)})"
             choices = f"<{'|'.join(flag.option.choices)}>: " if flag.option.choices else ""
             body = f"{choices}{flag.option.help}{default}"
             lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{flag.name}: ", subsequent_indent="      ")

@@ -28,7 +28,7 @@ _CASING = "lower-case the text and strip accents; false for a cased model"
 class TextVocabulary:
     """Files"""
 
-    vocab_file: str | None = option(None, "vocab.txt of the model")
+    vocab_file: str = option("", "vocab.txt of the model")
     do_lower_case: bool = option(True, _CASING)
 
 
@@ -126,7 +126,7 @@ class PretrainSettings:
     )
     start: Start = group(Start)
     model: ModelFiles = group(ModelFiles)
-    phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir=None)
+    phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)

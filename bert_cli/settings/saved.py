@@ -16,13 +16,19 @@ from bert_cli.settings.parser import parse, shown
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
     """Flags that repeat a run from any working directory, as text; `found` has values that the run found by itself.
 
-    A value of None is left out.
+    A value of None is left out, and so is the "" of a flag that has no default.
     """
     values = values_of(settings) | found
     saved = {}
     for flag in every_flag(type(settings)):
         value = values.get(flag.name)
-        if value is None or flag.option.ignored or flag.option.passing or flag.option.words:
+        if (
+            value is None
+            or value == flag.default == ""
+            or flag.option.ignored
+            or flag.option.passing
+            or flag.option.words
+        ):
             continue
         if flag.option.path:
             value = files.absolute(value)

@@ -75,7 +75,7 @@ class Attention:
     attentions: str | None = option(
         None, "a .npz file for the attention probabilities of all layers and heads, line by line"
     )
-    show_attention: str | None = option(None, "a text: print its strongest links, and do nothing else")
+    show_attention: str = option("", "a text: print its strongest links, and do nothing else")
     layer: int = option(-1, "layer for --show_attention")
     head: int | None = option(None, "head for --show_attention, from 0; default: the mean over all heads")
     top_k: int = option(10, "links that --show_attention prints", lower=1)
@@ -103,14 +103,14 @@ class ExtractSettings:
 class Conversion:
     """From and to"""
 
-    source: str | None = option(
-        None,
+    source: str = option(
+        "",
         "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, a .weights.h5 file, or a module for "
         "tensorflow-hub (a folder, a .tar.gz, or a URL)",
         flag="from",
     )
-    target: str | None = option(
-        None, "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder", flag="to"
+    target: str = option(
+        "", "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder", flag="to"
     )
     to_format: str = option("auto", "what to write into the folder --to; auto: hf", choices=("auto", *MODEL_FORMATS))
 
@@ -160,9 +160,7 @@ class Export:
         "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
         choices=EXPORT_FORMATS,
     )
-    export_dir: str | None = option(
-        None, "folder to write; for TensorFlow Serving its last part is a version, as in serving/1"
-    )
+    export_dir: str = option("", "folder to write; for TensorFlow Serving its last part is a version, as in serving/1")
     quantize: str = option(
         "none",
         "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
@@ -172,6 +170,15 @@ class Export:
         "auto",
         "whether the classifier takes a second text, text_b; auto: as its task does",
         choices=("auto", "yes", "no"),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportLength:
+    """Data"""
+
+    max_seq_length: int | None = option(
+        None, "longest input in tokens; default: as it was trained, or 128", lower=1, decides=True, remembered=True
     )
 
 
@@ -202,9 +209,5 @@ class ExportSettings:
             }
         },
     )
-    length: Length = group(
-        Length,
-        {"max_seq_length": "longest input in tokens; default: as it was trained, or 128"},
-        max_seq_length=None,
-    )
+    length: ExportLength = group(ExportLength)
     model: ModelFiles = group(ModelFiles, _BESIDE)

@@ -7,6 +7,7 @@ of each update saves much of its time. The result is the same.
 """
 
 import contextlib
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -57,7 +58,7 @@ class CompactWords:
         return full
 
     @contextlib.contextmanager
-    def set_aside(self, optimizer: AdamWeightDecay):
+    def set_aside(self, optimizer: AdamWeightDecay) -> Iterator[None]:
         """Within it the encoder reads its own table, up to date, so that it can be evaluated; training goes on unchanged."""
         words = self.encoder.embeddings.words
         before, log_decay = words.numpy(), optimizer.log_decay.numpy()

@@ -73,7 +73,9 @@ class AdamWeightDecay:
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
 
-    def apply(self, gradients: dict, norm: tf.Tensor | None = None, active=1.0) -> tuple[tf.Tensor, tf.Tensor]:
+    def apply(
+        self, gradients: dict, norm: tf.Tensor | None = None, active: tf.Tensor | float = 1.0
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Update all weights and count the step, in the current replica. Returns (norm before clipping, rate).
 
         gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global norm, where known.

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
-from bert_cli.weights.checkpoint import GOOD_STEPS_NAME, SCALE_NAME
+from bert_cli.weights.checkpoint import GOOD_STEPS_NAME, SCALE_NAME, Reader
 
 # Random draws of a step: places in the model add to the second number of the seed, so steps lie this far apart.
 _PLACES = 1024
@@ -26,7 +26,7 @@ class LossScale:
         """What a checkpoint keeps of it."""
         return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}
 
-    def restore(self, reader) -> None:
+    def restore(self, reader: Reader) -> None:
         """Go on with the scale of a checkpoint; one of an older version has none, and it starts anew."""
         if SCALE_NAME in reader.shapes and GOOD_STEPS_NAME in reader.shapes:
             self.scale.assign(reader.read(SCALE_NAME))
@@ -99,7 +99,7 @@ def _finite_product(gradient, factor, finite):
     return tf.where(finite, gradient * factor, tf.zeros([], gradient.dtype))
 
 
-def _sum_over_replicas(gradients: dict, context) -> tuple[dict, tf.Tensor]:
+def _sum_over_replicas(gradients: dict, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
     """Sum gradients over replicas; the norm counts rows of tf.IndexedSlices one by one, wherever they were computed."""
     if context.num_replicas_in_sync == 1:
         return gradients, global_norm(list(gradients.values()))

@@ -13,7 +13,9 @@ PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 _BFLOAT16_CAPABILITY = (8, 0)
 
 
-def make_strategy(name: str, use_tpu: bool, tpu_name=None, tpu_zone=None, gcp_project=None) -> tf.distribute.Strategy:
+def make_strategy(
+    name: str, use_tpu: bool, tpu_name: str | None = None, tpu_zone: str | None = None, gcp_project: str | None = None
+) -> tf.distribute.Strategy:
     """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
     auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one worker; all GPUs where there are
@@ -43,7 +45,7 @@ def _workers() -> list[str]:
         raise InputError(f"the environment variable TF_CONFIG is no JSON object: {text[:60]!r}") from None
 
 
-def _tpu_strategy(tpu_name, tpu_zone, gcp_project) -> tf.distribute.Strategy:
+def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str | None) -> tf.distribute.Strategy:
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
             tpu=tpu_name or "local", zone=tpu_zone, project=gcp_project
@@ -81,7 +83,7 @@ def describe(strategy: tf.distribute.Strategy) -> str:
     )
 
 
-def _on_gpu(strategy) -> bool:
+def _on_gpu(strategy: tf.distribute.Strategy) -> bool:
     return any("GPU" in device for device in strategy.extended.worker_devices)
 
 

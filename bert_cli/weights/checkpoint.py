@@ -1,6 +1,7 @@
 """Weights from and to files, under Google's TF1 variable names."""
 
 import dataclasses
+from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -51,8 +52,18 @@ def _damaged(prefix: str, error: Exception) -> str:
     return f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
 
 
-def open_checkpoint(path: CheckpointPath):
-    """A reader with `shapes` (Google's name -> shape), `read(name)`, `unused` names and a `description`."""
+class Reader(Protocol):
+    """A checkpoint of any format, opened; `description` names it in messages."""
+
+    description: str
+    shapes: dict[str, tuple[int, ...]]  # by Google's names
+    unused: list[str]
+
+    def read(self, name: str) -> np.ndarray: ...
+
+
+def open_checkpoint(path: CheckpointPath) -> Reader:
+    """The reader of the checkpoint's format."""
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:
@@ -80,7 +91,7 @@ class LoadReport:
         return text
 
 
-def load_weights(variables: dict, reader) -> LoadReport:
+def load_weights(variables: dict, reader: Reader) -> LoadReport:
     """Assign the variables (Google's name -> variable) that the checkpoint has.
 
     Raises InputError, before anything is assigned, for a shape that differs, and where the checkpoint has none of the
@@ -106,8 +117,8 @@ def load_weights(variables: dict, reader) -> LoadReport:
     values = {name: reader.read(name) for name in loaded}
     for name, value in values.items():
         variables[name].assign(value)
-    known = {*variables, *_BOOKKEEPING}
-    unused = [name for name in reader.shapes if name not in known and not name.endswith(_OPTIMIZER_ENDINGS)]
+    expected = {*variables, *_BOOKKEEPING}
+    unused = [name for name in reader.shapes if name not in expected and not name.endswith(_OPTIMIZER_ENDINGS)]
     return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
 
 

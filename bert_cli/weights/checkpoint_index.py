@@ -8,6 +8,7 @@ import math
 import os
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 from bert_cli.base.files import file_size, list_directory, read_bytes
 
@@ -49,7 +50,7 @@ def _check_entry(name: str, entry: dict, prefix: str, shards: int, sizes: dict[s
     dimensions = [dict(_fields(value)).get(1, 0) for number, value in _fields(entry.get(2, b"")) if number == 2]
     if len(dimensions) > _MOST_DIMENSIONS or math.prod(filter(None, dimensions)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
-    count, width, size = math.prod(dimensions), _WIDTHS.get(entry.get(1)), entry.get(5, 0)
+    count, width, size = math.prod(dimensions), _WIDTHS.get(entry.get(1, 0)), entry.get(5, 0)
     if 7 in entry:  # a variable in parts, each of which has an entry of its own
         size = _size_of_all(prefix)
     if count * (width or 1) > size or (width and 7 not in entry and count * width < size):
@@ -96,8 +97,9 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield key, block[position - length : position]
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and value of each field of a protobuf message."""
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field of a protobuf message, an integer or bytes, as its number tells who asks."""
+    value: int | bytes
     position = 0
     while position < len(message):
         tag, position = _varint(message, position)

@@ -5,6 +5,7 @@ dict of input_word_ids, input_mask and input_type_ids, and give pooled_output an
 """
 
 import re
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -20,7 +21,7 @@ _PROBE_LENGTH = 8
 _MAX_POSITIONS = 512  # of all published modules
 
 
-def _load(folder: str, name: str):
+def _load(folder: str, name: str) -> Any:
     try:
         return tf.saved_model.load(folder)
     except (OSError, ValueError, RuntimeError, KeyError, tf.errors.OpError) as error:
@@ -89,10 +90,10 @@ def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
 
     module = _load(folder, name)
     try:
-        ids = [np.asarray(module(tf.constant([text]))["input_word_ids"]) for text in (word, word.upper())]
+        lower, upper = [np.asarray(module(tf.constant([text]))["input_word_ids"]) for text in (word, word.upper())]
     except (TypeError, ValueError, KeyError, tf.errors.OpError):
         raise InputError(f"{name}: is no preprocessor of texts; check --hub_preprocess") from None
-    return bool(np.array_equal(*ids))
+    return bool(np.array_equal(lower, upper))
 
 
 class ModuleEncoder(Scoped):

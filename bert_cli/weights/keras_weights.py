@@ -1,9 +1,14 @@
 """Weights in Keras's .weights.h5, as `save_weights` of our models writes them, under Google's names."""
 
 import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
+
+if TYPE_CHECKING:
+    import keras
 
 from bert_cli.base.errors import InputError
 
@@ -41,7 +46,7 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
     """Path in the file -> Google's name, None where it is none of our models' weights."""
     names: dict[str, str | None] = {}
 
-    def visit(path: str, item) -> None:
+    def visit(path: str, item: h5py.Dataset | h5py.Group) -> None:
         if isinstance(item, h5py.Dataset):
             names[path] = _google_name(str(item.parent.attrs.get("name", "")), path.rpartition("/")[2])
 
@@ -75,7 +80,7 @@ def _damaged(path: str, error: Exception) -> str:
     return f"{path}: is no whole .weights.h5 file: {' '.join(str(error).split())[:160]}"
 
 
-def write_keras(path: str, model, names) -> None:
+def write_keras(path: str, model: "keras.Model", names: Collection[str]) -> None:
     """Write the weights of a Keras model of ours with `save_weights`, without those that are not in `names`."""
     model.save_weights(path)
     with h5py.File(path, "r+") as file:

@@ -113,6 +113,17 @@ def test_labels_that_the_model_was_not_trained_with(labels, trained, classify, s
     assert snapshot(trained) == before
 
 
+def test_labels_that_are_lost(trained, classify, snapshot):
+    """The task's own, 0 and 1, would be two, too, but not these."""
+    (trained / "labels.txt").unlink()
+    before = snapshot(trained)
+    outcome = classify("--do_predict", f"--output_dir={trained}")
+    outcome.assert_refused(
+        f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with", "0, 1"
+    )
+    assert snapshot(trained) == before
+
+
 def test_shapes_of_another_model(trained, refused, flags, model, tmp_path):
     values = json.loads((model / "bert_config.json").read_text(encoding="utf-8")) | {"intermediate_size": 48}
     (tmp_path / "wide.json").write_text(json.dumps(values), encoding="utf-8")

@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from bert_cli.settings import fine_tuning, groups, pretraining, tools
+from bert_cli.settings import classification, groups, pretraining, squad, tagging, tools
 from bert_cli.settings.option import build, deciding, every_flag, flags_of, group, option, title, values_of
 
 COMMANDS = [
-    fine_tuning.ClassifySettings,
-    fine_tuning.SquadSettings,
-    fine_tuning.TagSettings,
+    classification.ClassifySettings,
+    squad.SquadSettings,
+    tagging.TagSettings,
     pretraining.BuildVocabSettings,
     pretraining.CreateDataSettings,
     pretraining.FillMaskSettings,
@@ -91,7 +91,7 @@ def declarations() -> list[str]:
     """Names of flags, one for each field of each group."""
     kinds = {
         kind
-        for module in (groups, pretraining, fine_tuning, tools)
+        for module in (groups, pretraining, classification, squad, tagging, tools)
         for kind in vars(module).values()
         if dataclasses.is_dataclass(kind)
     }

@@ -14,7 +14,7 @@ from bert_cli.settings.parser import help_text, parse, shown
 class Data:
     """Data"""
 
-    input_file: str | None = option(None, "the text to read")
+    input_file: str = option("", "the text to read")
     tpu_name: str | None = option(None, "name of the TPU", may_be_empty=True)
     labels: tuple[str, ...] | None = option(
         None, "names of the columns", read=lambda text: read_names("labels", 2, text), write=",".join
@@ -60,7 +60,7 @@ class WordSettings:
 
 
 DEFAULTS = {
-    "input_file": None,
+    "input_file": "",
     "tpu_name": None,
     "labels": None,
     "rate": 0.5,

@@ -16,6 +16,8 @@ class Run:
 
     data_dir: str | None = option(None, "folder with the data", path=True, remembered=True)
     bucket: str | None = option(None, "where to write", path=True)
+    train_file: str = option("", "what some runs need", path=True)
+    tpu_name: str | None = option(None, "of a TPU", may_be_empty=True)
     labels: tuple[str, ...] | None = option(
         None, "names", read=lambda text: tuple(text.split(",")), write=",".join, remembered=True
     )
@@ -54,6 +56,11 @@ def test_flags_that_repeat_a_run(tmp_path, monkeypatch):
         "fast": "true",
     }
     assert flags_to_save(Settings(), {"length": None}) == {"rate": "5e-05", "fast": "false"}
+
+
+def test_an_empty_text_is_saved_only_where_it_was_given():
+    assert "train_file" not in flags_to_save(Settings(), {})
+    assert flags_to_save(build(Settings, {"tpu_name": ""}), {})["tpu_name"] == ""
 
 
 def test_the_file_is_one_for_flagfile(tmp_path):

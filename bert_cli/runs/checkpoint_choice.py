@@ -1,0 +1,55 @@
+"""Which checkpoint a run starts from, or takes as trained; found before TensorFlow is imported."""
+
+import logging
+import os
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import CONFIG
+from bert_cli.model.config import read_module_config
+from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
+from bert_cli.training.host import prepare_host
+from bert_cli.weights import hub_handle
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint
+
+LOG = logging.getLogger("bert_cli")
+
+
+def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
+    """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
+
+    As in the original, the newest checkpoint of output_dir wins over an --init_checkpoint from elsewhere; one from within
+    output_dir, such as its model.ckpt-<number>, is taken as it is. InputError where there is none at all.
+    """
+    chosen = find_checkpoint(init_checkpoint) if init_checkpoint else None
+    latest = latest_checkpoint(output_dir)
+    if chosen and (latest is None or os.path.realpath(chosen.folder) == os.path.realpath(output_dir)):
+        return chosen
+    if latest is None:
+        raise InputError(
+            f"{output_dir}: holds no trained model; check --output_dir, add --do_train, or give --init_checkpoint a "
+            "fine-tuned one"
+        )
+    return find_checkpoint(latest)
+
+
+def find_module(handle: str, flag: str) -> CheckpointPath:
+    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
+    if hub_handle.is_url(handle):
+        prepare_host()
+    return hub_handle.find_module(handle, flag)
+
+
+def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
+    """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
+    trained one.
+    """
+    given = find_checkpoint(start.init_checkpoint) if start.init_checkpoint else None
+    if phases.do_train:
+        return find_module(hub.hub_module, "hub_module") if hub.hub_module else given
+    chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir)
+    if given and chosen != given:
+        LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
+    config_file = model.bert_config_file or chosen.companion(CONFIG)
+    if hub.hub_module and not (config_file and read_module_config(config_file)):
+        LOG.warning("warning: %s comes first, --hub_module is not used", chosen.location)
+    return chosen

@@ -1,0 +1,83 @@
+"""The flags of bert-classify, for the command and for the same models from Python."""
+
+import dataclasses
+
+from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
+from bert_cli.settings.groups import (
+    DataFolder,
+    Devices,
+    Evaluation,
+    FineTuning,
+    Hub,
+    HubTraining,
+    Labels,
+    Length,
+    ModelFiles,
+    Phases,
+    Prediction,
+    Saving,
+    Seed,
+    Start,
+    TrainFile,
+    Training,
+)
+from bert_cli.settings.option import group, option
+
+LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
+
+
+@dataclasses.dataclass(frozen=True)
+class Classification:
+    """Data"""
+
+    task_name: str = option(
+        "",
+        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax or xnli; none for your own files",
+        decides=True,
+        remembered=True,
+        read=str.lower,
+    )
+    language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
+
+
+_OWN = (
+    "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or with --task_name in "
+    "place of its file"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassifySettings:
+    """The flags of bert-classify."""
+
+    task: Classification = group(Classification)
+    data: DataFolder = group(
+        DataFolder,
+        {"data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)"},
+        data_dir="data",
+    )
+    train_file: TrainFile = group(TrainFile, {"train_file": {"help": _OWN, "remembered": True}})
+    held_out: HeldOutFiles = group(
+        HeldOutFiles, {"dev_file": "the file to evaluate", "test_file": "the file to predict, with or without labels"}
+    )
+    predict_file: PredictFile = group(
+        PredictFile, {"predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line"}
+    )
+    header: Header = group(Header)
+    columns: Columns = group(Columns)
+    label_kind: LabelKind = group(LabelKind)
+    dev_split: DevSplit = group(DevSplit)
+    labels: Labels = group(Labels)
+    length: Length = group(Length)
+    start: Start = group(Start)
+    model: ModelFiles = group(ModelFiles)
+    hub: Hub = group(Hub)
+    hub_training: HubTraining = group(HubTraining)
+    phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
+    prediction: Prediction = group(Prediction)
+    evaluation: Evaluation = group(Evaluation)
+    training: Training = group(Training)
+    fine_tuning: FineTuning = group(FineTuning)
+    seed: Seed = group(Seed)
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices)

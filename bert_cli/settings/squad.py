@@ -1,0 +1,135 @@
+"""The flags of bert-squad, for the command and for the same models from Python."""
+
+import dataclasses
+
+from bert_cli.settings.data import PredictFile
+from bert_cli.settings.groups import (
+    Devices,
+    FineTuning,
+    Hub,
+    HubTraining,
+    Input,
+    Length,
+    ModelFiles,
+    Output,
+    Phases,
+    Prediction,
+    Saving,
+    Seed,
+    Start,
+    TrainFile,
+    Training,
+)
+from bert_cli.settings.option import group, option
+
+MULTIPLE_ANSWERS = ("first", "all")
+
+
+@dataclasses.dataclass(frozen=True)
+class Stride:
+    """Data"""
+
+    doc_stride: int = option(
+        128, "tokens from the start of a window to that of the next", decides=True, remembered=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Squad:
+    """Data"""
+
+    version_2_with_negative: bool = option(
+        False, "SQuAD 2.0: some questions have no answer in their text", decides=True, remembered=True
+    )
+    multiple_answers: str | None = option(
+        None, "which of several answers to train on; default: an error", choices=MULTIPLE_ANSWERS
+    )
+    max_query_length: int = option(
+        64, "longest question in tokens; what is longer is cut", decides=True, remembered=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Questions:
+    """Single questions"""
+
+    question: str = option("", "a question about --context or --context_file")
+    context: str = option("", "the text that a question is about")
+    context_file: str = option("", "a file with that text")
+
+
+@dataclasses.dataclass(frozen=True)
+class Scoring:
+    """Scores of any predictions"""
+
+    score_only: bool = option(False, "score predictions_file against predict_file")
+    predictions_file: str = option("", 'the predictions: {"id": "answer"}')
+    null_odds_file: str | None = option(
+        None, 'for SQuAD 2.0: {"id": number}, higher for no answer; gives the best thresholds'
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """Answers"""
+
+    n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
+    max_answer_length: int = option(30, "longest answer in tokens")
+    null_score_diff_threshold: float = option(0.0, "there is no answer where the null odds are above this")
+    verbose_logging: bool = option(False, "log the windows of 20 questions, not of one")
+
+
+@dataclasses.dataclass(frozen=True)
+class SquadTraining:
+    """Training"""
+
+    steps_from_examples: bool = option(
+        False, "count steps from questions, not windows, as Google's script does", decides=True
+    )
+    skip_padding: bool = option(
+        False,
+        "leave padding out of the loss, which is faster where texts are short; Google's counts it",
+        decides=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class SquadSettings:
+    """The flags of bert-squad."""
+
+    train_file: TrainFile = group(TrainFile, {"train_file": "SQuAD file to train on"})
+    predict_file: PredictFile = group(PredictFile, {"predict_file": "SQuAD file to answer, evaluate or score"})
+    task: Squad = group(Squad)
+    length: Length = group(Length, {"max_seq_length": "longest window in tokens"}, max_seq_length=384)
+    stride: Stride = group(Stride)
+    start: Start = group(Start)
+    model: ModelFiles = group(ModelFiles)
+    hub: Hub = group(Hub)
+    hub_training: HubTraining = group(HubTraining)
+    phases: Phases = group(
+        Phases,
+        {"do_train": "train on train_file", "do_eval": "evaluate on predict_file: exact match and F1"},
+        output_dir="",
+    )
+    prediction: Prediction = group(
+        Prediction,
+        {
+            "do_predict": "answer the questions of predict_file",
+            "predict_batch_size": "windows in a batch of the prediction",
+        },
+    )
+    questions: Questions = group(Questions)
+    input: Input = group(
+        Input, {"input_file": 'JSON lines {"id", "question", "context"} to answer, - for standard input'}
+    )
+    output: Output = group(
+        Output, {"output_file": "file for the answers to input_file as JSON lines; default: standard output"}
+    )
+    scoring: Scoring = group(Scoring)
+    answers: Answers = group(Answers)
+    training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
+    fine_tuning: FineTuning = group(FineTuning)
+    squad_training: SquadTraining = group(SquadTraining)
+    seed: Seed = group(Seed)
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices)
