@@ -9,7 +9,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
@@ -25,6 +25,7 @@ LOG = logging.getLogger("bert_cli")
 class ClassificationExample:
     """One row. `text_b` is None for single texts, `label` is None for the rows of a test file.
 
+    identifier: the cell of the column of ids of a task's file, "" where there is none.
     label: one name, or the decimal of a regression as it stands in the file; of several labels, 0 or 1 for each of them.
     """
 
@@ -32,6 +33,7 @@ class ClassificationExample:
     text_a: str
     text_b: str | None
     label: str | tuple[int, ...] | None
+    identifier: str = field(default="", compare=False)
 
 
 def read_examples(
@@ -137,6 +139,7 @@ def _example(layout: Layout, number: int, row: Row) -> ClassificationExample:
         text_a=cells[layout.text_a],
         text_b=None if layout.text_b is None else cells[layout.text_b],
         label=None if layout.label is None else layout.aliases.get(cells[layout.label], cells[layout.label]),
+        identifier=row.cell(layout.identifier),
     )
 
 

@@ -54,6 +54,10 @@ class Task:
     submission: str = ""  # name of its file on the leaderboard, without .tsv
     other_half: str = ""  # a second half, such as _mismatched, that is evaluated and predicted too: dev_mismatched
 
+    def submission_of(self, half: str) -> str:
+        """The name of the file of one half ("" or other_half): MNLI-m and MNLI-mm."""
+        return f"{self.submission}m" if half else self.submission
+
     @property
     def pairs(self) -> bool:
         """Whether an example has two texts."""

@@ -11,7 +11,6 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.metrics import check_numbers
 from bert_cli.outputs.multi_label import over_thresholds
 
-OUTPUT_FORMATS = ("tsv", "csv", "jsonl")
 # A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these for a space.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 

@@ -1,13 +1,15 @@
 """The data of a bert-classify run: the files of a task, or a user's own. What kind of problem it is, is asked here alone."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.files import exists
 from bert_cli.base.kinds import MULTI_LABEL, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
-from bert_cli.examples.glue import find_task
+from bert_cli.examples.glue import TASKS, Task, find_task
 from bert_cli.examples.own_data import (
     OwnFile,
     find_own_labels,
@@ -21,14 +23,15 @@ from bert_cli.settings.classification import ClassifySettings
 
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
-    """problem_type: a name of glue.py. labels: in the order of the output columns, () for a regression. splits: of train, dev
-    and test those that the phases need. metric: the task's, None for own files. found: values of flags that the data gave.
+    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression. splits: of
+    train, dev and test those that the phases need, and the other halves of the task that are there. task: None for own
+    files. found: values of flags that the data gave.
     """
 
     problem_type: str
     labels: tuple[str, ...]
     splits: dict[str, list[ClassificationExample]]
-    metric: str | None
+    task: Task | None
     found: dict[str, Any]
 
 
@@ -45,18 +48,40 @@ def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> Cla
             )
         reader.splits["train"] = examples
     if phases.do_eval and not share:
-        reader.splits["dev"] = reader.read("dev", held_out.dev_file)
+        reader.read_held_out("dev", held_out.dev_file)
     if settings.prediction.do_predict:
         path = settings.predict_file.predict_file
-        reader.splits["test"] = reader.read("test", path or held_out.test_file, is_plain=bool(path))
+        reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
     needed = {"train": phases.do_train, "dev": phases.do_eval, "test": settings.prediction.do_predict}
     return ClassificationData(
         reader.problem_type or SINGLE_LABEL,
         reader.labels or (),
-        {split: reader.splits[split] for split, is_needed in needed.items() if is_needed},
-        reader.task.metric if reader.task else None,
+        {split: examples for split, examples in reader.splits.items() if needed[split.partition("_")[0]]},
+        reader.task,
         reader.found,
     )
+
+
+def known_problem_type(settings: ClassifySettings) -> str | None:
+    """The task's, else what the flag says, which later runs remember; None where the data has to tell it.
+
+    InputError where both say something, and not the same.
+    """
+    given, name = settings.label_kind.problem_type, settings.task.task_name
+    kind = find_task(name).kind if name else given
+    if given and given != kind:
+        raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
+    return kind
+
+
+def check_submission(settings: ClassifySettings) -> None:
+    """InputError where --glue_submission is given and the leaderboard takes nothing of what is predicted."""
+    if not settings.results.glue_submission:
+        return
+    name = settings.task.task_name
+    if settings.predict_file.predict_file or not (name and find_task(name).submission):
+        taken = ", ".join(each for each, task in TASKS.items() if task.submission)
+        raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
 
 
 class _Reader:
@@ -66,11 +91,20 @@ class _Reader:
         self.settings, self.labels = settings, labels
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
-        self.problem_type = self.task.kind if self.task else settings.label_kind.problem_type
+        self.problem_type = known_problem_type(settings)
         self.splits: dict[str, list[ClassificationExample]] = {}
         self.found: dict[str, Any] = {}
         if self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
+
+    def read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
+        """Read a split, and its other half where the task has one whose file is there; see `read`."""
+        self.splits[split] = self.read(split, path, is_plain)
+        other = split + self.task.other_half if self.task and not path else split
+        if self.task and other != split:
+            paths = [os.path.join(self.settings.data.data_dir, layout.file) for layout in self.task.splits[other]]
+            if any(map(exists, paths)):
+                self.splits[other] = self.read(other, None)
 
     def read(self, split: str, path: str | None, is_plain: bool = False) -> list[ClassificationExample]:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""

@@ -44,6 +44,7 @@ class PretrainingTask:
     """See driver.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
 
     files = ()
+    evaluation_files = ()
     freezes_encoder = False
 
     def __init__(self, settings: PretrainSettings):

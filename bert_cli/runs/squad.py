@@ -98,6 +98,7 @@ class SquadTask:
     """See driver.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
 
     files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
+    evaluation_files = ()
 
     def __init__(self, settings: SquadSettings):
         self.settings = settings

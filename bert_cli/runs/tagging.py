@@ -44,6 +44,7 @@ class TaggingTask:
     """See driver.Task. `layers` are known after `open`, `data` after `read`."""
 
     files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
+    evaluation_files = ()
 
     def __init__(self, settings: TagSettings):
         self.settings = settings

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.base.errors import InputError
 from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
 from bert_cli.settings.groups import (
     DataFolder,
@@ -23,6 +24,8 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 
+OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
+TUNED = "tuned"
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
@@ -38,6 +41,40 @@ class Classification:
         read=str.lower,
     )
     language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
+
+
+def read_threshold(text: str) -> str:
+    """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
+    try:
+        is_right = text == TUNED or 0 <= float(text) <= 1
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise InputError(f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
+    return text
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """What to do"""
+
+    threshold: str = option(
+        "0.5",
+        "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
+        "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
+        read=read_threshold,
+        remembered=True,
+    )
+    output_format: str = option(
+        "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS
+    )
+    glue_submission: bool = option(
+        False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
+    )
+
+    @property
+    def is_default_threshold(self) -> bool:
+        return self.threshold == Results.threshold
 
 
 _OWN = (
@@ -75,6 +112,7 @@ class ClassifySettings:
     hub_training: HubTraining = group(HubTraining)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
     prediction: Prediction = group(Prediction)
+    results: Results = group(Results)
     evaluation: Evaluation = group(Evaluation)
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
