@@ -5,6 +5,7 @@ from bert_cli import __version__
 # Command -> (its module, what it does).
 COMMANDS = {
     "bert-classify": ("run_classifier", "train and use a classifier of texts or pairs"),
+    "bert-prepare": ("prepare_data", "a table of your own to train, dev and test.tsv"),
     "bert-tag": ("run_tagging", "train and use a tagger of words"),
     "bert-squad": ("run_squad", "train and use a finder of answers in texts"),
     "bert-extract-features": ("extract_features", "vectors of tokens, words or texts"),

@@ -4,6 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import TAGGER
+from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig
@@ -14,7 +15,6 @@ from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
 _LENGTH = Length().max_seq_length  # tokens, where no run says more
-_SINGLE_TEXT_TASKS = ("cola",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,9 +57,7 @@ def find_exported(
     companions = read_companions(files, model, config)
     if companions.vocabulary is None:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
-    pairs = (
-        saved.get("task_name", "cola") not in _SINGLE_TEXT_TASKS if export.pairs == "auto" else export.pairs == "yes"
-    )
+    pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
     length = max_seq_length or min(default, config.max_position_embeddings)
     check_max_seq_length(length, pairs or export.format == "hub")
@@ -71,6 +69,11 @@ def find_exported(
     else:
         names = _classifier_labels(labels, companions, checkpoint.folder)
     return Exported(model, config, companions, companions.vocabulary, names, length, pairs)
+
+
+def trained_on_pairs(saved: dict[str, str]) -> bool:
+    """What the flags.txt of a run says of its texts."""
+    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
 def _agreed_labels(labels: tuple[str, ...] | None, companions: Companions) -> tuple[str, ...] | None:

@@ -11,7 +11,6 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.metrics import check_numbers
 from bert_cli.outputs.multi_label import over_thresholds
 
-OUTPUT_FORMATS = ("tsv", "csv", "jsonl")
 # A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these for a space.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 
@@ -35,14 +34,10 @@ def _number_cells(numbers: np.ndarray) -> list[list[str]]:
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
 
 
-def classification_record(
-    text: str, text_b: str | None, label_names: Sequence[str], probabilities: np.ndarray
-) -> dict[str, object]:
-    """{"text", "text_b" (of a pair), "label", "probabilities": {label: number}}, ready for JSON; float32 [labels]."""
+def shares(names: Sequence[str], probabilities: np.ndarray) -> dict[str, float]:
+    """{name: probability}, ready for JSON, each as the shortest decimal that gives the same float32; float32 [names]."""
     cells = _number_cells(probabilities[np.newaxis])[0]
-    pair = {} if text_b is None else {"text_b": text_b}
-    shares = {name: float(cell) for name, cell in zip(label_names, cells, strict=True)}
-    return {"text": text} | pair | {"label": label_names[int(probabilities.argmax())], "probabilities": shares}
+    return {name: float(cell) for name, cell in zip(names, cells, strict=True)}
 
 
 def write_test_results(path: str, numbers: np.ndarray) -> None:

@@ -10,7 +10,6 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.writing import write_json
 from bert_cli.outputs.metrics import check_numbers, losses_metrics
 
-TUNED = "tuned"  # the other value of --threshold, beside a probability
 DEFAULT_THRESHOLD = 0.5
 
 

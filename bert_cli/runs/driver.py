@@ -108,8 +108,8 @@ Model = TypeVar("Model", bound=Opened)
 class Task(Protocol[Model]):
     """What is of one kind of command alone. The methods are called in this order, those that a run needs.
 
-    command: its name, for the manifest. files: names of what it writes into output_dir, beside what every run does.
-    freezes_encoder: train nothing of the encoder.
+    command: its name, for the manifest. files: names of what a prediction writes into output_dir; evaluation_files: of what
+    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder.
     """
 
     @property
@@ -118,6 +118,10 @@ class Task(Protocol[Model]):
 
     @property
     def files(self) -> tuple[str, ...]:
+        """See above."""
+
+    @property
+    def evaluation_files(self) -> tuple[str, ...]:
         """See above."""
 
     @property
@@ -172,7 +176,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             for split, sequences in task.sequences().items():
                 check_unknown(split, sequences, model.vocabulary, settings.model.strict)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
-        results = (EVAL_RESULTS,) * phases.do_eval + task.files * does_predict
+        results = (EVAL_RESULTS, *task.evaluation_files) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
@@ -225,7 +229,9 @@ class _Planned:
         # All that decides the result of training: a run with another manifest is another run.
         manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
-        state = run_folder.find_state(phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint, task.files)
+        state = run_folder.find_state(
+            phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint, _files(task)
+        )
         updates = Updates(
             steps=plan.steps,
             warmup_steps=plan.warmup_steps,
@@ -257,7 +263,7 @@ def train_or_load(
             run_folder.remove_leftovers(folder)
         elif session.is_chief:
             run_folder.begin(
-                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
+                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, _files(task)
             )
         # Which variables are trained, and how fast, is one table for all tasks.
         factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
@@ -274,6 +280,10 @@ def train_or_load(
         )  # fmt: skip
     checkpoint = model.sources.required_checkpoint if finished is None else find_checkpoint(finished)
     return {"global_step": session.load_trained(checkpoint)}
+
+
+def _files(task: Task[Model]) -> tuple[str, ...]:
+    return (*task.files, *task.evaluation_files)
 
 
 def evaluate(task: Task[Model], session: "Session", folder: str, global_step: int) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class PretrainingTask:
 
     command = "bert-pretrain"
     files = ()
+    evaluation_files = ()
     freezes_encoder = False
 
     def __init__(self, settings: PretrainSettings):

@@ -75,7 +75,7 @@ def score_file(settings: SquadSettings) -> dict:
     """Score predictions_file, print the scores as JSON, and write them where there is an output_dir."""
     scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
     for flag, path in (
-        ("predict_file", task.predict_file),
+        ("predict_file", settings.predict_file.predict_file),
         ("predictions_file", scoring.predictions_file),
         ("null_odds_file", scoring.null_odds_file),
     ):
@@ -84,7 +84,7 @@ def score_file(settings: SquadSettings) -> dict:
     if folder:
         files.check_can_write(folder, "output_dir")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
-    gold, answers = read_gold_answers(task.predict_file), read_predictions(scoring.predictions_file)
+    gold, answers = read_gold_answers(settings.predict_file.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
@@ -100,6 +100,7 @@ class SquadTask:
 
     command = "bert-squad"
     files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
+    evaluation_files = ()
 
     def __init__(self, settings: SquadSettings):
         self.settings = settings
@@ -123,12 +124,12 @@ class SquadTask:
             examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers).examples
             self._cut("train", examples, is_training=True)
         if settings.prediction.do_predict or phases.do_eval:
-            files.check_readable(task.predict_file, "predict_file")
+            files.check_readable(settings.predict_file.predict_file, "predict_file")
             if phases.do_eval:
-                self.gold = read_gold_answers(task.predict_file)
+                self.gold = read_gold_answers(settings.predict_file.predict_file)
                 # What cannot be scored is said before the work.
                 score(task.version_2_with_negative, self.gold, {}, None)
-            self._cut("predict", read_examples(task.predict_file), is_training=False)
+            self._cut("predict", read_examples(settings.predict_file.predict_file), is_training=False)
 
     def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
         """The windows of some examples; the log says what was cut."""

@@ -49,6 +49,7 @@ class TaggingTask:
 
     command = "bert-tag"
     files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
+    evaluation_files = ()
 
     def __init__(self, settings: TagSettings):
         self.settings = settings

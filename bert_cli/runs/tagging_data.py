@@ -89,8 +89,8 @@ def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
     task, phases, folder = settings.task, settings.phases, settings.data.data_dir
     wanted = (
         ("train", phases.do_train, settings.train_file.train_file),
-        ("dev", phases.do_eval, task.dev_file),
-        ("test", settings.prediction.do_predict, task.test_file),
+        ("dev", phases.do_eval, settings.held_out.dev_file),
+        ("test", settings.prediction.do_predict, settings.held_out.test_file),
     )
     paths = {split: find_file(given, folder, split) for split, needed, given in wanted if needed}
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme

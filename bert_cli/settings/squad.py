@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.data import PredictFile
 from bert_cli.settings.groups import (
     Devices,
     FineTuning,
@@ -38,7 +39,6 @@ class Stride:
 class Squad:
     """Data"""
 
-    predict_file: str = option("", "SQuAD file to answer, evaluate or score", path=True)
     version_2_with_negative: bool = option(
         False, "SQuAD 2.0: some questions have no answer in their text", decides=True, remembered=True
     )
@@ -103,6 +103,7 @@ class SquadSettings:
     """The flags of bert-squad."""
 
     train_file: TrainFile = group(TrainFile, {"train_file": "SQuAD file to train on"})
+    predict_file: PredictFile = group(PredictFile, {"predict_file": "SQuAD file to answer, evaluate or score"})
     task: Squad = group(Squad)
     length: Length = group(Length, {"max_seq_length": "longest window in tokens"}, max_seq_length=384)
     stride: Stride = group(Stride)

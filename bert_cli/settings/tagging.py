@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -62,8 +63,6 @@ def read_layers(text: str) -> tuple[int, ...]:
 class Tagging:
     """Data"""
 
-    dev_file: str | None = option(None, "the file to evaluate, instead of that of data_dir", remembered=True, path=True)
-    test_file: str | None = option(None, "the file to predict, instead of that of data_dir", remembered=True, path=True)
     word_column: int = option(0, "column of the words, from 0; -1 is the last", remembered=True)
     tag_column: int = option(-1, "column of the tags, from 0; -1 is the last", remembered=True)
     tag_scheme: str = option(
@@ -125,6 +124,7 @@ class TagSettings:
         data_dir="data/tagging",
     )
     train_file: TrainFile = group(TrainFile, {"train_file": "the training file, instead of that of data_dir"})
+    held_out: HeldOutFiles = group(HeldOutFiles)
     task: Tagging = group(Tagging)
     length: Length = group(Length, {"max_seq_length": "longest input in tokens; longer sentences are cut into windows"})
     stride: TagStride = group(TagStride)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.classification import TASKS, ClassificationExample, read_examples
+from bert_cli.examples.classification import ClassificationExample, read_examples
+from bert_cli.examples.glue import TASKS
 from bert_cli.features.classification import classification_features, format_features, label_array
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
