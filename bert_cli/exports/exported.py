@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import TAGGER
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, TAGGER
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
@@ -62,6 +62,8 @@ def find_exported(
     length = max_seq_length or min(default, config.max_position_embeddings)
     check_max_seq_length(length, pairs or export.format == "hub")
     sources.check_sizes(config, companions.vocabulary, length, model, files.strict)
+    if export.format != "hub":
+        _check_problem_type(saved, checkpoint.folder)
     if export.format == "hub":
         names = None
     elif export.format == "onnx":
@@ -74,6 +76,16 @@ def find_exported(
 def trained_on_pairs(saved: dict[str, str]) -> bool:
     """What the flags.txt of a run says of its texts."""
     return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
+
+
+def _check_problem_type(saved: dict[str, str], folder: str) -> None:
+    """InputError for a classifier whose outputs do not exclude each other: what is exported ends in a softmax."""
+    kind = find_task(saved["task_name"]).kind if saved.get("task_name") in TASKS else saved.get("problem_type")
+    if kind in (MULTI_LABEL, REGRESSION):
+        raise InputError(
+            f"{folder}: was trained with --problem_type={kind}, and only classifiers of one label are exported; predict with "
+            "bert-classify, or export the encoder with --format=hub"
+        )
 
 
 def _agreed_labels(labels: tuple[str, ...] | None, companions: Companions) -> tuple[str, ...] | None:
