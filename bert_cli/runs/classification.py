@@ -19,8 +19,8 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
-from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.manifest import check_labels
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -40,7 +40,7 @@ class Split(NamedTuple):
 
 
 class ClassificationTask:
-    """See driver.Task. After `read`: `data`, `problem_type`, `labels` (() for a regression), `answers`, and `splits`: those
+    """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a regression), `answers`, and `splits`: those
     that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
     """
 
@@ -131,10 +131,11 @@ class ClassificationTask:
             warmup_steps=int(steps * fine_tuning.warmup_proportion),
             decided={
                 "labels": list(labels) if labels else None,
-                "problem_type": self.problem_type,
                 "do_lower_case": lower,
                 "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
                 "train_examples": len(features),
+                # Runs from before there were other kinds list none.
+                **({} if self.problem_type == SINGLE_LABEL else {"problem_type": self.problem_type}),
             },
             found={
                 **self.data.found,

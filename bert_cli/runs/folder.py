@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -58,12 +60,18 @@ def check_results(folder: str, names: Iterable[str]) -> None:
 
 
 def find_state(
-    folder: str, manifest: dict, overwrite: bool, start: CheckpointPath | None, names: tuple[str, ...] = ()
+    folder: str,
+    manifest: dict,
+    overwrite: bool,
+    start: CheckpointPath | None,
+    names: tuple[str, ...] = (),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> str | None:
     """Prefix of the checkpoint that this run goes on from, or None for a new run.
 
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
-    that the task writes beside those of every run. Raises InputError where the folder holds another run and `overwrite`
+    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed. Raises
+    InputError where the folder holds another run and `overwrite`
     is not set, or a file that the run would write over and that no run of ours has listed. Nothing is changed.
     """
     if start and os.path.realpath(start.folder) == os.path.realpath(folder):
@@ -76,7 +84,8 @@ def find_state(
     if overwrite or latest is None:
         check_ours(folder, written_names(manifest, names))
         return None
-    before = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
+    listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
+    before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
     if COMMAND in before and before[COMMAND] != now.get(COMMAND):
         raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")

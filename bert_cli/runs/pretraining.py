@@ -13,9 +13,9 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
-from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
@@ -43,7 +43,7 @@ class PretrainingModel(NamedTuple):
 
 
 class PretrainingTask:
-    """See driver.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
+    """See task.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
 
     command = "bert-pretrain"
     files = ()

@@ -33,7 +33,7 @@ from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scor
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
-from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.updates import Updates
@@ -96,7 +96,7 @@ def score_file(settings: SquadSettings) -> dict:
 
 
 class SquadTask:
-    """See driver.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
+    """See task.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
 
     command = "bert-squad"
     files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)

@@ -31,8 +31,8 @@ from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
-from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -45,7 +45,7 @@ LOG = logging.getLogger("bert_cli")
 
 
 class TaggingTask:
-    """See driver.Task. `layers` are known after `open`, `data` after `read`."""
+    """See task.Task. `layers` are known after `open`, `data` after `read`."""
 
     command = "bert-tag"
     files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)

@@ -142,6 +142,16 @@ def test_the_list_decides_nothing_about_going_on(start, manifest):
     assert find_state(str(folder), manifest, False, None, TASK) == prefix
 
 
+def test_a_run_from_before_a_flag_had_its_default(start, manifest):
+    """A new flag that decides a result leaves the runs that are there what they were."""
+    folder = start(*TASK)
+    (folder / "model.ckpt-3.index").write_text("")
+    found = find_state(str(folder), manifest | {"new_flag": 0.5}, False, None, TASK, {"new_flag": 0.5})
+    assert found == str(folder / "model.ckpt-3")
+    with pytest.raises(InputError, match=r"holds another run: new_flag was 0\.5, is now 0\.7"):
+        find_state(str(folder), manifest | {"new_flag": 0.7}, False, None, TASK, {"new_flag": 0.5})
+
+
 def test_deep_and_long_manifests_are_one_line(start, manifest):
     folder = start()
     (folder / "model.ckpt-3.index").write_text("")
