@@ -7,7 +7,6 @@ BIN = $(VENV)/bin
 
 TASK ?= cola
 DATA ?= data
-OUTPUT ?= bert_output
 MODEL ?=
 FLAGS ?=
 TEXT ?= data/pretraining/corpus.txt
@@ -15,24 +14,34 @@ EXPORT ?= bert_output/serving/1
 TAGS ?= data/tagging
 SQUAD ?= data/squad
 TEXTS ?= data/pretraining/corpus.txt
-FEATURES ?= bert_output/features.jsonl
+FEATURES ?= bert_output/features/features.jsonl
 CONFIG ?= data/pretraining/bert_config.json
 PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
   --num_warmup_steps=300
+
+# Each target has a folder of its own; quickstart has the default of bert-classify, bert_output itself, which export takes.
+export: OUTPUT ?= bert_output
+classify: OUTPUT ?= bert_output/classify
+tag: OUTPUT ?= bert_output/tag
+squad: OUTPUT ?= bert_output/squad
+
+# A name with blanks as one target or prerequisite.
+blank := $(subst ,, )
+one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint format test test-all quickstart classify pretrain tag squad features convert export clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
-	@echo "make classify     bert-classify with TASK= DATA= OUTPUT= MODEL= FLAGS="
+	@echo "make classify     bert-classify with TASK= DATA= OUTPUT= MODEL= FLAGS=; results in bert_output/classify"
 	@echo "make pretrain     bert-build-vocab, bert-pretrain and bert-fill-mask on TEXT=, into PRETRAINED="
 	@echo "make tag          bert-tag on data/tagging, or with TAGS= OUTPUT= MODEL= FLAGS="
 	@echo "make squad        bert-squad on data/squad, or with SQUAD= OUTPUT= MODEL= FLAGS="
-	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or what make pretrain made) FLAGS="
+	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or the two layers of make pretrain) FLAGS="
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
-	@echo "make export       bert-export of OUTPUT= into EXPORT="
+	@echo "make export       bert-export of OUTPUT= (or what make quickstart made) into EXPORT="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style and types; make format: mend style"
@@ -70,35 +79,36 @@ quickstart: install
 	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict
 
 classify: install
-	$(BIN)/bert-classify --task_name=$(TASK) --data_dir=$(DATA) --output_dir=$(OUTPUT) \
-	  $(if $(MODEL),--init_checkpoint=$(MODEL)) --do_train --do_eval --do_predict $(FLAGS)
+	$(BIN)/bert-classify "--task_name=$(TASK)" "--data_dir=$(DATA)" "--output_dir=$(OUTPUT)" \
+	  $(if $(MODEL),"--init_checkpoint=$(MODEL)") --do_train --do_eval --do_predict $(FLAGS)
 
-$(PRETRAINED).vocab.txt: $(TEXT) | install
-	$(BIN)/bert-build-vocab --input_file=$(TEXT) --output_file=$@
+$(call one,$(PRETRAINED)).vocab.txt: $(call one,$(TEXT)) | install
+	$(BIN)/bert-build-vocab "--input_file=$(TEXT)" "--output_file=$@"
 
-pretrain: $(PRETRAINED).vocab.txt
-	$(BIN)/bert-pretrain --input_file=$(TEXT) --vocab_file=$< --bert_config_file=$(CONFIG) --output_dir=$(PRETRAINED) \
+pretrain: $(call one,$(PRETRAINED)).vocab.txt
+	$(BIN)/bert-pretrain "--input_file=$(TEXT)" "--vocab_file=$<" "--bert_config_file=$(CONFIG)" "--output_dir=$(PRETRAINED)" \
 	  --do_train --do_eval $(PRETRAIN_FLAGS) $(FLAGS)
-	$(BIN)/bert-fill-mask "the dog [MASK] in the garden." --init_checkpoint=$(PRETRAINED)
+	$(BIN)/bert-fill-mask "the dog [MASK] in the garden." "--init_checkpoint=$(PRETRAINED)"
 
 tag: install
-	$(BIN)/bert-tag --data_dir=$(TAGS) --output_dir=$(OUTPUT) --do_train --do_eval --do_predict \
-	  $(if $(MODEL),--init_checkpoint=$(MODEL),--learning_rate=1.5e-3 --num_train_epochs=8) $(FLAGS)
+	$(BIN)/bert-tag "--data_dir=$(TAGS)" "--output_dir=$(OUTPUT)" --do_train --do_eval --do_predict \
+	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=1.5e-3 --num_train_epochs=8) $(FLAGS)
 
 squad: install
-	$(BIN)/bert-squad --train_file=$(SQUAD)/train.json --predict_file=$(SQUAD)/dev.json --output_dir=$(OUTPUT) \
+	$(BIN)/bert-squad "--train_file=$(SQUAD)/train.json" "--predict_file=$(SQUAD)/dev.json" "--output_dir=$(OUTPUT)" \
 	  --do_train --do_predict --do_eval \
-	  $(if $(MODEL),--init_checkpoint=$(MODEL),--learning_rate=5e-4 --num_train_epochs=6 --skip_padding) $(FLAGS)
+	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=5e-4 --num_train_epochs=6 --skip_padding) $(FLAGS)
 
 features: install
-	$(BIN)/bert-extract-features --input_file=$(TEXTS) --output_file=$(FEATURES) \
-	  --init_checkpoint=$(or $(MODEL),$(PRETRAINED)) $(FLAGS)
+	@mkdir -p "$$(dirname "$(FEATURES)")"
+	$(BIN)/bert-extract-features "--input_file=$(TEXTS)" "--output_file=$(FEATURES)" \
+	  "--init_checkpoint=$(or $(MODEL),$(PRETRAINED))" $(if $(MODEL),,--layers=-1,-2) $(FLAGS)
 
 convert: install
-	$(BIN)/bert-convert --from=$(FROM) --to=$(TO) --check $(FLAGS)
+	$(BIN)/bert-convert "--from=$(FROM)" "--to=$(TO)" --check $(FLAGS)
 
 export: install
-	$(BIN)/bert-export --init_checkpoint=$(OUTPUT) --export_dir=$(EXPORT) $(FLAGS)
+	$(BIN)/bert-export "--init_checkpoint=$(OUTPUT)" "--export_dir=$(EXPORT)" $(FLAGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

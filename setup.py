@@ -59,6 +59,7 @@ setup(
             "bert-tag = bert_cli.run_tagging:main",
             "bert-export = bert_cli.export_model:main",
             "bert-convert = bert_cli.convert_checkpoint:main",
+            "bert-prepare = bert_cli.prepare_data:main",
         ]
     },
 )

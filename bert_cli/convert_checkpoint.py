@@ -45,8 +45,8 @@ def run(settings: ConvertSettings) -> dict:
     files.check_can_write(target.folder, "to")
     check_free(target, overwrite)
     model = sources.find_model_files(settings.model, checkpoint)
-    config = sources.read_bert_config(model, settings.model.gelu)
-    companions = read_companions(settings.model.do_lower_case, model, config)
+    config = sources.read_bert_config(model, settings.model.gelu, sources.words_of(model))
+    companions = read_companions(settings.model, model, config)
     check_words(companions.vocabulary, config, changes.resize_vocab, target)
 
     prepare_host()

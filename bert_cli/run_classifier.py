@@ -6,31 +6,50 @@ trains on data/train.tsv, evaluates on data/dev.tsv, predicts data/test.tsv, and
 (Google's variable names), eval_results.txt, test_results.tsv (a line of probabilities per test row, in the order of
 labels.txt), predictions.tsv (the same with header, id, label and text), and what a later run needs, so that
 `bert-classify --do_predict --output_dir=bert_output` is enough then. With a downloaded model, add
---init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found beside it.
+--init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found beside it. Then
+
+    bert-classify --output_dir=bert_output --text "the dog sees a cat ."
+
+prints its label and probabilities as JSON; --input_file answers a text a line. And
+
+    bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
+
+reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth of it out.
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.classification import find_task
-from bert_cli.runs import driver
+from bert_cli.examples.glue import TASKS, find_task
+from bert_cli.runs import answers, driver
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.runs.classification_texts import answer_texts
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 
+_OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
+
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
-    if not (values["do_train"] or values["do_eval"] or values["do_predict"]):
-        raise InputError("nothing to do: give at least one of --do_train, --do_eval, --do_predict")
+    is_for_text = answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
+    if values["text_b"] and not values["text"]:
+        raise InputError("--text_b is the second text of a pair; give the first one with --text")
+    for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
+        if {one, other} <= given:
+            raise InputError(f"--{one} and --{other}: give one of them")
     check_hub(values)
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
-    if not values["task_name"]:
-        raise InputError("--task_name is needed: cola, mrpc, mnli or xnli (the four-column format is cola)")
-    find_task(values["task_name"])
+    if values["task_name"]:
+        find_task(values["task_name"])
+    elif not is_for_text and not any(values[name] for name in _OWN_FILES):
+        raise InputError(
+            f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your own files, with "
+            "--train_file, --dev_file, --test_file, --predict_file"
+        )
     return values
 
 
@@ -41,6 +60,8 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
+    if settings.new.text or settings.input.input_file:
+        return answer_texts(settings)
     return driver.run(ClassificationTask(settings), settings)
 
 

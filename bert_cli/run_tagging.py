@@ -12,8 +12,7 @@ run needs, so that then
 prints each word with its tag, and the entities with their places in the text as JSON.
 """
 
-from bert_cli.base.errors import InputError
-from bert_cli.runs import driver
+from bert_cli.runs import answers, driver
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.tagging import TaggingTask, tag_text
 from bert_cli.settings.command import run_command
@@ -27,13 +26,7 @@ _FILES = ("data_dir", "dev_file", "test_file")
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
-    asked = [name for name in ("do_train", "do_eval", "do_predict", "text", "input_file") if values[name]]
-    if not asked:
-        raise InputError("nothing to do: give --do_train, --do_eval or --do_predict, or --text, or --input_file")
-    if {"text", "input_file"} & set(asked) and len(asked) > 1:
-        raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
-    if "output_file" in given and not values["input_file"]:
-        raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
+    answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
     check_hub(values)
     values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
     if not values["do_train"]:
@@ -49,7 +42,7 @@ def run(settings: TagSettings) -> dict:
     A training run goes through driver.run, as in every command that trains: TaggingTask.open, .read, .plan, .make_model
     (names the head, whose file has the loss), .train, .evaluate, .predict.
     """
-    if settings.single.text or settings.input.input_file:
+    if settings.new.text or settings.input.input_file:
         return tag_text(settings)
     return driver.run(TaggingTask(settings), settings)
 

@@ -40,6 +40,7 @@ MAY_IMPORT = {
 }
 COMMANDS = {
     "build_vocab", "convert_checkpoint", "create_pretraining_data", "export_model", "extract_features", "fill_mask",
+    "prepare_data",
     "run_classifier", "run_pretraining", "run_squad", "run_tagging",
 }  # fmt: skip
 LIGHT = {"base", "settings", "text", "examples", "features", "corpus", "records", "outputs"}

@@ -13,6 +13,7 @@ import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.runs import driver, sources
@@ -25,20 +26,34 @@ if TYPE_CHECKING:
 
 
 class Predictions(NamedTuple):
-    """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in Classifier.labels."""
+    """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in Classifier.labels.
+
+    Where a text may have several labels, the probability of each stands for itself. The numbers of a regression are
+    `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
+    """
 
     best: list[str]
     probabilities: np.ndarray
+    values: np.ndarray | None = None
 
 
 class Classifier:
     """A model that bert-classify trained, or one of any format that bert-convert writes.
 
-    `labels`: its L label names, in the order of the columns of probabilities. Made by `load`.
+    `labels`: its L label names, in the order of the columns of probabilities, () of a regression. `problem_type`:
+    single_label, multi_label or regression, as the model was trained. Made by `load`.
     """
 
-    def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], max_seq_length: int):
+    def __init__(
+        self,
+        session: "Session",
+        tokenizer: FullTokenizer,
+        labels: tuple[str, ...],
+        max_seq_length: int,
+        problem_type: str = SINGLE_LABEL,
+    ):
         self.labels = labels
+        self.problem_type = problem_type
         self.max_seq_length = max_seq_length
         self._session, self._tokenizer = session, tokenizer
 
@@ -69,11 +84,13 @@ class Classifier:
         settings, model = loading.open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
-        if not task.labels:
+        if task.problem_type == REGRESSION and task.labels:
+            raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
+        if not task.labels and task.problem_type != REGRESSION:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length)
+        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length, task.problem_type)
 
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
@@ -81,10 +98,18 @@ class Classifier:
         batch_size: as many texts are computed at once as have the tokens of so many of full length.
         """
         loading.check_list(texts, "predict")
+        nothing = np.zeros((len(texts), 0), np.float32)
+        if not len(texts) and self.problem_type == REGRESSION:
+            return Predictions([], nothing, np.zeros(0, np.float32))
         if not len(texts):
             return Predictions([], np.zeros((0, len(self.labels)), np.float32))
         pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        features = classification_features(examples, self.labels, self._tokenizer, self.max_seq_length)
-        probabilities = self._session.infer(features, batch_size, "predicting")["probabilities"]
+        features = classification_features(
+            examples, self.labels, self._tokenizer, self.max_seq_length, self.problem_type
+        )
+        found = self._session.infer(features, batch_size, "predicting")
+        if self.problem_type == REGRESSION:
+            return Predictions([], nothing, found["values"])
+        probabilities = found["probabilities"]
         return Predictions([self.labels[column] for column in probabilities.argmax(axis=1)], probabilities)

@@ -12,6 +12,10 @@ HEADS = {
 }
 POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
+# What is asked of a text: one label of several, any of several, or a number; and of several endings the right one.
+SINGLE_LABEL, MULTI_LABEL, REGRESSION = "single_label", "multi_label", "regression"
+PROBLEM_TYPES = (SINGLE_LABEL, MULTI_LABEL, REGRESSION)
+MULTIPLE_CHOICE = "multiple_choice"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,7 @@ CHECKPOINT = "model.ckpt-"  # before the number of steps
 VOCABULARY = "vocab.txt"
 CONFIG = "bert_config.json"
 LABELS = "labels.txt"
+THRESHOLDS = "thresholds.json"
 HUGGING_FACE_CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"

@@ -1,6 +1,6 @@
-"""Files of the sentence and sentence-pair tasks -> ClassificationExample records.
+"""Files of the tasks of glue.py -> ClassificationExample records.
 
-Columns, guids, labels and header rules are those of Google's run_classifier.py. Unlike there, a row that does not fit
+Columns, guids, labels and header rules are those of the task's row. Unlike in Google's script, a row that does not fit
 is an InputError that says `file:line`, a byte-order mark and blank lines do no harm, and a first row that speaks
 against the header rule of its file is neither lost nor learnt without a word.
 """
@@ -9,11 +9,13 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.files import check_readable
+from bert_cli.base.files import check_readable, exists
+from bert_cli.base.kinds import REGRESSION
 from bert_cli.examples import tables
+from bert_cli.examples.glue import Layout, find_task
 from bert_cli.examples.tables import Row, more, quoted
 
 LOG = logging.getLogger("bert_cli")
@@ -21,116 +23,32 @@ LOG = logging.getLogger("bert_cli")
 
 @dataclass(frozen=True)
 class ClassificationExample:
-    """One row. `text_b` is None for single texts, `label` is None for the rows of a test file."""
+    """One row. `text_b` is None for single texts, `label` is None for the rows of a test file.
+
+    identifier: the cell of the column of ids of a task's file, "" where there is none.
+    label: one name, or the decimal of a regression as it stands in the file; of several labels, 0 or 1 for each of them.
+    """
 
     guid: str
     text_a: str
     text_b: str | None
-    label: str | None
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the parts of an example stand in one file. All columns are 0-based, -1 is the last."""
-
-    file: str  # below the data directory
-    columns: str  # for messages
-    minimum: int  # columns that every row has
-    has_header: bool  # whether the original skips the first row
-    guid: str  # guids are `<guid>-<row number, the header counted>` or `<guid>-<cell of guid_column>`
-    text_a: int
-    text_b: int | None = None
-    label: int | None = None  # None: the file has no labels
-    guid_column: int | None = None
-    identifier: int | None = None  # a column of ids, used only to tell a header from data
-    language: str | None = None  # only rows whose column 0 is this
-    aliases: dict[str, str] = field(default_factory=dict)  # other spellings of labels
-
-    @property
-    def texts(self) -> tuple[int, ...]:
-        return (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
-
-
-@dataclass(frozen=True)
-class Task:
-    """The files of a task and its labels in the order of the output columns."""
-
-    labels: tuple[str, ...]
-    splits: dict[str, Layout]
-    open_labels: bool = False  # whether train.tsv may bring labels of its own
-
-
-def _cola(split: str) -> Layout:
-    return Layout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
-
-
-def _mrpc(split: str) -> Layout:
-    return Layout(f"{split}.tsv", "label, id, id, text, text", 5, True, split, 3, 4, label=0, identifier=1)
-
-
-def _mnli(file: str, guid: str) -> Layout:
-    columns = "index, 7 more, text, text, …, label"
-    return Layout(file, columns, 11, True, guid, 8, 9, label=-1, guid_column=0, identifier=0)
-
-
-TASKS: dict[str, Task] = {
-    "cola": Task(
-        labels=("0", "1"),
-        splits={
-            "train": _cola("train"),
-            "dev": _cola("dev"),
-            "test": Layout("test.tsv", "id, text", 2, True, "test", text_a=1, identifier=0),
-        },
-        open_labels=True,
-    ),
-    "mnli": Task(
-        labels=("contradiction", "entailment", "neutral"),
-        splits={
-            "train": _mnli("train.tsv", "train"),
-            "dev": _mnli("dev_matched.tsv", "dev_matched"),
-            "test": replace(
-                _mnli("test_matched.tsv", "test"), columns="index, 7 more, text, text", minimum=10, label=None
-            ),
-        },
-    ),
-    "mrpc": Task(
-        labels=("0", "1"),
-        splits={
-            "train": _mrpc("train"),
-            "dev": _mrpc("dev"),
-            "test": replace(_mrpc("test"), columns="index, id, id, text, text", label=None, identifier=0),
-        },
-    ),
-    "xnli": Task(
-        labels=("contradiction", "entailment", "neutral"),
-        splits={
-            "train": replace(
-                Layout("multinli/multinli.train.zh.tsv", "text, text, label", 3, True, "train", 0, 1, label=2),
-                aliases={"contradictory": "contradiction"},
-            ),
-            "dev": replace(
-                Layout("xnli.dev.tsv", "language, label, 4 more, text, text", 8, True, "dev", 6, 7, label=1),
-                identifier=0,
-                language="zh",
-            ),
-        },
-    ),
-}
-
-
-def find_task(name: str) -> Task:
-    """The task of that name, in any letter case. InputError for an unknown one."""
-    if name.lower() not in TASKS:
-        raise InputError(f"--task_name: {name!r} is not a task; choose one of {', '.join(TASKS)}")
-    return TASKS[name.lower()]
+    label: str | tuple[int, ...] | None
+    identifier: str = field(default="", compare=False)
 
 
 def read_examples(
-    task_name: str, split: str, data_dir: str, header: str = "auto", labels: Sequence[str] | None = None
+    task_name: str,
+    split: str,
+    data_dir: str,
+    header: str = "auto",
+    labels: Sequence[str] | None = None,
+    language: str = "zh",
+    path: str | None = None,
 ) -> list[ClassificationExample]:
-    """Read the examples of one split ("train", "dev" or "test") in file order.
+    """Read the examples of one split ("train", "dev" or "test", or the other half of one) in file order.
 
     `labels` None means the labels of the task; the training file of cola may then hold any labels (see `find_labels`).
+    `path` is a file to read in place of the task's own.
 
     `header` says whether the first row of a file holds the names of its columns:
       auto  the original's rule: train and dev of cola have none, all other files have one. Where the first row speaks
@@ -144,36 +62,74 @@ def read_examples(
     columns, empty and unknown labels, and a test file of cola with labels where the texts are expected.
     """
     task = find_task(task_name)
-    if split not in ("train", "dev", "test") or header not in ("auto", "yes", "no"):
+    if split.removesuffix(task.other_half) not in ("train", "dev", "test") or header not in ("auto", "yes", "no"):
         raise ValueError(f"no such split or header rule: {split!r}, {header!r}")
     if split not in task.splits:
-        raise InputError(
-            f"--do_predict: the task {task_name.lower()} has no {split} file; leave it out, or use --do_eval"
-        )
-    layout = task.splits[split]
+        flag = {"train": "do_train", "dev": "do_eval"}.get(split, "do_predict")
+        other = "--do_eval" if split == "test" else "--do_predict"
+        raise InputError(f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {other}")
+    layout, path, rows = _open_split(task.splits[split], data_dir, language, path)
     has_header = layout.has_header if header == "auto" else header == "yes"
-    path = os.path.join(data_dir, layout.file)
-    check_readable(path, "data_dir")
-    rows = tables.read_rows(path)
     known = tuple(labels) if labels is not None else task.labels
     is_open = task.open_labels and split == "train" and labels is None
-    # Row numbers in guids count the header, as the original's do.
-    numbered = list(enumerate(rows))[int(has_header) :]
-    if layout.language is not None:
-        numbered = [(number, row) for number, row in numbered if row.cell(0) == layout.language]
+    numbered = _rows_of_split(path, rows, has_header, layout, language)
     data = [row for _, row in numbered]
     tables.check_columns(path, data, layout.minimum, layout.columns)
     if layout.label is None and layout.text_b is None:
         _check_text_column(path, rows, layout, known)
     _check_first_row(path, rows, layout, header, has_header, None if is_open else known)
     if not data:
-        wanted = "" if layout.language is None else f" of language {layout.language} (in column 1)"
+        wanted = f" of language {language} (in column 1)" if layout.by_language else ""
         raise InputError(
             f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
         )
-    if layout.label is not None:
+    if layout.label is not None and task.kind == REGRESSION:
+        _check_numbers(path, data, layout.label)
+    elif layout.label is not None:
         _check_labels(path, data, layout, layout.label, None if is_open else known)
     return [_example(layout, number, row) for number, row in numbered]
+
+
+def _open_split(
+    layouts: Sequence[Layout], data_dir: str, language: str, given: str | None
+) -> tuple[Layout, str, list[Row]]:
+    """The layout that fits the file that is there (see Task.splits), the file's path, and its rows."""
+    paths = [os.path.join(data_dir, layout.file.format(language=language)) for layout in layouts]
+    path = given or next((path for path in paths if exists(path)), paths[0])
+    check_readable(path, "data_dir")
+    rows = tables.read_rows(path)
+    fitting = [layout for layout, own in zip(layouts, paths, strict=True) if given or own == path]
+    width = len(rows[0].cells)
+    return next((layout for layout in fitting if layout.minimum == width), fitting[0]), path, rows
+
+
+def _rows_of_split(
+    path: str, rows: list[Row], has_header: bool, layout: Layout, language: str
+) -> list[tuple[int, Row]]:
+    """The rows that are examples of the split, with their numbers: these count the header, as the original's guids do."""
+    numbered = list(enumerate(rows))[int(has_header) :]
+    if layout.by_language:
+        numbered = [(number, row) for number, row in numbered if row.cell(0) == language]
+    if layout.broken_rows:
+        broken = [row.line for _, row in numbered if len(row.cells) < layout.minimum]
+        if 0 < len(broken) < len(numbered) / 100:
+            LOG.warning("%s: left out %d row(s) that are cut short, the first is line %d", path, len(broken), broken[0])
+            numbered = [(number, row) for number, row in numbered if len(row.cells) >= layout.minimum]
+    if layout.pairs_file is not None:
+        chosen = os.path.join(os.path.dirname(path), layout.pairs_file)
+        if exists(chosen):
+            pairs = {tuple(cell.strip() for cell in row.cells) for row in tables.read_rows(chosen)}
+            numbered = [
+                (number, row)
+                for number, row in numbered
+                if ((row.cell(1), row.cell(2)) in pairs) == layout.in_pairs_file
+            ]
+        elif layout.in_pairs_file:
+            raise InputError(
+                f"{chosen}: no such file; it says which rows of {os.path.basename(path)} are for evaluation: put it there, "
+                "or give --dev_split"
+            )
+    return numbered
 
 
 def _example(layout: Layout, number: int, row: Row) -> ClassificationExample:
@@ -183,6 +139,7 @@ def _example(layout: Layout, number: int, row: Row) -> ClassificationExample:
         text_a=cells[layout.text_a],
         text_b=None if layout.text_b is None else cells[layout.text_b],
         label=None if layout.label is None else layout.aliases.get(cells[layout.label], cells[layout.label]),
+        identifier=row.cell(layout.identifier),
     )
 
 
@@ -261,6 +218,16 @@ def _check_labels(path: str, rows: list[Row], layout: Layout, column: int, known
         )
 
 
+def _check_numbers(path: str, rows: list[Row], column: int) -> None:
+    """InputError for the first row whose label is no decimal."""
+    wrong = [(row.line, row.cells[column]) for row in rows if not tables.is_number(row.cells[column])]
+    if wrong:
+        line, label = wrong[0]
+        raise InputError(
+            f"{path}:{line}: column {column + 1} is {quoted(label)}, a decimal such as 2.5 is needed{more(wrong)}"
+        )
+
+
 def _label_key(label: str) -> tuple:
     return (0, float(label), label) if tables.is_number(label) else (1, 0.0, label)
 
@@ -269,11 +236,11 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     """The labels of a task in the order of the output columns.
 
     They are the task's own where the examples have no others; otherwise those of the examples, numbers by value, then
-    words by code point. InputError where that is a single label.
+    words by code point; () for a regression. InputError where that is a single label.
     """
     own = find_task(task_name).labels
-    found = {example.label for example in examples if example.label is not None}
-    if found <= set(own):
+    found = {str(example.label) for example in examples if example.label is not None}
+    if found <= set(own) or find_task(task_name).kind == REGRESSION:
         return own
     if len(found) < 2:
         raise InputError(
@@ -282,12 +249,24 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     return tuple(sorted(found, key=_label_key))
 
 
-def describe_examples(examples: Sequence[ClassificationExample]) -> str:
-    """For the log: the numbers of rows and of each label, e.g. `4 examples; labels: 0 3 (75.0%), 1 1 (25.0%)`."""
-    counts = Counter(example.label for example in examples if example.label is not None)
-    if not counts:
+def describe_examples(examples: Sequence[ClassificationExample], labels: Sequence[str] = ()) -> str:
+    """For the log: the numbers of rows and of each label, e.g. `4 examples; labels: 0 3 (75.0%), 1 1 (25.0%)`.
+
+    labels: the names, where an example may have several. Of the numbers of a regression it tells least, mean and greatest.
+    """
+    found = [example.label for example in examples if example.label is not None]
+    if not found:
         return f"{len(examples)} examples, no labels"
-    parts = [
-        f"{label} {counts[label]} ({counts[label] / len(examples):.1%})" for label in sorted(counts, key=_label_key)
-    ]
+    rows = [label for label in found if isinstance(label, tuple)]
+    single = [label for label in found if isinstance(label, str)]
+    if len(set(single)) > 20 and all(map(tables.is_number, single)):
+        numbers = [float(label) for label in single]
+        mean = sum(numbers) / len(numbers)
+        return f"{len(examples)} examples; from {min(numbers):g} to {max(numbers):g}, mean {mean:.4g}"
+    counts: dict[str, int] = (
+        {name: sum(row[place] for row in rows) for place, name in enumerate(labels)}
+        if rows
+        else Counter(sorted(single, key=_label_key))
+    )
+    parts = [f"{label} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
     return f"{len(examples)} examples; labels: {', '.join(parts)}"

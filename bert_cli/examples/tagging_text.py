@@ -4,8 +4,7 @@ import functools
 import re
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import read_text
-from bert_cli.examples.tagging import TaggingExample, TaggingFile
+from bert_cli.examples.tagging import TaggingExample
 from bert_cli.text.tokenization import BasicTokenizer
 
 # Runs between what BasicTokenizer takes for white space; it deletes these controls, which \s counts as such.
@@ -53,16 +52,3 @@ def text_example(text: str, line: int = 1) -> TaggingExample:
         raise InputError("--text: is not UTF-8; give it in a terminal that uses UTF-8, or in a file")
     words, starts = split_text(text)
     return TaggingExample(words, None, line, text, starts)
-
-
-def read_text_lines(path: str) -> TaggingFile:
-    """Each line of a file as an example; lines without words are skipped. InputError where none has any.
-
-    A carriage return at the end of a line is no part of its text.
-    """
-    lines = read_text(path).split("\n")
-    examples = [text_example(line.rstrip("\r"), number) for number, line in enumerate(lines, 1)]
-    examples = [example for example in examples if example.words]
-    if not examples:
-        raise InputError(f"{path}: holds no words; a file of text is needed")
-    return TaggingFile(path, tuple(lines), tuple(examples))

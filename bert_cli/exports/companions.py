@@ -13,6 +13,8 @@ from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lin
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs import sources
+from bert_cli.runs.model_checks import check_casing
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
 from bert_cli.weights.path import HUGGING_FACE
@@ -34,23 +36,24 @@ class Companions:
     last_layer_only: bool  # False where a tagger reads other layers
 
 
-def read_companions(given_casing: bool | None, model: sources.StoredModel, config: BertConfig) -> Companions:
-    """Read them; given_casing is --do_lower_case, None where it was not given. InputError for a damaged file."""
+def read_companions(flags: ModelFiles, model: sources.StoredModel, config: BertConfig) -> Companions:
+    """Read them; flags have --do_lower_case and --strict. InputError for a damaged file."""
     checkpoint = model.checkpoint
-    do_lower_case = given_casing
+    do_lower_case, stated = flags.do_lower_case, sources.stated_casing(model)
     vocabulary = vocab_bytes = None
     tokenizer = checkpoint.companion(TOKENIZER) if checkpoint.kind == HUGGING_FACE else None
     if model.vocab_file:
         vocabulary, vocab_bytes = read_vocabulary(model.vocab_file), files.read_bytes(model.vocab_file)
     elif tokenizer:
         tokens, lower = read_tokenizer_json(tokenizer)
+        stated = stated if lower is None else (tokenizer, lower)
         do_lower_case = lower if do_lower_case is None else do_lower_case
         ids = {token: number for number, token in enumerate(tokens)}
         vocabulary = Vocabulary(ids, tokens, len(tokens), tokenizer)
         vocab_bytes = "".join(f"{token}\n" for token in tokens).encode()
     do_lower_case = sources.find_casing(do_lower_case, model)
     if vocabulary:
-        sources.check_casing(do_lower_case, vocabulary, checkpoint)
+        check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
     labels, kind = sources.read_labels(checkpoint), None
     if checkpoint.kind == HUGGING_FACE:
         # Imports no TensorFlow, but safetensors, which only this case needs.

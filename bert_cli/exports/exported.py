@@ -3,7 +3,8 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import TAGGER
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, TAGGER
+from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig
@@ -14,7 +15,6 @@ from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
 _LENGTH = Length().max_seq_length  # tokens, where no run says more
-_SINGLE_TEXT_TASKS = ("cola",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,17 +51,19 @@ def find_exported(
     """
     model = sources.find_model_files(files, checkpoint)
     saved = model.saved_flags
-    config = sources.read_bert_config(model, saved.get("gelu", "auto") if files.gelu == "auto" else files.gelu)
-    companions = read_companions(files.do_lower_case, model, config)
+    config = sources.read_bert_config(
+        model, saved.get("gelu", "auto") if files.gelu == "auto" else files.gelu, sources.words_of(model)
+    )
+    companions = read_companions(files, model, config)
     if companions.vocabulary is None:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
-    pairs = (
-        saved.get("task_name", "cola") not in _SINGLE_TEXT_TASKS if export.pairs == "auto" else export.pairs == "yes"
-    )
+    pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
     length = max_seq_length or min(default, config.max_position_embeddings)
     check_max_seq_length(length, pairs or export.format == "hub")
-    sources.check_sizes(config, companions.vocabulary, length, model)
+    sources.check_sizes(config, companions.vocabulary, length, model, files.strict)
+    if export.format != "hub":
+        _check_problem_type(saved, checkpoint.folder)
     if export.format == "hub":
         names = None
     elif export.format == "onnx":
@@ -69,6 +71,21 @@ def find_exported(
     else:
         names = _classifier_labels(labels, companions, checkpoint.folder)
     return Exported(model, config, companions, companions.vocabulary, names, length, pairs)
+
+
+def trained_on_pairs(saved: dict[str, str]) -> bool:
+    """What the flags.txt of a run says of its texts."""
+    return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
+
+
+def _check_problem_type(saved: dict[str, str], folder: str) -> None:
+    """InputError for a classifier whose outputs do not exclude each other: what is exported ends in a softmax."""
+    kind = find_task(saved["task_name"]).kind if saved.get("task_name") in TASKS else saved.get("problem_type")
+    if kind in (MULTI_LABEL, REGRESSION):
+        raise InputError(
+            f"{folder}: was trained with --problem_type={kind}, and only classifiers of one label are exported; predict with "
+            "bert-classify, or export the encoder with --format=hub"
+        )
 
 
 def _agreed_labels(labels: tuple[str, ...] | None, companions: Companions) -> tuple[str, ...] | None:

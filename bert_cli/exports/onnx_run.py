@@ -45,7 +45,7 @@ def read_dev(exported: Exported, labels: tuple[str, ...], data_dir: str) -> Clas
         )
         return None
     task = saved.get("task_name", "cola")
-    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels)
+    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels, saved.get("language", "zh"))
     tokenizer = FullTokenizer(exported.vocabulary, exported.companions.do_lower_case)
     return classification_features(examples, labels, tokenizer, exported.max_seq_length)
 

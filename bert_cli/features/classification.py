@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.packing import check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
@@ -18,7 +19,7 @@ class ClassificationFeatures:
     """n examples in the order they were read.
 
     sequences      the token sequences
-    label_ids      int32 [n], index in the label list; 0 for examples without label, as in the original
+    label_ids      see label_array
     guids          n strings
     num_truncated  examples that lost tokens to max_seq_length
     """
@@ -32,21 +33,41 @@ class ClassificationFeatures:
         return len(self.guids)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.CLASSIFICATION of these examples, padded to `width` tokens; None for as many as the longest has."""
+        """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest has."""
         inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
         return inputs | {"label_ids": self.label_ids[rows]}
 
 
+def label_array(given: Sequence, labels: Sequence[str], problem_type: str = SINGLE_LABEL) -> np.ndarray:
+    """The labels of n examples as the model takes them; zeros for an example whose label is None, as in the original.
+
+    single_label  names among `labels` -> int32 [n], the index there
+    multi_label   0 or 1 for each of `labels`, in their order -> float32 [n, labels]
+    regression    numbers, or their decimals as text -> float32 [n]
+    """
+    if problem_type == MULTI_LABEL:
+        none = (0,) * len(labels)
+        rows = [none if label is None else label for label in given]
+        return np.array(rows, np.float32).reshape(len(rows), len(labels))
+    if problem_type == REGRESSION:
+        return np.array([0.0 if label is None else float(label) for label in given], np.float32)
+    index = {label: number for number, label in enumerate(labels)}
+    return np.array([0 if label is None else index[label] for label in given], np.int32)
+
+
 def classification_features(
-    examples: Sequence[ClassificationExample], labels: Sequence[str], tokenizer: FullTokenizer, max_seq_length: int
+    examples: Sequence[ClassificationExample],
+    labels: Sequence[str],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    problem_type: str = SINGLE_LABEL,
 ) -> ClassificationFeatures:
     """Tokenize and pack all examples, each into at most `max_seq_length` tokens, special tokens included.
 
-    The labels of the examples must be among `labels`, which `read_examples` sees to. InputError for a `max_seq_length`
+    The labels of the examples are such as label_array takes, which `read_examples` sees to. InputError for a `max_seq_length`
     below 3 (5 where there are pairs).
     """
     check_max_seq_length(max_seq_length, pairs=any(example.text_b is not None for example in examples))
-    label_index = {label: index for index, label in enumerate(labels)}
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
     num_truncated = 0
@@ -58,12 +79,11 @@ def classification_features(
         segment_ids.extend(packed.segment_ids)
         ends.append(len(token_ids))
         num_truncated += packed.is_truncated
-    label_ids = [0 if example.label is None else label_index[example.label] for example in examples]
     return ClassificationFeatures(
         sequences=RaggedFeatures(
             np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
         ),
-        label_ids=np.array(label_ids, np.int32),
+        label_ids=label_array([example.label for example in examples], labels, problem_type),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,
     )
@@ -73,15 +93,17 @@ def format_features(
     features: ClassificationFeatures,
     labels: Sequence[str],
     tokenizer: FullTokenizer,
-    max_seq_length: int,
-    count: int = 5,
+    count: int = 2,
 ) -> list[str]:
-    """The first `count` examples as lines for the log, padded to `max_seq_length`, in the form of the original."""
+    """The first `count` examples as lines for the log, without padding, in the form of the original.
+
+    The last line of each tells the label and its index, all labels that the text has, or the number.
+    """
     lines = []
     for row in range(min(count, len(features))):
-        padded = {name: values[0] for name, values in features.sequences.padded([row], max_seq_length).items()}
-        tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"][: features.sequences.lengths[row]].tolist())
-        label_id = int(features.label_ids[row])
+        length = features.sequences.longest([row])
+        padded = {name: values[0] for name, values in features.sequences.padded([row], length).items()}
+        tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"].tolist())
         lines += [
             "*** Example ***",
             f"guid: {features.guids[row]}",
@@ -89,6 +111,15 @@ def format_features(
             f"input_ids: {' '.join(map(str, padded['input_word_ids']))}",
             f"input_mask: {' '.join(map(str, padded['input_mask']))}",
             f"segment_ids: {' '.join(map(str, padded['input_type_ids']))}",
-            f"label: {labels[label_id]} (id = {label_id})",
+            f"label: {_label_text(features.label_ids[row], labels)}",
         ]
     return lines
+
+
+def _label_text(label_id: np.ndarray, labels: Sequence[str]) -> str:
+    if label_id.ndim:
+        names = [label for label, has in zip(labels, label_id, strict=True) if has]
+        return f"{', '.join(names) or 'none'} (ids = {' '.join(str(int(has)) for has in label_id)})"
+    if label_id.dtype.kind == "f":
+        return str(label_id)
+    return f"{labels[int(label_id)]} (id = {label_id})"

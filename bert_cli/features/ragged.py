@@ -68,6 +68,12 @@ def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, wid
     return padded
 
 
+def row_lengths(features: "Features") -> np.ndarray:
+    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with equally many for each row."""
+    lengths = features.sequences.lengths
+    return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
+
+
 def with_token_ids(features: Any, token_ids: np.ndarray) -> Any:
     """Features of any kind, with other token ids in their `sequences`: int32 [total]."""
     return dataclasses.replace(features, sequences=dataclasses.replace(features.sequences, token_ids=token_ids))

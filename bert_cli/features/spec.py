@@ -1,9 +1,11 @@
 """The table of all arrays that a model is fed with, and of the features of stored records, for all later stages.
 
-Letters in shapes: B batch, S sequence, P predictions, W width of a tagger's states.
+Letters in shapes: B batch, S sequence, L labels, K endings, P predictions, W width of a tagger's states.
 """
 
 from typing import NamedTuple
+
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 
 
 class Column(NamedTuple):
@@ -19,6 +21,17 @@ ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids",
 INPUTS = tuple(column.name for column in ENCODER)
 # label_ids: the index of the label.
 CLASSIFICATION = (*ENCODER, Column("label_ids", ("B",), "int32"))
+# label_ids: 1 for a label that the text has, 0 for one that it has not.
+MULTI_LABEL_CLASSIFICATION = (*ENCODER, Column("label_ids", ("B", "L"), "float32"))
+# label_ids: the number.
+REGRESSION_VALUES = (*ENCODER, Column("label_ids", ("B",), "float32"))
+OF_PROBLEM = {
+    SINGLE_LABEL: CLASSIFICATION,
+    MULTI_LABEL: MULTI_LABEL_CLASSIFICATION,
+    REGRESSION: REGRESSION_VALUES,
+}
+# A sequence for each ending. label_ids: the index of the right one.
+CHOICE = (*(column._replace(shape=("B", "K", "S")) for column in ENCODER), Column("label_ids", ("B",), "int32"))
 # Of the answer's first and last token; 0, which is [CLS], for none.
 SQUAD = (*ENCODER, Column("start_positions", ("B",), "int32"), Column("end_positions", ("B",), "int32"))
 # label_ids: -1 for a piece that is not trained. label_weights: what a piece counts in the loss of the whole batch.

@@ -223,13 +223,12 @@ def format_features(
     features: SquadFeatures,
     examples: Sequence[SquadExample],
     tokenizer: FullTokenizer,
-    max_seq_length: int,
-    count: int = 20,
+    count: int = 2,
 ) -> list[str]:
-    """All windows of the first `count` examples as lines for the log, in the form of the original."""
+    """All windows of the first `count` examples as lines for the log, without padding, in the form of the original."""
     lines = []
     for row in range(int(np.searchsorted(features.example_index, count))):
-        shown = window(features, examples, tokenizer, max_seq_length, row)
+        shown = window(features, examples, tokenizer, features.sequences.longest([row]), row)
         lines.append("*** Example ***")
         lines += [f"{name}: {shown[name]}" for name in ("unique_id", "example_index", "doc_span_index")]
         lines.append(f"tokens: {' '.join(shown['tokens'])}")

@@ -205,7 +205,7 @@ def _inside(tag: str) -> str:
 
 
 def format_features(
-    features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int = 5
+    features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int = 2
 ) -> list[str]:
     """The first `count` windows as lines for the log; `-` stands for a piece that is not trained."""
     lines = []

@@ -1,7 +1,8 @@
-"""Labels of texts: one row of logits for each, from the pooled output."""
+"""One label, several labels or a number for each text: a row of logits from the pooled output."""
 
 import tensorflow as tf
 
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.features import spec
 from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
 from bert_cli.model import ops
@@ -29,15 +30,31 @@ class ClassifierHead(Scoped):
 
 
 class BertClassifier(TaskModel):
-    """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n]."""
+    """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n].
+
+    Its variables are the same whatever the `problem_type` makes of the logits:
+
+    single_label  softmax: probabilities of n labels that exclude each other; loss: cross entropy
+    multi_label   sigmoid: the probability of each of n labels; loss: the mean of their n binary cross entropies
+    regression    a number, n = 1; loss: the squared error
+    """
 
     kind = "a fine-tuned classifier"
-    columns = prediction_columns = spec.CLASSIFICATION
 
     def __init__(
-        self, config: BertConfig | ModuleConfig, label_count: int, compute_dtype: str = "float32", seed: int = 0
+        self,
+        config: BertConfig | ModuleConfig,
+        label_count: int,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        problem_type: str = SINGLE_LABEL,
     ):
+        """ValueError for an unknown problem_type, or a regression of several numbers."""
+        if problem_type not in spec.OF_PROBLEM or (problem_type == REGRESSION and label_count != 1):
+            raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__(name="classifier_model", autocast=False)
+        self.problem_type = problem_type
+        self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
         self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
         self.head_dropout = CLASSIFIER_DROPOUT
@@ -55,10 +72,22 @@ class BertClassifier(TaskModel):
         """See TaskModel: the mean over the examples, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
         logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
-        losses = cross_entropy(batch["label_ids"], logits)
+        losses = self.losses(batch["label_ids"], logits)
         return losses, mean_weights(losses, batch_size)
 
+    def losses(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+        """Of each example, float32 [B], in nats but for a regression; labels as `columns` says, logits [B, n]."""
+        if self.problem_type == MULTI_LABEL:
+            return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits), axis=-1)
+        if self.problem_type == REGRESSION:
+            return tf.math.squared_difference(logits[:, 0], labels)
+        return cross_entropy(labels, logits)
+
     def predictions(self, batch, packed):
-        """`probabilities` [B, n] and `losses` [B], float32."""
+        """`probabilities` [B, n], or `values` [B] of a regression, and `losses` [B], float32."""
         logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
-        return {"probabilities": tf.nn.softmax(logits), "losses": cross_entropy(batch["label_ids"], logits)}
+        losses = self.losses(batch["label_ids"], logits)
+        if self.problem_type == REGRESSION:
+            return {"values": logits[:, 0], "losses": losses}
+        activate = tf.nn.sigmoid if self.problem_type == MULTI_LABEL else tf.nn.softmax
+        return {"probabilities": activate(logits), "losses": losses}

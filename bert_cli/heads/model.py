@@ -26,6 +26,8 @@ class TaskModel(keras.Model):
     state_columns: tuple[Column, ...] = ()
     # True where padding is in the loss, so that training batches must be padded to max_seq_length.
     padding_counts = False
+    # True where predictions are asked for padding too, so that their batches must be padded as well.
+    predicts_padding = False
 
     @property
     def top_layer(self) -> int | None:

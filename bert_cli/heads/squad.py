@@ -36,7 +36,7 @@ class BertSpanModel(TaskModel):
     """Encoder and span head of run_squad.py: a dict of int32 [B, S] -> (start, end) logits, each float32 [B, S].
 
     As in the original all max_seq_length positions are in the softmax of the loss, so training computes those of padding
-    too; skip_padding takes them out.
+    too; skip_padding takes them out. Predictions leave padding out, unless keep_padding has it computed like all else.
     """
 
     kind = "fine-tuned to answer questions"
@@ -50,11 +50,13 @@ class BertSpanModel(TaskModel):
         compute_dtype: str = "float32",
         seed: int = 0,
         skip_padding: bool = False,
+        keep_padding: bool = False,
     ):
         super().__init__(name="span_model", autocast=False)
         self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = SpanHead(config.hidden_size, seed)
         self.padding_counts = not skip_padding
+        self.predicts_padding = keep_padding
         self.built = True
 
     @property
@@ -77,7 +79,10 @@ class BertSpanModel(TaskModel):
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):
-        """`start` and `end`: logits, float32 [B, S], -inf for padding."""
-        start, end = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
+        """`start` and `end`: logits, float32 [B, S], -inf for padding unless it is kept."""
+        inputs = {name: batch[name] for name in spec.INPUTS}
+        start, end = self(inputs, packed=packed and not self.predicts_padding)
+        if self.predicts_padding:
+            return {"start": start, "end": end}
         real = batch["input_mask"] > 0
         return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}

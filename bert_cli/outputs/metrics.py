@@ -1,8 +1,41 @@
-"""Metrics of the classification tasks. scikit-learn is imported where it is used: it takes a second."""
+"""Metrics of the tasks with one label, a number, or a choice. scikit-learn and SciPy are imported where they are used.
 
-from collections.abc import Sequence
+Those of several labels are in outputs/multi_label.py.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from bert_cli.base.errors import InputError
+
+# What a task is measured by, as its row names it -> the keys of eval_results.txt.
+MAIN_METRICS = {
+    "accuracy": ("eval_accuracy",),
+    "accuracy_f1": ("eval_accuracy", "eval_f1"),
+    "mcc": ("eval_mcc",),
+    "pearson_spearman": ("eval_pearson", "eval_spearman"),
+}
+
+
+def main_metrics(name: str, results: Mapping[str, object]) -> dict[str, object]:
+    """The results by which a task is measured; `name`: a key of MAIN_METRICS."""
+    return {key: results[key] for key in MAIN_METRICS[name]}
+
+
+def check_numbers(predictions: np.ndarray) -> None:
+    """InputError where one is not a number: metrics would be none either."""
+    if not np.isfinite(predictions).all():
+        raise InputError("the model gives NaN instead of predictions; its training diverged, use another checkpoint")
+
+
+def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 | int]:
+    """eval_loss, loss and eval_examples as classification_metrics describes them; losses float [n], n > 0."""
+    return {
+        "eval_loss": np.float32(np.mean(losses, dtype=np.float64)),
+        "loss": np.float32(mean_of_batch_means(losses, batch_size)),
+        "eval_examples": len(losses),
+    }
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
@@ -57,11 +90,65 @@ def classification_metrics(
     predicted = np.asarray(probabilities).argmax(axis=1)
     return {
         "eval_accuracy": np.float32((predicted == label_ids).mean()),
-        "eval_loss": np.float32(np.mean(losses, dtype=np.float64)),
-        "loss": np.float32(mean_of_batch_means(losses, batch_size)),
         "eval_mcc": np.float32(matthews_correlation(label_ids, predicted)),
         "eval_f1": np.float32(f1(label_ids, predicted, len(label_names))),
-        "eval_examples": len(label_ids),
+        **losses_metrics(losses, batch_size),
+    }
+
+
+def choice_metrics(
+    label_ids: np.ndarray, losses: np.ndarray, probabilities: np.ndarray, batch_size: int
+) -> dict[str, np.float32 | int]:
+    """Of multiple choice, as classification_metrics without MCC and F1: an ending's place is no class.
+
+    Args: label_ids int [n] (n > 0), losses float [n], probabilities float [n, endings]. InputError for NaN.
+    """
+    check_numbers(probabilities)
+    right = np.asarray(probabilities).argmax(axis=1) == np.asarray(label_ids)
+    return {"eval_accuracy": np.float32(right.mean()), **losses_metrics(losses, batch_size)}
+
+
+def pearson(values: np.ndarray, predicted: np.ndarray) -> float:
+    """Pearson's correlation coefficient, -1…1; 0 where all values or all predictions are equal, as it is undefined there."""
+    from scipy.stats import pearsonr
+
+    if np.ptp(values) == 0 or np.ptp(predicted) == 0:
+        return 0.0
+    return float(pearsonr(values, predicted).statistic)
+
+
+def spearman(values: np.ndarray, predicted: np.ndarray) -> float:
+    """Spearman's rank correlation, -1…1, equal values sharing their rank; 0 where `pearson` is."""
+    from scipy.stats import spearmanr
+
+    if np.ptp(values) == 0 or np.ptp(predicted) == 0:
+        return 0.0
+    return float(spearmanr(values, predicted).statistic)
+
+
+def regression_metrics(
+    values: np.ndarray, losses: np.ndarray, predicted: np.ndarray, batch_size: int
+) -> dict[str, np.float32 | int]:
+    """Of numbers: float32 scalars, and the number of examples. InputError for NaN.
+
+    Args: values and predicted float [n] (n > 0), losses float [n] (squared errors), all in file order.
+
+    eval_pearson, eval_spearman  see these
+    eval_rmse                    root of the mean squared error, in the unit of the values
+    eval_mae                     mean absolute error, in the unit of the values
+    eval_loss, loss              the mean squared error, see classification_metrics
+    eval_examples                n
+    """
+    from sklearn.metrics import mean_absolute_error, root_mean_squared_error
+
+    check_numbers(predicted)
+    values, predicted = np.asarray(values, np.float64), np.asarray(predicted, np.float64)
+    return {
+        "eval_pearson": np.float32(pearson(values, predicted)),
+        "eval_spearman": np.float32(spearman(values, predicted)),
+        "eval_rmse": np.float32(root_mean_squared_error(values, predicted)),
+        "eval_mae": np.float32(mean_absolute_error(values, predicted)),
+        **losses_metrics(losses, batch_size),
     }
 
 

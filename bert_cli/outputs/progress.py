@@ -9,12 +9,26 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LOG = logging.getLogger("bert_cli")
+_LEAST_BAR = 4  # columns; rich makes none narrower
+_SHORT = {"learning rate": "lr"}  # names on the terminal, where every column counts
 
 
 def _clock(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:
+    """What a terminal's line says behind the position, in at most `room` columns: values, rate and time left.
+
+    Where that is too long, first the rate goes, then blanks, then the values from the last to the first.
+    """
+    named = [f"{_SHORT.get(name, name)} {value}" for name, value in values.items()]
+    left = f"left {left}"
+    choices = ["  ".join((*named, rate, left)), "  ".join((*named, left))]
+    choices += [" ".join((*named[:count], left)) for count in range(len(named), -1, -1)]
+    return next((text for text in choices if len(text) <= room), "")
 
 
 class Progress:
@@ -37,17 +51,22 @@ class Progress:
         self._bar: Bar | None = None
 
     def __enter__(self):
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
+            from rich.table import Column
+
+            def text(shown: str) -> TextColumn:
+                return TextColumn(shown, markup=False, table_column=Column(no_wrap=True))
 
             columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.completed}/{task.total} {task.fields[text]}"),
+                text("{task.description}"),
+                BarColumn(bar_width=None),  # as wide as the rest of the line
+                text("{task.completed}/{task.total}"),
+                text("{task.fields[text]}"),
             )
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True, expand=True)
             self._task = self._bar.add_task(self.title, total=self.total, completed=self.start, text="")
             self._bar.start()
         return self
@@ -75,10 +94,14 @@ class Progress:
         self._updated = time.monotonic()
         rate = self.rate()
         left = (self.total - position) * self.unit_size / rate if rate else 0.0
-        shown = {**(values or {}), f"{self.unit}/s": f"{rate:.1f}", "left": _clock(left)}
+        values = values or {}
+        shown = {**values, f"{self.unit}/s": f"{rate:.1f}", "left": _clock(left)}
         text = "  ".join(f"{name} {value}" for name, value in shown.items())
-        self._line = f"{self.title} {position}/{self.total}  {text}"
+        counts = f"{position}/{self.total}"
+        self._line = f"{self.title} {counts}  {text}"
         if self._bar:
+            room = self._bar.console.width - len(f"{self.title}  {counts} ") - _LEAST_BAR
+            text = fitted(values, f"{rate:.1f}/s", _clock(left), room)
             self._bar.update(self._task, completed=position, text=text)
         elif position // self.every > previous // self.every or position == self.total:
             LOG.info(self._line)

@@ -198,10 +198,3 @@ def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict
             {"type": entity.type, "text": text[start:end], "start": start, "end": end, "score": round(score, 6)}
         )
     return {"text": text, "entities": found}
-
-
-def write_entities(path: str, examples: Sequence[TaggingExample], predictions: Sequence[TagPrediction]) -> None:
-    """Write the entities of each example as a line of JSON: see example_entities."""
-    with atomic_write(path) as out:
-        for example, prediction in zip(examples, predictions, strict=True):
-            out.write(json.dumps(example_entities(example, prediction), ensure_ascii=False) + "\n")

@@ -1,28 +1,26 @@
 """What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
 import contextlib
-import dataclasses
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
-from bert_cli.examples.classification import (
-    ClassificationExample,
-    describe_examples,
-    find_labels,
-    find_task,
-    read_examples,
-)
+from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.outputs.classification import write_predictions, write_test_results
-from bert_cli.outputs.metrics import classification_metrics, classification_report, format_report
+from bert_cli.outputs.classification import write_test_results
+from bert_cli.outputs.glue import write_glue_submission
+from bert_cli.outputs.metrics import main_metrics
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
-from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
+from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.manifest import check_labels
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-@dataclasses.dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """One file of the data: its rows, and their features."""
 
     examples: list[ClassificationExample]
@@ -43,14 +40,47 @@ class Split:
 
 
 class ClassificationTask:
-    """See driver.Task. After `read`: `labels`, and `splits`, those of train, dev and test that are needed."""
+    """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a regression), `answers`, and `splits`: those
+    that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
+    """
 
-    files = (TEST_RESULTS, PREDICTIONS_TABLE)
+    command = "bert-classify"
 
     def __init__(self, settings: ClassifySettings):
         self.settings = settings
+        self.problem_type = known_problem_type(settings) or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
+        self._data: ClassificationData | None = None
+        self._answers: Answers | None = None
+
+    @property
+    def data(self) -> ClassificationData:
+        assert self._data is not None, "read comes first"
+        return self._data
+
+    @property
+    def answers(self) -> Answers:
+        assert self._answers is not None, "read comes first"
+        return self._answers
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        halves = [split for split in self.splits if split.startswith("test")] or ["test"]
+        return tuple(name for split in halves for name in self._names(split))
+
+    @property
+    def evaluation_files(self) -> tuple[str, ...]:
+        return self.answers.evaluation_files
+
+    def _names(self, split: str) -> list[str]:
+        """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
+        results, half = self.settings.results, split.removeprefix("test")
+        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{results.output_format}"
+        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
+        if results.glue_submission and self.data.task:
+            names.append(f"{self.data.task.submission_of(half)}.tsv")
+        return names
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
@@ -58,69 +88,70 @@ class ClassificationTask:
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
-        settings, task_name = self.settings, self.settings.task.task_name
-        labels = settings.labels.labels or ()
-        if not settings.phases.do_train:
+        settings, phases = self.settings, self.settings.phases
+        check_submission(settings)
+        labels, folders = settings.labels.labels or (), []
+        if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
-            labels = _agreed(labels, checkpoint)
-            if not labels:
-                check_labels((), checkpoint)  # a run of ours had some: its labels.txt is lost
-                labels = find_task(task_name).labels
-        wanted = {
-            "train": settings.phases.do_train,
-            "dev": settings.phases.do_eval,
-            "test": settings.prediction.do_predict,
-        }
-        for name in (name for name, needed in wanted.items() if needed):
-            examples = read_examples(task_name, name, settings.data.data_dir, settings.task.header, labels or None)
-            labels = labels or find_labels(task_name, examples)
-            features = classification_features(examples, labels, model.tokenizer, settings.length.max_seq_length)
-            self._log(name, examples, features, labels, model)
+            labels = agreed_labels(labels, checkpoint)
+            folders = [phases.output_dir, checkpoint.folder]
+        self._data = data = read_data(settings, labels or None)
+        self.labels, self.problem_type = data.labels, data.problem_type
+        if not self.labels and self.problem_type != REGRESSION:
+            raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
+        # A run that does neither leaves it to a later one to find thresholds.
+        tunes = phases.do_eval or not settings.prediction.do_predict
+        self._answers = make_answers(self.problem_type, self.labels, settings.results, tunes, folders)
+        length = settings.length.max_seq_length
+        for name, examples in data.splits.items():
+            features = classification_features(examples, self.labels, model.tokenizer, length, self.problem_type)
+            LOG.info("%s: %s", name, describe_examples(examples, self.labels))
+            if cut := features.num_truncated:
+                LOG.info("%s: %d of %d examples were cut to %d tokens", name, cut, len(features), length)
             self.splits[name] = Split(examples, features)
-        self.labels = labels
-        LOG.info("labels: %s", ", ".join(labels))
+        LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
 
-    def _log(
-        self,
-        name: str,
-        examples: list[ClassificationExample],
-        features: ClassificationFeatures,
-        labels: tuple[str, ...],
-        model: sources.AnyModel,
-    ) -> None:
-        length = self.settings.length.max_seq_length
-        LOG.info("%s: %s", name, describe_examples(examples))
-        for line in format_features(features, labels, model.tokenizer, length):
-            LOG.info(line)
-        if features.num_truncated:
-            LOG.info("%s: %d of %d examples were cut to %d tokens", name, features.num_truncated, len(features), length)
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: split.features.sequences for name, split in self.splits.items()}
+
+    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+        for split in self.splits.values():
+            for line in format_features(split.features, self.labels, model.tokenizer, count):
+                LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
         features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        labels = self.labels or None
+        # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
+        has_comma = any("," in label for label in self.labels)
         return Plan(
             steps=steps,
             warmup_steps=int(steps * fine_tuning.warmup_proportion),
             decided={
-                "labels": list(self.labels),
+                "labels": list(labels) if labels else None,
                 "do_lower_case": lower,
                 "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
                 "train_examples": len(features),
+                # Runs from before there were other kinds list none.
+                **({} if self.problem_type == SINGLE_LABEL else {"problem_type": self.problem_type}),
             },
-            # A name with a comma cannot be given as a flag; such labels come from train.tsv and are found there again.
             found={
+                **self.data.found,
+                "problem_type": self.problem_type,
                 "do_lower_case": lower,
-                "labels": None if any("," in label for label in self.labels) else self.labels,
+                "labels": None if has_comma else labels,
             },
-            labels=self.labels,
+            labels=labels,
             bias_correction=fine_tuning.bias_correction,
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.classification import BertClassifier
 
-        return BertClassifier(model.config, len(self.labels), compute_dtype, self.settings.seed.random_seed)
+        count = 1 if self.problem_type == REGRESSION else len(self.labels)
+        return BertClassifier(model.config, count, compute_dtype, self.settings.seed.random_seed, self.problem_type)
 
     @property
     def freezes_encoder(self) -> bool:
@@ -130,34 +161,61 @@ class ClassificationTask:
         return session.train(self.splits["train"].features, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
-        return {"labels": list(self.labels)}
+        return {"labels": list(self.labels), "problem_type": self.problem_type}
 
     def evaluate(self, session: "Session") -> Evaluation:
-        """Loss, accuracy and what else metrics.py has, and the scores of each class."""
-        features, batch_size = self.splits["dev"].features, self.settings.evaluation.eval_batch_size
-        results = session.infer(features, batch_size, "evaluating")
-        probabilities = results["probabilities"]
-        metrics = classification_metrics(features.label_ids, results["losses"], probabilities, self.labels, batch_size)
-        details = classification_report(features.label_ids, probabilities, self.labels)
-        rate = {"eval_examples_per_second": results["examples_per_second"]}
-        return Evaluation(metrics, [f"  {line}" for line in format_report(details)], rate | {"eval": details})
+        """Metrics and scores of each label; of a second half the same, its name behind that of each metric."""
+        batch_size, task = self.settings.evaluation.eval_batch_size, self.data.task
+        metrics: dict[str, Any] = {}
+        details: dict[str, Any] = {}
+        lines: list[str] = []
+        rate = 0.0
+        for split in (name for name in self.splits if name.startswith("dev")):
+            features, half = self.splits[split].features, split.removeprefix("dev")
+            found = session.infer(features, batch_size, "evaluating")
+            scores = self.answers.evaluate(features.label_ids, found, batch_size)
+            metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
+            details |= {f"{key}{half}": value for key, value in scores.details.items()}
+            lines += [f"  {line}" for line in ([half.removeprefix("_")] if half else []) + scores.lines]
+            if task:
+                main = main_metrics(task.metric, scores.metrics)
+                listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
+                lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
+            rate = rate or found["examples_per_second"]
+        if session.is_chief:
+            self.answers.write_companions(self.settings.phases.output_dir)
+        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details})
 
     def predict(self, session: "Session") -> dict[str, Any]:
-        """Write test_results.tsv and predictions.tsv."""
-        split, folder = self.splits["test"], self.settings.phases.output_dir
-        results = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
+        """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
+        rate = 0.0
+        for name in (name for name in self.splits if name.startswith("test")):
+            split = self.splits[name]
+            found = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
+            rate = rate or found["examples_per_second"]
+            if session.is_chief:
+                self._write(name, split, found)
+        return {"predict_examples_per_second": rate}
+
+    def _write(self, name: str, split: Split, found: dict[str, Any]) -> None:
+        folder, results = self.settings.phases.output_dir, self.settings.results
         texts = [(example.text_a, example.text_b) for example in split.examples]
-        if session.is_chief:
-            paths = [os.path.join(folder, name) for name in self.files]
-            write_test_results(paths[0], results["probabilities"])
-            write_predictions(paths[1], split.features.guids, texts, self.labels, results["probabilities"])
-            LOG.info("wrote %s and %s: %d predictions", *paths, len(texts))
-        return {"predict_examples_per_second": results["examples_per_second"]}
+        paths = [os.path.join(folder, each) for each in self._names(name)]
+        write_test_results(paths[0], self.answers.numbers(found))
+        self.answers.write_table(paths[1], split.features.guids, texts, found, results.output_format)
+        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(texts))
+        for path in paths[2:]:
+            submission = os.path.basename(path).removesuffix(".tsv")
+            ids = [example.identifier for example in split.examples]
+            write_glue_submission(folder, submission, ids, self.answers.best(found))
+            LOG.info("wrote %s", path)
 
 
-def _agreed(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of the flag or of a trained model; InputError where both are there and differ."""
+def agreed_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
     saved = sources.read_labels(checkpoint)
+    if not given and not saved:
+        check_labels((), checkpoint)  # a run of ours had some
     if given and saved and given != saved:
         raise InputError(
             f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "

@@ -8,16 +8,18 @@ import dataclasses
 import logging
 import os
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
+from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
-from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
+from bert_cli.runs.manifest import COMMAND
+from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
@@ -26,117 +28,9 @@ from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
     from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
-
-
-class TrainingSettings(Protocol):
-    """The groups that the Settings of every command that trains have."""
-
-    @property
-    def phases(self) -> Phases: ...
-
-    @property
-    def start(self) -> Start: ...
-
-    @property
-    def model(self) -> ModelFiles: ...
-
-    @property
-    def length(self) -> Length: ...
-
-    @property
-    def training(self) -> Training: ...
-
-    @property
-    def seed(self) -> Seed: ...
-
-    @property
-    def saving(self) -> Saving: ...
-
-    @property
-    def devices(self) -> Devices: ...
-
-
-class Plan(NamedTuple):
-    """What a task says of its training, before TensorFlow is there.
-
-    decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. labels: None for a task without.
-    """
-
-    steps: int
-    warmup_steps: int
-    decided: dict[str, Any]
-    found: dict[str, Any]
-    labels: tuple[str, ...] | None = None
-    optimizer: str = "adamw"
-    bias_correction: bool = False
-
-
-class Evaluation(NamedTuple):
-    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json."""
-
-    results: dict[str, Any]
-    lines: list[str]
-    report: dict[str, Any]
-
-
-class Opened(Protocol):
-    """What every run needs of a model's files; the rest of what Task.open returns is between the methods of the task."""
-
-    @property
-    def sources(self) -> sources.ModelSources: ...
-
-    @property
-    def config(self) -> BertConfig | ModuleConfig: ...
-
-
-Model = TypeVar("Model", bound=Opened)
-
-
-class Task(Protocol[Model]):
-    """What is of one kind of command alone. The methods are called in this order, those that a run needs.
-
-    files: names of what it writes into output_dir, beside what every run does. freezes_encoder: train nothing of the encoder.
-    """
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """See above."""
-
-    @property
-    def freezes_encoder(self) -> bool:
-        """See above."""
-
-    def open(self, checkpoint: CheckpointPath | None) -> Model:
-        """The model's files, read and checked against each other."""
-
-    def read(self, model: Model, stack: contextlib.ExitStack) -> None:
-        """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
-
-    def plan(self, model: Model) -> Plan:
-        """What is to be trained."""
-
-    def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
-        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
-
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
-
-        how: saving, folder, state, factors, and hooks, as Session.train has them.
-        """
-
-    def facts(self) -> dict[str, Any]:
-        """What the report says of the task itself."""
-
-    def evaluate(self, session: "Session") -> Evaluation:
-        """The task's metrics."""
-
-    def predict(self, session: "Session") -> dict[str, Any]:
-        """Write the files of the predictions; further entries of the report."""
 
 
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
@@ -149,10 +43,14 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         task.read(model, stack)
+        if model.vocabulary:
+            for split, sequences in task.sequences().items():
+                check_unknown(split, sequences, model.vocabulary, settings.model.strict)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
-        results = (EVAL_RESULTS,) * phases.do_eval + task.files * does_predict
+        results = (EVAL_RESULTS, *task.evaluation_files) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
+        task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model, settings)
@@ -200,9 +98,16 @@ class _Planned:
         """InputError where output_dir holds another run."""
         plan, phases = task.plan(model), settings.phases
         # All that decides the result of training: a run with another manifest is another run.
-        manifest = deciding(settings) | plan.decided
+        manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
-        state = run_folder.find_state(phases.output_dir, manifest, phases.overwrite_output_dir, checkpoint, task.files)
+        state = run_folder.find_state(
+            phases.output_dir,
+            manifest,
+            phases.overwrite_output_dir,
+            checkpoint,
+            _files(task),
+            deciding(type(settings)()),
+        )
         updates = Updates(
             steps=plan.steps,
             warmup_steps=plan.warmup_steps,
@@ -234,7 +139,7 @@ def train_or_load(
             run_folder.remove_leftovers(folder)
         elif session.is_chief:
             run_folder.begin(
-                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, task.files
+                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, _files(task)
             )
         # Which variables are trained, and how fast, is one table for all tasks.
         factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
@@ -253,6 +158,10 @@ def train_or_load(
     return {"global_step": session.load_trained(checkpoint)}
 
 
+def _files(task: Task[Model]) -> tuple[str, ...]:
+    return (*task.files, *task.evaluation_files)
+
+
 def evaluate(task: Task[Model], session: "Session", folder: str, global_step: int) -> dict[str, Any]:
     """Write eval_results.txt and log it; returns entries of the report."""
     found = task.evaluate(session)
@@ -260,6 +169,6 @@ def evaluate(task: Task[Model], session: "Session", folder: str, global_step: in
     if session.is_chief:
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *found.lines):
-        LOG.info(line)
+        LOG.log(RESULT, line)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     return found.report | {"eval": plain | found.report.get("eval", {})}

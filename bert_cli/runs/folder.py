@@ -6,7 +6,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +29,13 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs.manifest import FILES, read_manifest, vocabulary_digest
+from bert_cli.runs.manifest import COMMAND, FILES, read_manifest, vocabulary_digest
 from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.settings.saved import write_flags
 from bert_cli.weights.path import CheckpointPath, latest_checkpoint
 
 _ANEW = "--overwrite_output_dir starts anew"
+_OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
 _CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
 # What tempfile makes of the prefix that all our writers give it.
 _UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
@@ -57,12 +60,18 @@ def check_results(folder: str, names: Iterable[str]) -> None:
 
 
 def find_state(
-    folder: str, manifest: dict, overwrite: bool, start: CheckpointPath | None, names: tuple[str, ...] = ()
+    folder: str,
+    manifest: dict,
+    overwrite: bool,
+    start: CheckpointPath | None,
+    names: tuple[str, ...] = (),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> str | None:
     """Prefix of the checkpoint that this run goes on from, or None for a new run.
 
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
-    that the task writes beside those of every run. Raises InputError where the folder holds another run and `overwrite`
+    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed. Raises
+    InputError where the folder holds another run and `overwrite`
     is not set, or a file that the run would write over and that no run of ours has listed. Nothing is changed.
     """
     if start and os.path.realpath(start.folder) == os.path.realpath(folder):
@@ -75,18 +84,18 @@ def find_state(
     if overwrite or latest is None:
         check_ours(folder, written_names(manifest, names))
         return None
-    before = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
+    listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
+    before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
+    if COMMAND in before and before[COMMAND] != now.get(COMMAND):
+        raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")
     changes = [
         _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now} - {FILES})
+        for key in sorted({*before, *now} - {FILES, COMMAND})
         if before.get(key) != now.get(key)
     ]
     if changes:
-        raise InputError(
-            f"{folder}: holds another run: {'; '.join(changes)}; use another --output_dir to keep both, or "
-            "--overwrite_output_dir to start anew"
-        )
+        raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
     check_ours(folder, names)
     return latest
 

@@ -12,6 +12,7 @@ from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
+COMMAND = "command"  # the key of the command that made the run
 FILES = "files"  # the key of the names of the files that a run owns
 _ADVICE = "restore it, or move it away and go on without it"
 

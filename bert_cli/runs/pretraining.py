@@ -9,16 +9,17 @@ from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
-from bert_cli.runs.driver import Evaluation, Plan
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import read_vocabulary
+from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
 
@@ -33,17 +34,20 @@ _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_shar
 
 
 class PretrainingModel(NamedTuple):
-    """As sources.OpenedModel; `tokenizer` is None for TFRecords without a vocabulary."""
+    """As sources.OpenedModel; `vocabulary` and `tokenizer` are None for TFRecords without a vocabulary."""
 
     sources: ModelSources
     config: BertConfig
+    vocabulary: Vocabulary | None
     tokenizer: FullTokenizer | None
 
 
 class PretrainingTask:
-    """See driver.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
+    """See task.Task. After `read`: `data`, "train" and "held_out", what is trained and evaluated on, as far as needed."""
 
+    command = "bert-pretrain"
     files = ()
+    evaluation_files = ()
     freezes_encoder = False
 
     def __init__(self, settings: PretrainSettings):
@@ -61,13 +65,12 @@ class PretrainingTask:
         found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
         vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
         config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
-        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found)
+        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found, model.strict)
         if not vocabulary:
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
-            return PretrainingModel(found, config, None)
-        lower = sources.find_casing(model.do_lower_case, found)
-        sources.check_casing(lower, vocabulary, checkpoint)
-        return PretrainingModel(found, config, FullTokenizer(vocabulary, lower))
+            return PretrainingModel(found, config, None, None)
+        lower = sources.checked_casing(model, found, vocabulary)
+        return PretrainingModel(found, config, vocabulary, FullTokenizer(vocabulary, lower))
 
     def read(self, model: PretrainingModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
@@ -96,6 +99,13 @@ class PretrainingTask:
         )
         sampling = Sampling(length, masking.short_seq_prob, rules)
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        """None: text and records are streamed."""
+        return {}
+
+    def show_examples(self, model: PretrainingModel, count: int) -> None:
+        """None: they are made while they are trained on."""
 
     def plan(self, model: PretrainingModel) -> Plan:
         settings, steps = self.settings, self.settings.steps

@@ -15,7 +15,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch, training_batch
-from bert_cli.features.ragged import Batches, Features, with_token_ids
+from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.features.tagging import TaggingFeatures
@@ -122,9 +122,9 @@ class Session:
     ) -> dict:
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
-        features: ClassificationFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state: prefix of the
-        checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each saving.
-        encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
+        features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
+        prefix of the checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each
+        saving. encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
         """
         token_ids = features.sequences.token_ids
         trained: Batches = features
@@ -173,6 +173,11 @@ class Session:
         """Compile forward(batch) on batches of these columns; see training.inference.make_runner."""
         return make_runner(self.strategy, forward, tensor_specs(columns))
 
+    @property
+    def _trims(self) -> bool:
+        """Whether batches of predictions are only as wide as the longest of their rows."""
+        return self.packed and not self.model.predicts_padding
+
     @functools.cached_property
     def _predict(self) -> Callable:
         return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
@@ -195,12 +200,12 @@ class Session:
         run, names = run or self._predict, [column.name for column in self.model.prediction_columns]
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            batch = features.batch(rows, None if self.packed else self.max_seq_length)
+            batch = features.batch(rows, None if self._trims else self.max_seq_length)
             return {name: batch[name] for name in names}
 
         shown = Progress(title, len(features), every=max(1, len(features) // 4), unit=unit) if title else None
         with shown or contextlib.nullcontext():
-            for rows in self._groups(features.sequences.lengths, batch_size):
+            for rows in self._groups(row_lengths(features), batch_size):
                 with memory_advice(flag):
                     found = run(rows, make_batch)
                 yield rows, found
@@ -208,13 +213,13 @@ class Session:
                     shown.update(shown.position + len(rows))
 
     def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
-        if self.packed:
+        if self._trims:
             return length_groups(lengths, batch_size * self.max_seq_length)
         replicas = self.strategy.num_replicas_in_sync
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
 
-    def infer(self, features: Features, batch_size: int, title: str, flag: str = _BATCH_FLAGS) -> dict:
+    def infer(self, features: Features, batch_size: int, title: str | None, flag: str = _BATCH_FLAGS) -> dict:
         """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
         began = time.monotonic()
         results: dict[str, np.ndarray] = {}

@@ -11,26 +11,18 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.runs import model_checks
 from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 BUILTIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "builtin")
-
-# Folder names of Google's releases, from which the original tells the casing.
-_LOWER_CASED = (
-    "uncased_L-24_H-1024_A-16",
-    "uncased_L-12_H-768_A-12",
-    "multilingual_L-12_H-768_A-12",
-    "chinese_L-12_H-768_A-12",
-)
-_CASED = ("cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H-768_A-12")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,12 +157,11 @@ def open_model(
     vocabulary = read_vocabulary(found.required_vocab_file)
     config: BertConfig | ModuleConfig
     if needs_bert:
-        config = read_bert_config(found, model.gelu)
+        config = read_bert_config(found, model.gelu, vocabulary.size)
     else:
         config = read_any_config(found, model.gelu, vocabulary.size, hub.hub_module)
-    check_sizes(config, vocabulary, max_seq_length, found)
-    do_lower_case = find_casing(model.do_lower_case, found)
-    check_casing(do_lower_case, vocabulary, checkpoint)
+    check_sizes(config, vocabulary, max_seq_length, found, model.strict)
+    do_lower_case = checked_casing(model, found, vocabulary)
     return OpenedModel(found, config, vocabulary, FullTokenizer(vocabulary, do_lower_case))
 
 
@@ -185,7 +176,7 @@ def read_any_config(
     if found.config_file:
         module = read_module_config(found.config_file)
         if module is None:
-            return read_bert_config(found, gelu)
+            return read_bert_config(found, gelu, vocab_size)
         check_config(module, found.config_file, found.checkpoint, left_out=("hub_module",))  # which may have been moved
         return dataclasses.replace(module, hub_module=trusted_module(found.config_file, module, hub_module))
     config = module_bert(found.required_checkpoint, gelu)
@@ -213,6 +204,11 @@ def read_bert_config(found: ModelSources, gelu: str, vocab_size: int | None = No
     return module
 
 
+def words_of(found: ModelSources) -> int | None:
+    """Entries of the model's vocabulary, for read_config; None where it has none."""
+    return read_vocabulary(found.vocab_file).size if found.vocab_file else None
+
+
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
     path = os.path.join(checkpoint.folder, LABELS)
@@ -230,43 +226,50 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))[0]
 
 
-def find_casing(given: bool | None, sources: ModelSources) -> bool:
-    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True."""
-    if given is not None:
-        return given
+def stated_casing(sources: ModelSources) -> tuple[str, bool] | None:
+    """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither says it."""
     saved = sources.saved_flags.get("do_lower_case")
     if saved is not None:
-        return saved == "true"
+        return os.path.join(sources.required_checkpoint.folder, FLAGS), saved == "true"
     place = sources.preprocessor or sources.checkpoint
     tokenizer = place.companion(TOKENIZER_CONFIG) if place else None
     if tokenizer:
         values = read_json(tokenizer, "give --do_lower_case")
         if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
-            return values["do_lower_case"]
+            return tokenizer, values["do_lower_case"]
+    return None
+
+
+def checked_casing(model: ModelFiles, sources: ModelSources, vocabulary: Vocabulary) -> bool:
+    """find_casing, with what speaks against it told: see model_checks.check_casing."""
+    do_lower_case = find_casing(model.do_lower_case, sources)
+    stated = stated_casing(sources)
+    model_checks.check_casing(do_lower_case, vocabulary, sources.checkpoint, stated, model.strict)
+    return do_lower_case
+
+
+def find_casing(given: bool | None, sources: ModelSources) -> bool:
+    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True."""
+    if given is not None:
+        return given
+    stated = stated_casing(sources)
+    if stated:
+        return stated[1]
+    place = sources.preprocessor or sources.checkpoint
     if not place or place.kind != HUB:
         return True
     return module_casing(place, sources.required_vocab_file, is_preprocessor=place is sources.preprocessor)
 
 
-def check_casing(do_lower_case: bool, vocabulary: Vocabulary, checkpoint: CheckpointPath | None) -> None:
-    """InputError where a Google folder's name speaks against do_lower_case; a warning where the vocabulary does."""
-    name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
-    if name in _LOWER_CASED and not do_lower_case:
-        raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
-    if name in _CASED and do_lower_case:
-        raise InputError(f"--do_lower_case is true, but {name} is a cased model; give --do_lower_case=false")
-    if do_lower_case and looks_cased(vocabulary):
-        LOG.warning(
-            "warning: %s has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
-            vocabulary.path,
-        )
-
-
 def check_sizes(
-    config: BertConfig | ModuleConfig, vocabulary: Vocabulary | None, max_seq_length: int, sources: ModelSources
+    config: BertConfig | ModuleConfig,
+    vocabulary: Vocabulary | None,
+    max_seq_length: int,
+    sources: ModelSources,
+    strict: bool = False,
 ) -> None:
     """InputError where vocabulary (if there is one), config and max_seq_length do not fit together, or the vocabulary is
-    not any more what the model was trained with.
+    not any more what the model was trained with. strict: see model_checks.doubt.
     """
     check_vocabulary(sources.vocab_file, sources.checkpoint)
     if vocabulary and vocabulary.size > config.vocab_size:
@@ -275,10 +278,11 @@ def check_sizes(
             f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
         )
     if vocabulary and vocabulary.size < config.vocab_size:
-        LOG.warning(
-            "warning: %s has %d entries, fewer than vocab_size %d; is it the model's own?",
-            sources.vocab_file, vocabulary.size, config.vocab_size,
-        )  # fmt: skip
+        model_checks.doubt(
+            f"{sources.vocab_file} has {vocabulary.size} entries, fewer than vocab_size {config.vocab_size}; is it the "
+            "model's own? --vocab_file gives another",
+            strict,
+        )
     if max_seq_length > config.max_position_embeddings:
         raise InputError(
             f"--max_seq_length={max_seq_length} is above the model's {config.max_position_embeddings} positions "

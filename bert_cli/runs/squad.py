@@ -17,6 +17,7 @@ from bert_cli.examples.squad import (
     read_gold_answers,
     read_training_examples,
 )
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.eval_results import write_eval_results
@@ -32,7 +33,7 @@ from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scor
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
-from bert_cli.runs.driver import Evaluation, Plan
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.updates import Updates
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
-_SHOWN = {False: 1, True: 20}  # windows in the log, by --verbose_logging
+_SHOWN = 20  # questions in the log with --verbose_logging
 
 
 def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
@@ -74,7 +75,7 @@ def score_file(settings: SquadSettings) -> dict:
     """Score predictions_file, print the scores as JSON, and write them where there is an output_dir."""
     scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
     for flag, path in (
-        ("predict_file", task.predict_file),
+        ("predict_file", settings.predict_file.predict_file),
         ("predictions_file", scoring.predictions_file),
         ("null_odds_file", scoring.null_odds_file),
     ):
@@ -83,7 +84,7 @@ def score_file(settings: SquadSettings) -> dict:
     if folder:
         files.check_can_write(folder, "output_dir")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
-    gold, answers = read_gold_answers(task.predict_file), read_predictions(scoring.predictions_file)
+    gold, answers = read_gold_answers(settings.predict_file.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
@@ -95,9 +96,11 @@ def score_file(settings: SquadSettings) -> dict:
 
 
 class SquadTask:
-    """See driver.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
+    """See task.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
 
+    command = "bert-squad"
     files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
+    evaluation_files = ()
 
     def __init__(self, settings: SquadSettings):
         self.settings = settings
@@ -121,27 +124,33 @@ class SquadTask:
             examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers).examples
             self._cut("train", examples, is_training=True)
         if settings.prediction.do_predict or phases.do_eval:
-            files.check_readable(task.predict_file, "predict_file")
+            files.check_readable(settings.predict_file.predict_file, "predict_file")
             if phases.do_eval:
-                self.gold = read_gold_answers(task.predict_file)
+                self.gold = read_gold_answers(settings.predict_file.predict_file)
                 # What cannot be scored is said before the work.
                 score(task.version_2_with_negative, self.gold, {}, None)
-            self._cut("predict", read_examples(task.predict_file), is_training=False)
+            self._cut("predict", read_examples(settings.predict_file.predict_file), is_training=False)
 
     def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
-        """The windows of some examples, which are logged with what was cut."""
+        """The windows of some examples; the log says what was cut."""
         settings = self.settings
         length, query_length = settings.length.max_seq_length, settings.task.max_query_length
         features = squad_features(
             examples, self._tokenizer, length, settings.stride.doc_stride, query_length, is_training
         )
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
-        shown = _SHOWN[settings.answers.verbose_logging]
-        for line in format_features(features, examples, self._tokenizer, length, shown):
-            LOG.info(line)
         if features.num_cut_questions:
             LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
         self.examples[name], self.windows[name] = examples, features
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: windows.sequences for name, windows in self.windows.items()}
+
+    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+        shown = _SHOWN if self.settings.answers.verbose_logging else count
+        for name, features in self.windows.items():
+            for line in format_features(features, self.examples[name], model.tokenizer, shown):
+                LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
@@ -168,8 +177,8 @@ class SquadTask:
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
-        skip = settings.squad_training.skip_padding
-        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip)
+        skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
+        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
 
     @property
     def freezes_encoder(self) -> bool:

@@ -1,6 +1,7 @@
 """What is of bert-tag alone: its files of words and tags, its head, its scores, its files; and plain text to be tagged."""
 
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -10,25 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base import files
-from bert_cli.base.names import STANDARD, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import RESULT
+from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.examples.tagging import TaggingExample
+from bert_cli.examples.tagging_text import text_example
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.features.tagging import TaggingFeatures
+from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
     predict_tags,
     write_columns,
-    write_entities,
     write_json_lines,
 )
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
-from bert_cli.runs import driver, sources
+from bert_cli.runs import answers, driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
-from bert_cli.runs.driver import Evaluation, Plan
-from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, read_plain_text
+from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
+from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -41,9 +45,11 @@ LOG = logging.getLogger("bert_cli")
 
 
 class TaggingTask:
-    """See driver.Task. `layers` are known after `open`, `data` after `read`."""
+    """See task.Task. `layers` are known after `open`, `data` after `read`."""
 
+    command = "bert-tag"
     files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
+    evaluation_files = ()
 
     def __init__(self, settings: TagSettings):
         self.settings = settings
@@ -61,10 +67,15 @@ class TaggingTask:
         return model
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
-        if _is_for_text(self.settings):
-            self.data = read_plain_text(self.settings, model.tokenizer, model.sources.required_checkpoint)
-        else:
-            self.data = read_data(self.settings, model)
+        self.data = read_data(self.settings, model)
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: split.features.sequences for name, split in self.data.splits.items()}
+
+    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+        for split in self.data.splits.values():
+            for line in format_features(split.features, self.data.labels, model.tokenizer, count):
+                LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
@@ -124,7 +135,7 @@ class TaggingTask:
         if split.has_tags:
             report["test"], lines = _scores(split, predictions)
             for line in ("***** Test results *****", *lines):
-                LOG.info(line)
+                LOG.log(RESULT, line)
         if session.is_chief:
             is_json = split.file.is_json
             path = os.path.join(self.settings.phases.output_dir, self.files[is_json])
@@ -133,31 +144,9 @@ class TaggingTask:
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
-    def write_plain_text(self, session: "Session") -> None:
-        """Print the words of --text with their tags, then its entities as JSON; the latter alone for each line of a file."""
-        split, target = self.data.splits["text"], self.settings.output.output_file
-        examples, text = split.file.examples, self.settings.single.text
-        predictions, _ = self._tag(session, split, self.settings.prediction.predict_batch_size, "tagging")
-        if not session.is_chief:
-            return
-        if not text and target != STANDARD:
-            write_entities(target, examples, predictions)
-            LOG.info("wrote %s: %d texts", target, len(examples))
-            return
-        for example, prediction in zip(examples, predictions, strict=True):
-            if text:
-                for word, tag in zip(example.words, from_bio(prediction.tags, self.data.scheme), strict=True):
-                    print(f"{word}\t{tag}")
-            print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
-
-
-def _is_for_text(settings: TagSettings) -> bool:
-    """True for a run that tags plain text, and writes nothing into output_dir."""
-    return bool(settings.single.text or settings.input.input_file)
-
 
 def log_probabilities(
-    session: "Session", features: TaggingFeatures, batch_size: int, title: str
+    session: "Session", features: TaggingFeatures, batch_size: int, title: str | None
 ) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):
@@ -172,14 +161,31 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 
 def tag_text(settings: TagSettings) -> dict:
     """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
-    if settings.input.input_file:
-        files.check_output_files([settings.output.output_file], [settings.input.input_file])
+    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    answers.check_files(source, target)
     task = TaggingTask(settings)
     checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     model = task.open(checkpoint)
-    with contextlib.ExitStack() as stack:
-        task.read(model, stack)
+    checkpoint = model.sources.required_checkpoint
+    labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
+    task.data = TaggingData(labels, scheme, {})
+    if text and not text_example(text).words:
+        raise InputError("--text: holds no words")
     session = driver.open_session(task, model, settings)
-    session.load_trained(model.sources.required_checkpoint)
-    task.write_plain_text(session)
+    session.load_trained(checkpoint)
+
+    def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
+        examples = [text_example(line) for line in texts]
+        length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
+        features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.pieces(length))
+        windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
+        yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
+
+    if source:
+        answers.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))
+    elif session.is_chief:
+        example, prediction = next(tagged([text]))
+        for word, tag in zip(example.words, from_bio(prediction.tags, scheme), strict=True):
+            print(f"{word}\t{tag}")
+        print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
     return task.facts()

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import logging
 import os
+from typing import NamedTuple
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -11,20 +12,17 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.names import LABELS
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
-from bert_cli.examples.tagging_text import read_text_lines, text_example
-from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.settings.tagging import Tagging, TagSettings
-from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 _ENDINGS = (".txt", ".jsonl")
 
 
-@dataclasses.dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """One file of the data, its tags (if it has any) in BIO, and its windows."""
 
     file: TaggingFile
@@ -36,7 +34,7 @@ class Split:
 class TaggingData:
     """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are written in.
 
-    `splits`: train, dev and test as far as they were asked for, or "text", which is plain text.
+    `splits`: train, dev and test as far as they were asked for.
     """
 
     labels: tuple[str, ...]
@@ -91,8 +89,8 @@ def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
     task, phases, folder = settings.task, settings.phases, settings.data.data_dir
     wanted = (
         ("train", phases.do_train, settings.train_file.train_file),
-        ("dev", phases.do_eval, task.dev_file),
-        ("test", settings.prediction.do_predict, task.test_file),
+        ("dev", phases.do_eval, settings.held_out.dev_file),
+        ("test", settings.prediction.do_predict, settings.held_out.test_file),
     )
     paths = {split: find_file(given, folder, split) for split, needed, given in wanted if needed}
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme
@@ -113,7 +111,7 @@ def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
         all_pieces = task.label_all_pieces and split == "train"
         length, stride = settings.length.max_seq_length, settings.stride.pieces(settings.length.max_seq_length)
         features = tagging_features(file.examples, labels, model.tokenizer, length, stride, all_pieces)
-        for line in (*describe(split, file, features, has_tags), *format_features(features, labels, model.tokenizer)):
+        for line in describe(split, file, features, has_tags):
             LOG.info(line)
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
@@ -144,22 +142,6 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
     if features.num_words_without_pieces:
         lines.append(f"{split}: {features.num_words_without_pieces} words have no pieces, such as control characters")
     return lines
-
-
-def read_plain_text(settings: TagSettings, tokenizer: FullTokenizer, checkpoint: CheckpointPath) -> TaggingData:
-    """--text or the lines of --input_file as the split "text", for the model of the checkpoint."""
-    labels, path = trained_labels(checkpoint), settings.input.input_file
-    if path:
-        files.check_readable(path, "input_file")
-        file = read_text_lines(path)
-    else:
-        text = settings.single.text
-        file = TaggingFile("--text", (text,), (text_example(text),))
-        if not file.examples[0].words:
-            raise InputError("--text: holds no words")
-    length, scheme = settings.length.max_seq_length, settings.task.tag_scheme
-    features = tagging_features(file.examples, labels, tokenizer, length, settings.stride.pieces(length))
-    return TaggingData(labels, scheme_of(scheme), {"text": Split(file, False, features)})
 
 
 def scheme_of(tag_scheme: str) -> str:

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from bert_cli.base.errors import InputError
+from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -9,17 +11,27 @@ from bert_cli.settings.groups import (
     FineTuning,
     Hub,
     HubTraining,
+    Input,
     Labels,
     Length,
+    Log,
     ModelFiles,
+    NewText,
+    Output,
     Phases,
     Prediction,
     Saving,
+    SecondText,
     Seed,
     Start,
+    TrainFile,
     Training,
 )
 from bert_cli.settings.option import group, option
+
+OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
+TUNED = "tuned"
+LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,14 +39,53 @@ class Classification:
     """Data"""
 
     task_name: str = option(
-        "", "cola (four columns, any labels), mrpc, mnli or xnli", decides=True, remembered=True, read=str.lower
+        "",
+        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax or xnli; none for your own files",
+        decides=True,
+        remembered=True,
+        read=str.lower,
     )
-    header: str = option(
-        "auto",
-        "whether the first row of a file is a header; auto: Google's rule",
-        choices=("auto", "yes", "no"),
+    language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
+
+
+def read_threshold(text: str) -> str:
+    """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
+    try:
+        is_right = text == TUNED or 0 <= float(text) <= 1
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise InputError(f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
+    return text
+
+
+@dataclasses.dataclass(frozen=True)
+class Results:
+    """What to do"""
+
+    threshold: str = option(
+        "0.5",
+        "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
+        "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
+        read=read_threshold,
         remembered=True,
     )
+    output_format: str = option(
+        "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS
+    )
+    glue_submission: bool = option(
+        False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
+    )
+
+    @property
+    def is_default_threshold(self) -> bool:
+        return self.threshold == Results.threshold
+
+
+_OWN = (
+    "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or with --task_name in "
+    "place of its file"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +98,17 @@ class ClassifySettings:
         {"data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)"},
         data_dir="data",
     )
+    train_file: TrainFile = group(TrainFile, {"train_file": {"help": _OWN, "remembered": True}})
+    held_out: HeldOutFiles = group(
+        HeldOutFiles, {"dev_file": "the file to evaluate", "test_file": "the file to predict, with or without labels"}
+    )
+    predict_file: PredictFile = group(
+        PredictFile, {"predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line"}
+    )
+    header: Header = group(Header)
+    columns: Columns = group(Columns)
+    label_kind: LabelKind = group(LabelKind)
+    dev_split: DevSplit = group(DevSplit)
     labels: Labels = group(Labels)
     length: Length = group(Length)
     start: Start = group(Start)
@@ -55,9 +117,23 @@ class ClassifySettings:
     hub_training: HubTraining = group(HubTraining)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
     prediction: Prediction = group(Prediction)
+    results: Results = group(Results)
     evaluation: Evaluation = group(Evaluation)
+    new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
+    second: SecondText = group(SecondText)
+    input: Input = group(
+        Input,
+        {
+            "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; - for standard "
+            "input; the result is JSON"
+        },
+    )
+    output: Output = group(
+        Output, {"output_file": "file for the JSON lines of --input_file, - for standard output"}, output_file="-"
+    )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)

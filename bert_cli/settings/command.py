@@ -8,6 +8,7 @@ from typing import Any
 
 from bert_cli import __version__
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import RESULT
 from bert_cli.settings.option import build
 from bert_cli.settings.parser import help_text, parse
 
@@ -69,7 +70,9 @@ def _run_command(
     if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):
         log.addHandler(_StderrHandler())
         log.propagate = False
-    log.setLevel(logging.INFO)
     values, given = parse(settings_class, arguments)
+    if values["quiet"] and values["verbose"]:
+        raise InputError("--quiet and --verbose do not go together; give one of them")
+    log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
     run(build(settings_class, check(values, given) if check else values))
     return 0

@@ -39,6 +39,20 @@ class Output:
 
 
 @dataclasses.dataclass(frozen=True)
+class NewText:
+    """What to do"""
+
+    text: str = option("", "answer this text with a trained model and print the result", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class SecondText:
+    """What to do"""
+
+    text_b: str = option("", "the second text of a pair whose first is --text", passing=True)
+
+
+@dataclasses.dataclass(frozen=True)
 class DataFolder:
     """Data"""
 
@@ -108,6 +122,12 @@ class ModelFiles:
     do_lower_case: bool | None = option(
         None,
         "lower-case the text and strip accents; false for a cased model; default: as the model was trained, else true",
+    )
+    strict: bool = option(
+        False,
+        "what speaks against the model's files (casing, size of the vocabulary, many unknown words) is an error, not a "
+        "warning",
+        passing=True,
     )
     gelu: str = option(
         "auto",
@@ -249,6 +269,14 @@ class Workers:
     """Work"""
 
     num_workers: int = option(0, "processes that share the work", lower=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """Log"""
+
+    quiet: bool = option(False, "log warnings and results only, and show no progress", passing=True)
+    verbose: bool = option(False, "log five examples of each split, not two", passing=True)
 
 
 @dataclasses.dataclass(frozen=True)

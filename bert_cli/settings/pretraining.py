@@ -8,6 +8,7 @@ from bert_cli.settings.groups import (
     Evaluation,
     Input,
     Length,
+    Log,
     Masking,
     ModelFiles,
     Output,
@@ -75,6 +76,7 @@ class CreateDataSettings:
             "next; 1 or more: so many processes, and a document ends with its file"
         },
     )
+    log: Log = group(Log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +135,7 @@ class PretrainSettings:
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,6 +177,7 @@ class BuildVocabSettings:
     workers: Workers = group(
         Workers, {"num_workers": {"help": "processes that count words", "lower": 1}}, num_workers=1
     )
+    log: Log = group(Log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,3 +216,4 @@ class FillMaskSettings:
     )
     batch: BatchSize = group(BatchSize)
     devices: Devices = group(Devices)
+    log: Log = group(Log)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.data import PredictFile
 from bert_cli.settings.groups import (
     Devices,
     FineTuning,
@@ -9,6 +10,7 @@ from bert_cli.settings.groups import (
     HubTraining,
     Input,
     Length,
+    Log,
     ModelFiles,
     Output,
     Phases,
@@ -37,7 +39,6 @@ class Stride:
 class Squad:
     """Data"""
 
-    predict_file: str = option("", "SQuAD file to answer, evaluate or score", path=True)
     version_2_with_negative: bool = option(
         False, "SQuAD 2.0: some questions have no answer in their text", decides=True, remembered=True
     )
@@ -76,7 +77,11 @@ class Answers:
     n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
     max_answer_length: int = option(30, "longest answer in tokens")
     null_score_diff_threshold: float = option(0.0, "there is no answer where the null odds are above this")
-    verbose_logging: bool = option(False, "log the windows of 20 questions, not of one")
+    keep_padding: bool = option(
+        False,
+        "predict with padding, slower, so that n-best lists of short texts are Google's: padding takes places in them",
+    )
+    verbose_logging: bool = option(False, "log the windows of 20 questions, not of two")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +103,7 @@ class SquadSettings:
     """The flags of bert-squad."""
 
     train_file: TrainFile = group(TrainFile, {"train_file": "SQuAD file to train on"})
+    predict_file: PredictFile = group(PredictFile, {"predict_file": "SQuAD file to answer, evaluate or score"})
     task: Squad = group(Squad)
     length: Length = group(Length, {"max_seq_length": "longest window in tokens"}, max_seq_length=384)
     stride: Stride = group(Stride)
@@ -132,3 +138,4 @@ class SquadSettings:
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)

@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -12,7 +13,9 @@ from bert_cli.settings.groups import (
     HubTraining,
     Input,
     Length,
+    Log,
     ModelFiles,
+    NewText,
     Output,
     Phases,
     Prediction,
@@ -60,8 +63,6 @@ def read_layers(text: str) -> tuple[int, ...]:
 class Tagging:
     """Data"""
 
-    dev_file: str | None = option(None, "the file to evaluate, instead of that of data_dir", remembered=True, path=True)
-    test_file: str | None = option(None, "the file to predict, instead of that of data_dir", remembered=True, path=True)
     word_column: int = option(0, "column of the words, from 0; -1 is the last", remembered=True)
     tag_column: int = option(-1, "column of the tags, from 0; -1 is the last", remembered=True)
     tag_scheme: str = option(
@@ -105,7 +106,6 @@ class TaggerModel:
 class TaggerOutput:
     """What to do"""
 
-    text: str = option("", "tag this text with a trained model and print the result")
     decoding: str = option(
         "argmax",
         "argmax: the most probable tag of each word; viterbi: the most probable sequence in which no I- follows another "
@@ -124,6 +124,7 @@ class TagSettings:
         data_dir="data/tagging",
     )
     train_file: TrainFile = group(TrainFile, {"train_file": "the training file, instead of that of data_dir"})
+    held_out: HeldOutFiles = group(HeldOutFiles)
     task: Tagging = group(Tagging)
     length: Length = group(Length, {"max_seq_length": "longest input in tokens; longer sentences are cut into windows"})
     stride: TagStride = group(TagStride)
@@ -142,8 +143,10 @@ class TagSettings:
     )
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "windows in a batch of the evaluation"})
     single: TaggerOutput = group(TaggerOutput)
+    new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"})
     input: Input = group(
-        Input, {"input_file": "tag a file of plain text, line by line, with a trained model; the result is JSON"}
+        Input,
+        {"input_file": "tag plain text, line by line, with a trained model; - for standard input; the result is JSON"},
     )
     output: Output = group(
         Output, {"output_file": "file for the JSON lines of --input_file, - for standard output"}, output_file="-"
@@ -154,3 +157,4 @@ class TagSettings:
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
+    log: Log = group(Log)

@@ -11,6 +11,7 @@ from bert_cli.settings.groups import (
     Input,
     Labels,
     Length,
+    Log,
     ModelFiles,
     Output,
     Replacing,
@@ -97,6 +98,7 @@ class ExtractSettings:
     hub: Hub = group(Hub)
     model: ModelFiles = group(ModelFiles, _BESIDE)
     devices: Devices = group(Devices, precision="float32")  # Google's digits
+    log: Log = group(Log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +150,7 @@ class ConvertSettings:
     model: ModelFiles = group(ModelFiles, _BESIDE)
     changes: Changes = group(Changes)
     seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids of --check"})
+    log: Log = group(Log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,3 +214,4 @@ class ExportSettings:
     )
     length: ExportLength = group(ExportLength)
     model: ModelFiles = group(ModelFiles, _BESIDE)
+    log: Log = group(Log)

@@ -8,6 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import CHECKPOINT, HUGGING_FACE_CONFIG, STATE
+from bert_cli.weights import known_models
 
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
@@ -73,6 +74,8 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
             f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to --{flag} (a module for "
             "tensorflow-hub is given to --hub_module as it is)"
         )
+    if hint := known_models.advice(path, flag):
+        raise InputError(hint)
     raise InputError(f"{path}: no checkpoint there (no {name}.index beside it); check --{flag}")
 
 

@@ -1,7 +1,6 @@
 """What the tests of commands share: a call and its outcome, refusals, interruptions, and what a run left."""
 
 import contextlib
-import csv
 import dataclasses
 import json
 import logging
@@ -137,7 +136,6 @@ class RunFolder:
         return pd.read_csv(
             self.path / "predictions.tsv",
             sep="\t",
-            quoting=csv.QUOTE_NONE,
             keep_default_na=False,
             dtype={"id": str, "label": str},
         )

@@ -12,7 +12,6 @@ BAD_CONFIGS = {
     "cut": ('{\n"vocab_size": 98,\n', [":3: is not JSON"]),
     "a list": ("[98]", ["holds no JSON object"]),
     "empty": ("", ["is not JSON"]),
-    "no vocab_size": ({"vocab_size": None}, ["has no vocab_size"]),
     "words for numbers": ({"hidden_size": "16"}, ["hidden_size must be a whole number", "'16'"]),
     "no layer": ({"num_hidden_layers": 0}, ["num_hidden_layers must be", "found 0"]),
     "heads that do not divide": ({"num_attention_heads": 3}, ["hidden_size 16", "num_attention_heads 3"]),

@@ -51,6 +51,13 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*there, *to, "--max_seq_length=4", "--pairs=yes"], "--max_seq_length: 4", "pairs")
     refused([*there, f"--export_dir={trained}"], "which no export put there")
     refused([*there, f"--export_dir={trained / 'labels.txt'}"], "labels.txt", "--export_dir")
+    flags = (trained / "flags.txt").read_text(encoding="utf-8")
+    (trained / "flags.txt").write_text(
+        flags.replace("--task_name=cola\n", "").replace("=single_label", "=multi_label"), encoding="utf-8"
+    )
+    for output in ("saved_model", "onnx"):
+        refused([*there, *to, f"--format={output}"], "--problem_type=multi_label", "--format=hub")
+    (trained / "flags.txt").write_text(flags, encoding="utf-8")
     (trained / "labels.txt").unlink()
     refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")
     refused([*there, *to, "--labels=0,1,2"], "output_weights has the shape [2, 16]", "[3, 16]")

@@ -7,6 +7,7 @@ import pathlib
 
 import numpy as np
 import numpy_bert
+import plain_squad
 import pytest
 
 from bert_cli.examples.squad import SquadExample, split_context
@@ -177,3 +178,34 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
     logits = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     wanted = -(logits[0, range(4), starts] + logits[1, range(4), ends]).mean() / 2
     assert float(loss) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_keep_padding_gives_the_lists_of_the_original(trained, data, squad, run_folder, tmp_path):
+    """Of every n-best list: an independent model in NumPy on full-length windows, and the original's rules in plain form."""
+    config, length = dataclasses.asdict(read_config(str(trained / "bert_config.json"), "auto")), 60
+    vocabulary = {token: n for n, token in enumerate((trained / "vocab.txt").read_text(encoding="utf-8").split("\n"))}
+    questions = plain_squad.read_questions(read(data))
+    windows = plain_squad.windows(questions, vocabulary, True, length, 6, 8)
+    assert all(sum(window["input_mask"]) < length for window in windows)
+    tensors = run_folder(trained).tensors(run_folder(trained).checkpoints()[-1])
+    weights = {name: value for name, value in tensors.items() if "adam" not in name}
+    names = ("input_ids", "input_mask", "segment_ids")
+    inputs = [np.array([window[name] for window in windows]) for name in names]
+    hidden = numpy_bert.forward(config, weights, *inputs)["sequence_output"]
+    start, end = numpy_bert.squad(weights, hidden)["start_logits"], numpy_bert.squad(weights, hidden)["end_logits"]
+    rules = {"n_best_size": 9, "max_answer_length": 30, "version_2_with_negative": False}
+    wanted = plain_squad.predict(questions, windows, start.tolist(), end.tolist(), True, rules)["nbest_predictions"]
+    flags = {"init_checkpoint": trained, "predict_file": data, "max_seq_length": length, "n_best_size": 9}
+    differing = {}
+    for kept in ("true", "false"):
+        outcome = squad("--do_predict", keep_padding=kept, version_2_with_negative="false", **flags)
+        assert outcome.code == 0, outcome.err
+        found = read(tmp_path / "out" / "nbest_predictions.json")
+        texts = {qas_id: [entry["text"] for entry in entries] for qas_id, entries in found.items()}
+        differing[kept] = [q for q in wanted if texts[q] != [entry["text"] for entry in wanted[q]]]
+        if kept == "true":
+            for qas_id, entries in wanted.items():
+                for mine, theirs in zip(found[qas_id], entries, strict=True):
+                    assert mine["probability"] == pytest.approx(theirs["probability"], rel=1e-3)
+    assert not differing["true"]
+    assert differing["false"]

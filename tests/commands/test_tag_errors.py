@@ -130,9 +130,9 @@ def test_plain_text_that_is_none(refused, base, trained, tmp_path):
     (trained / "run.json").unlink()  # it tells the labels of the classifier
     (trained / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
     flags = [*base, f"--init_checkpoint={trained}"]
-    (tmp_path / "blank.txt").write_text(" \n\n", encoding="utf-8")
+    (tmp_path / "blank.txt").write_text("", encoding="utf-8")
     refused([*flags, "--text= "], "--text: holds no words")
-    refused([*flags, f"--input_file={tmp_path / 'blank.txt'}"], "blank.txt: holds no words")
+    refused([*flags, f"--input_file={tmp_path / 'blank.txt'}"], "blank.txt: is empty")
     refused([*flags, "--input_file=none.txt"], "none.txt: no such file; check --input_file")
     refused([*flags, "--input_file=none.txt", f"--output_file={tmp_path / 'blank.txt' / 'x'}"], "--output_file")
 
@@ -141,8 +141,8 @@ def test_run_of_another_task_in_the_folder(base, trained, capfd, snapshot):
     before = snapshot(trained)
     assert main([*base, "--do_train", f"--output_dir={trained}"]) == 1
     err = capfd.readouterr().err
-    assert f"bert-tag: error: {trained}: holds another run: " in err
-    assert "task_name was cola, is now tagging" in err
+    assert f"bert-tag: error: {trained}: holds a run of bert-classify; use another --output_dir" in err
+    assert " was " not in err
     assert snapshot(trained) == before
 
 

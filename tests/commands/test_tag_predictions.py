@@ -80,9 +80,19 @@ def test_lines_of_a_file(tagger, tag, tmp_path):
     assert tag(*flags, f"--output_file={tmp_path / 'found.jsonl'}").out == ""
     assert (tmp_path / "found.jsonl").read_text(encoding="utf-8") == outcome.out
     records = [json.loads(line) for line in outcome.out.splitlines()]
-    assert [record["text"] for record in records] == [line for line in lines if line]
+    assert [(record["index"], record["text"]) for record in records] == list(enumerate(lines))
+    assert records[1]["entities"] == []
     assert [entity["text"] for entity in records[0]["entities"]] == ["old farmer", "dog"]
-    assert len(records[2]["entities"]) > 10
+    assert len(records[3]["entities"]) > 10
+
+
+def test_blank_lines_alone_are_answered(tagger, tag, tmp_path):
+    (tmp_path / "blank.txt").write_text(" \r\n\n", encoding="utf-8")
+    outcome = tag(f"--output_dir={tagger}", f"--input_file={tmp_path / 'blank.txt'}")
+    assert [json.loads(line) for line in outcome.out.splitlines()] == [
+        {"index": 0, "text": " ", "entities": []},
+        {"index": 1, "text": "", "entities": []},
+    ]
 
 
 def test_json_lines(tagger, tag, tmp_path):

@@ -4,13 +4,12 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import (
-    TASKS,
     ClassificationExample,
     describe_examples,
     find_labels,
-    find_task,
     read_examples,
 )
+from bert_cli.examples.glue import TASKS, find_task
 
 
 @pytest.fixture
@@ -132,14 +131,23 @@ def test_xnli_has_no_test_file(data_dir):
 def test_label_orders():
     assert {name: task.labels for name, task in TASKS.items()} == {
         "cola": ("0", "1"),
-        "mnli": ("contradiction", "entailment", "neutral"),
+        "sst-2": ("0", "1"),
         "mrpc": ("0", "1"),
+        "sts-b": (),
+        "qqp": ("0", "1"),
+        "mnli": ("contradiction", "entailment", "neutral"),
+        "qnli": ("entailment", "not_entailment"),
+        "rte": ("entailment", "not_entailment"),
+        "wnli": ("0", "1"),
+        "ax": ("contradiction", "entailment", "neutral"),
         "xnli": ("contradiction", "entailment", "neutral"),
     }
 
 
 def test_unknown_task():
-    expected = "--task_name: 'sst' is not a task; choose one of cola, mnli, mrpc, xnli"
+    expected = (
+        "--task_name: 'sst' is not a task; choose one of cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli"
+    )
     assert message(find_task, "sst") == expected
 
 

@@ -16,7 +16,7 @@ from bert_cli.examples.tagging import (
     read_tagging_file,
     with_bio_tags,
 )
-from bert_cli.examples.tagging_text import read_text_lines, split_text, text_example
+from bert_cli.examples.tagging_text import split_text, text_example
 from bert_cli.text.tokenization import BasicTokenizer
 
 CONLL = """-DOCSTART- -X- O O
@@ -234,16 +234,6 @@ def test_half_a_surrogate_pair_is_refused():
     assert error_of(text_example, "a \udcff") == (
         "--text: is not UTF-8; give it in a terminal that uses UTF-8, or in a file"
     )
-
-
-def test_lines_of_text(tmp_path):
-    file = read_text_lines(write(tmp_path, "Anna left.\r\n\n  \nGood\n"))
-    assert [(example.text, example.line, example.words) for example in file.examples] == [
-        ("Anna left.", 1, ("Anna", "left", ".")),
-        ("Good", 4, ("Good",)),
-    ]
-    path = write(tmp_path, " \n")
-    assert error_of(read_text_lines, path) == f"{path}: holds no words; a file of text is needed"
 
 
 def test_other_keys_of_json_are_left_in_the_lines(tmp_path):

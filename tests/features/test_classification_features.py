@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.classification import TASKS, ClassificationExample, read_examples
-from bert_cli.features.classification import classification_features, format_features
+from bert_cli.examples.classification import ClassificationExample, read_examples
+from bert_cli.examples.glue import TASKS
+from bert_cli.features.classification import classification_features, format_features, label_array
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -47,7 +48,7 @@ def test_types(tokenizer):
 
 def test_first_examples_for_the_log(tokenizer):
     features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=7)
-    assert format_features(features, ("a", "b"), tokenizer, max_seq_length=7, count=1) == [
+    assert format_features(features, ("a", "b"), tokenizer, count=1) == [
         "*** Example ***",
         "guid: dev-0",
         "tokens: [CLS] the tide ##s came in [SEP]",
@@ -58,18 +59,41 @@ def test_first_examples_for_the_log(tokenizer):
     ]
 
 
-def test_log_lines_are_padded_and_end_with_the_examples(tokenizer):
-    lines = format_features(
-        classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5), ("a", "b"), tokenizer, max_seq_length=5
-    )
+def test_log_lines_have_no_padding_and_end_with_the_examples(tokenizer):
+    lines = format_features(classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5), ("a", "b"), tokenizer)
     assert len(lines) == 14
     assert lines[2:7] == [
         "tokens: [CLS] [SEP]",
-        "input_ids: 2 3 0 0 0",
-        "input_mask: 1 1 0 0 0",
-        "segment_ids: 0 0 0 0 0",
+        "input_ids: 2 3",
+        "input_mask: 1 1",
+        "segment_ids: 0 0",
         "label: a (id = 0)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("problem_type", "given", "expected", "text"),
+    [
+        ("single_label", ["b", None, "a"], np.array([1, 0, 0], np.int32), "b (id = 1)"),
+        ("multi_label", [(1, 1), None, (0, 1)], np.array([[1, 1], [0, 0], [0, 1]], np.float32), "a, b (ids = 1 1)"),
+        ("regression", ["3.8", None, -1.5], np.array([3.8, 0, -1.5], np.float32), "3.8"),
+    ],
+)
+def test_labels_of_each_problem_type(tokenizer, problem_type, given, expected, text):
+    found = label_array(given, ("a", "b"), problem_type)
+    assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
+    examples = [ClassificationExample(str(number), "Rain", None, label) for number, label in enumerate(given)]
+    features = classification_features(examples, ("a", "b"), tokenizer, 6, problem_type)
+    assert features.label_ids.tolist() == expected.tolist()
+    assert features.batch(np.array([2, 0]))["label_ids"].tolist() == expected[[2, 0]].tolist()
+    assert format_features(features, ("a", "b"), tokenizer, 6)[6] == f"label: {text}"
+
+
+def test_no_label_at_all(tokenizer):
+    examples = [ClassificationExample("0", "Rain", None, (0, 0))]
+    features = classification_features(examples, ("a", "b"), tokenizer, 6, "multi_label")
+    assert format_features(features, ("a", "b"), tokenizer, 6)[-1] == "label: none (ids = 0 0)"
+    assert classification_features([], ("a", "b"), tokenizer, 6, "multi_label").label_ids.shape == (0, 2)
 
 
 @pytest.mark.parametrize(("text_b", "length"), [(None, 2), ("", 4)])

@@ -4,15 +4,24 @@ import numpy as np
 import pytest
 
 from bert_cli.features import spec
+from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.pretraining_batch import model_batch, training_batch
-from bert_cli.features.ragged import RaggedFeatures, with_token_ids
+from bert_cli.features.ragged import RaggedFeatures, row_lengths, with_token_ids
 from bert_cli.features.squad import SquadFeatures
 from bert_cli.features.tagging import TaggingFeatures, TaggingStates
 
 SEQUENCES = RaggedFeatures(np.arange(9, dtype=np.int32), np.ones(9, np.int8), np.array([0, 4, 6, 9]))
 NUMBERS = np.arange(3, dtype=np.int32)
 LABELS = np.array([-1, 2, 0, -1, -1, -1, 1, 1, -1], np.int32)
+
+
+SIX = RaggedFeatures(np.arange(13, dtype=np.int32), np.ones(13, np.int8), np.array([0, 4, 6, 8, 9, 10, 13]))
+CHOICES = ChoiceFeatures(SIX, NUMBERS, ("a", "b", "c"), 0)
+
+
+def classification(label_ids: np.ndarray) -> ClassificationFeatures:
+    return ClassificationFeatures(SEQUENCES, label_ids, ("a", "b", "c"), 0)
 
 
 def squad_features() -> SquadFeatures:
@@ -31,7 +40,10 @@ def pretraining_features(max_seq_length=6, predictions=3) -> dict:
 
 
 FEATURES = {
-    "classification": (spec.CLASSIFICATION, ClassificationFeatures(SEQUENCES, NUMBERS, ("a", "b", "c"), 0).batch),
+    "classification": (spec.CLASSIFICATION, classification(NUMBERS).batch),
+    "multi_label": (spec.OF_PROBLEM["multi_label"], classification(np.ones((3, 5), np.float32)).batch),
+    "regression": (spec.OF_PROBLEM["regression"], classification(np.ones(3, np.float32)).batch),
+    "choice": (spec.CHOICE, CHOICES.batch),
     "squad": (spec.SQUAD, squad_features().batch),
     "tagging": (spec.TAGGING, TaggingFeatures(SEQUENCES, LABELS, LABELS, NUMBERS, NUMBERS).batch),
     "states": (spec.TAGGING_STATES, TaggingStates(np.ones((9, 5), np.float32), LABELS, SEQUENCES.offsets).batch),
@@ -42,7 +54,8 @@ FEATURES = {
 @pytest.mark.parametrize(("rows", "width", "length"), [([0, 1], None, 4), ([2, 1], None, 3), ([1], 7, 7)])
 def test_batches(kind, rows, width, length):
     columns, make_batch = FEATURES[kind]
-    batch, sizes = make_batch(np.array(rows), width), {"B": len(rows), "S": length, "W": 5}
+    batch = make_batch(np.array(rows), width)
+    sizes = {"B": len(rows), "S": length, "W": 5, "L": 5, "K": 2}
     assert batch.keys() == {column.name for column in columns}
     for column in columns:
         values = batch[column.name]
@@ -72,7 +85,18 @@ def test_labelled_pieces_share_the_loss_of_their_batch():
 
 
 def test_other_token_ids_change_nothing_else():
-    features = ClassificationFeatures(SEQUENCES, NUMBERS, ("a", "b", "c"), 0)
-    batch = with_token_ids(features, SEQUENCES.token_ids + 50).batch(np.array([1]))
+    batch = with_token_ids(classification(NUMBERS), SEQUENCES.token_ids + 50).batch(np.array([1]))
     assert batch["input_word_ids"].tolist() == [[54, 55]]
     assert batch["label_ids"].tolist() == [1]
+
+
+def test_endings_of_an_example_stand_together():
+    batch = CHOICES.batch(np.array([2, 0]))
+    assert batch["input_word_ids"].tolist() == [[[9, 0, 0, 0], [10, 11, 12, 0]], [[0, 1, 2, 3], [4, 5, 0, 0]]]
+    assert batch["input_mask"].sum(axis=2).tolist() == [[1, 3], [4, 2]]
+    assert batch["label_ids"].tolist() == [2, 0]
+
+
+def test_lengths_of_rows():
+    assert row_lengths(CHOICES).tolist() == [4, 2, 3]
+    assert row_lengths(classification(NUMBERS)).tolist() == [4, 2, 3]

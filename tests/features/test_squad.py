@@ -128,7 +128,7 @@ def test_context_without_tokens_has_no_window(context):
     assert features.num_examples == 2
     alone = features_of(example("", -1, -1, context=context, impossible=True), training=True)
     assert (len(alone), alone.owned.shape) == (0, (0, 2))
-    assert format_features(alone, [example()], TOKENIZER, 20) == []
+    assert format_features(alone, [example()], TOKENIZER) == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_lengths_without_room(lengths, expected):
 
 def test_log_lines():
     features = features_of(example("sat on", 1, 2), length=15, training=True)
-    assert format_features(features, [example()], TOKENIZER, 15, count=1) == [
+    assert format_features(features, [example()], TOKENIZER, count=1) == [
         "*** Example ***",
         "unique_id: 1000000000",
         "example_index: 0",
@@ -169,15 +169,15 @@ def test_log_lines():
         "tokens: [CLS] who ? [SEP] cat ##s sat on ( the mat ) . [SEP]",
         "token_to_orig_map: 4:0 5:0 6:1 7:2 8:3 9:3 10:4 11:4 12:4",
         "token_is_max_context: 4:True 5:True 6:True 7:True 8:True 9:True 10:True 11:True 12:True",
-        "input_ids: 2 5 6 3 8 9 10 11 14 7 12 15 13 3 0",
-        "input_mask: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 0",
-        "segment_ids: 0 0 0 0 1 1 1 1 1 1 1 1 1 1 0",
+        "input_ids: 2 5 6 3 8 9 10 11 14 7 12 15 13 3",
+        "input_mask: 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+        "segment_ids: 0 0 0 0 1 1 1 1 1 1 1 1 1 1",
         "start_position: 6",
         "end_position: 7",
         "answer: sat on",
     ]
     impossible = features_of(example("", -1, -1, impossible=True), training=True)
-    assert format_features(impossible, [example()], TOKENIZER, 20)[-1] == "impossible example"
+    assert format_features(impossible, [example()], TOKENIZER)[-1] == "impossible example"
 
 
 def owner_by_rule(bounds, piece):

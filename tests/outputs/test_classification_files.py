@@ -1,12 +1,20 @@
 """test_results.tsv, predictions.tsv and eval_results.txt byte by byte."""
 
 import csv
+import json
 
 import numpy as np
 import pandas
 import pytest
 
-from bert_cli.outputs.classification import write_predictions, write_test_results
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.classification import (
+    write_choice_predictions,
+    write_multi_label_predictions,
+    write_predictions,
+    write_test_results,
+    write_value_predictions,
+)
 from bert_cli.outputs.eval_results import write_eval_results
 
 PROBABILITIES = np.array([[0.7757962, 0.22420382], [1.234e-05, 0.99998766], [1.0, 0.0]], np.float32)
@@ -43,7 +51,7 @@ def test_predictions_of_single_texts(tmp_path):
         b"id\tlabel\tprob_no\tprob_yes\ttext\n"
         b"test-1\tno\t0.7757962\t0.22420382\tTea\n"
         b"test-2\tyes\t1.234e-05\t0.99998766\t\n"
-        b'test-3\tno\t1.0\t0.0\t"Milk\n'
+        b'test-3\tno\t1.0\t0.0\t"""Milk"\n'
     )
 
 
@@ -65,6 +73,12 @@ def test_predictions_without_examples(tmp_path):
 
 
 HARD_TEXTS = [
+    '"a lone quote',
+    'and one at the end"',
+    '""',
+    'quotes "and\ttabs" and\nline\r\nends"',
+    "commas, too,",
+    "nul\x00",
     'one " quote',
     '"whole"',
     "'",
@@ -83,19 +97,123 @@ HARD_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("engine", ["c", "python"])
-def test_predictions_come_back_through_pandas(tmp_path, engine):
-    path = tmp_path / "predictions.tsv"
+SEPARATORS = {"tsv": "\t", "csv": ","}
+SPACES = str.maketrans("\t\n\r", "   ")
+
+
+@pytest.fixture(params=SEPARATORS)
+def hard_table(request, tmp_path):
+    """Path, separator, and the columns that were written: ids, texts and probabilities."""
+    path = tmp_path / "predictions"
     probabilities = np.random.default_rng(5).dirichlet([1, 1], len(HARD_TEXTS)).astype(np.float32)
-    guids = [f"test-{number}" for number in range(len(HARD_TEXTS))]
-    write_predictions(str(path), guids, [(text, None) for text in HARD_TEXTS], ["0", "1"], probabilities)
-    table = pandas.read_csv(
-        path, sep="\t", quoting=csv.QUOTE_NONE, keep_default_na=False, engine=engine, dtype={"text": str}
-    )
-    assert table["text"].tolist() == HARD_TEXTS
-    assert table["id"].tolist() == guids
+    ids = [f"test-{number}" for number in range(len(HARD_TEXTS))]
+    write_predictions(str(path), ids, [(text, None) for text in HARD_TEXTS], ["0", "1"], probabilities, request.param)
+    return path, SEPARATORS[request.param], ids, [text.translate(SPACES) for text in HARD_TEXTS], probabilities
+
+
+@pytest.mark.parametrize("engine", ["c", "python"])
+def test_predictions_come_back_through_pandas(hard_table, engine):
+    path, separator, ids, texts, probabilities = hard_table
+    table = pandas.read_csv(path, sep=separator, keep_default_na=False, engine=engine)
+    assert table["text"].tolist() == texts
+    assert table["id"].tolist() == ids
     assert table["label"].tolist() == probabilities.argmax(axis=1).tolist()
     assert (table[["prob_0", "prob_1"]].to_numpy(np.float32) == probabilities).all()
+
+
+def test_predictions_come_back_through_csv(hard_table):
+    path, separator, ids, texts, _ = hard_table
+    with open(path, encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file, delimiter=separator)
+    assert header == ["id", "label", "prob_0", "prob_1", "text"]
+    assert [(row[0], row[-1]) for row in rows] == list(zip(ids, texts, strict=True))
+
+
+def test_a_row_is_a_line(hard_table):
+    assert hard_table[0].read_bytes().count(b"\n") == len(HARD_TEXTS) + 1
+
+
+def test_pandas_without_options_loses_no_row(hard_table):
+    """What stands for a missing value there, an empty text too, is one; all others come back."""
+    path, separator, _, texts, _ = hard_table
+    found = pandas.read_csv(path, sep=separator)["text"]
+    wanted = [None if text in ("", "NA", "null") else text for text in texts]
+    assert [None if pandas.isna(text) else text for text in found] == wanted
+
+
+def test_only_what_must_be_is_quoted(tmp_path):
+    path = tmp_path / "predictions"
+    texts = [("a,b", None), ("it's", None), ('say "x"', None)]
+    for output_format, cells in (
+        ("tsv", [b"a,b", b"it's", b'"say ""x"""']),
+        ("csv", [b'"a,b"', b"it's", b'"say ""x"""']),
+    ):
+        write_predictions(str(path), ["1", "2", "3"], texts, ["0", "1"], PROBABILITIES, output_format)
+        separator = SEPARATORS[output_format].encode()
+        assert [line.split(separator, 4)[4] for line in path.read_bytes().split(b"\n")[1:4]] == cells
+
+
+def test_predictions_as_json_lines(tmp_path):
+    path = tmp_path / "predictions.jsonl"
+    texts = [('a\t"b"\n', "c\u2028"), ("", None)]
+    write_predictions(str(path), ["7", "8"], texts, ["no", "yes"], PROBABILITIES[:2], "jsonl")
+    assert path.read_text(encoding="utf-8") == (
+        '{"id": "7", "label": "no", "probabilities": {"no": 0.7757962, "yes": 0.22420382}, '
+        '"text": "a\\t\\"b\\"\\n", "text_b": "c\u2028"}\n'
+        '{"id": "8", "label": "yes", "probabilities": {"no": 1.234e-05, "yes": 0.99998766}, "text": "", "text_b": null}\n'
+    )
+
+
+def test_predictions_of_several_labels(tmp_path):
+    path, texts = tmp_path / "predictions", [("Tea", None), ("Milk", None), ("Rum", None)]
+    probabilities = np.array([[0.75, 0.25, 0.5], [0.1, 0.2, 0.3], [0.5, 0.9, 0.1]], np.float32)
+    given = (["1", "2", "3"], texts, ["hot", "sweet", "old"], probabilities, np.array([0.5, 0.25, 0.6]))
+    write_multi_label_predictions(str(path), *given)
+    assert path.read_bytes() == (
+        b"id\tlabels\tprob_hot\tprob_sweet\tprob_old\ttext\n"
+        b"1\thot,sweet\t0.75\t0.25\t0.5\tTea\n"
+        b"2\t\t0.1\t0.2\t0.3\tMilk\n"
+        b"3\thot,sweet\t0.5\t0.9\t0.1\tRum\n"
+    )
+    write_multi_label_predictions(str(path), *given, "csv")
+    assert path.read_bytes().split(b"\n")[1] == b'1,"hot,sweet",0.75,0.25,0.5,Tea'
+    write_multi_label_predictions(str(path), *given, "jsonl")
+    assert [json.loads(line)["labels"] for line in path.read_text().splitlines()] == [
+        ["hot", "sweet"], [], ["hot", "sweet"],
+    ]  # fmt: skip
+    write_test_results(str(path), probabilities)
+    assert path.read_bytes() == b"0.75\t0.25\t0.5\n0.1\t0.2\t0.3\n0.5\t0.9\t0.1\n"
+
+
+def test_predictions_of_values(tmp_path):
+    path, values = tmp_path / "predictions", np.array([3.1, -0.25], np.float32)
+    texts = [("Tea", "Milk"), ("Rum", "Ale")]
+    write_value_predictions(str(path), ["1", "2"], texts, values)
+    assert path.read_bytes() == b"id\tvalue\ttext\ttext_b\n1\t3.1\tTea\tMilk\n2\t-0.25\tRum\tAle\n"
+    write_value_predictions(str(path), ["1", "2"], texts, values, "jsonl")
+    assert path.read_text().split("\n")[0] == '{"id": "1", "value": 3.1, "text": "Tea", "text_b": "Milk"}'
+    write_test_results(str(path), values)
+    assert path.read_bytes() == b"3.1\n-0.25\n"
+
+
+def test_predictions_of_choices(tmp_path):
+    path, probabilities = tmp_path / "predictions", np.array([[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], np.float32)
+    endings = [["a", "b", "c"], ["d\te", "f", "g"]]
+    write_choice_predictions(str(path), ["1", "2"], ["Tea", "Rum"], endings, probabilities)
+    assert path.read_bytes() == (
+        b"id\tlabel\tprob_0\tprob_1\tprob_2\ttext\tending\n"
+        b"1\t1\t0.2\t0.7\t0.1\tTea\tb\n"
+        b"2\t0\t0.5\t0.25\t0.25\tRum\td e\n"
+    )
+
+
+def test_nan_is_no_prediction(tmp_path):
+    path, texts = tmp_path / "predictions", [("Tea", None)]
+    with pytest.raises(InputError, match="the model gives NaN"):
+        write_predictions(str(path), ["1"], texts, ["0", "1"], np.array([[np.nan, 0.5]], np.float32))
+    with pytest.raises(InputError, match="the model gives NaN"):
+        write_value_predictions(str(path), ["1"], texts, np.array([np.nan], np.float32))
+    assert not path.exists()
 
 
 def test_characters_that_would_break_a_row_become_spaces(tmp_path):

@@ -3,12 +3,13 @@
 import logging
 import os
 import pty
+import re
 import sys
 import time
 
 import pytest
 
-from bert_cli.outputs.progress import Progress
+from bert_cli.outputs.progress import Progress, fitted
 
 
 class Lines(logging.Handler):
@@ -18,6 +19,14 @@ class Lines(logging.Handler):
 
     def emit(self, record):
         self.lines.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def terminal_kind(monkeypatch):
+    """What rich asks for, whatever the machine that runs the tests says of itself."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -91,3 +100,50 @@ def test_a_terminal_keeps_nothing_of_work_that_was_interrupted(logged, monkeypat
         assert "━" in os.read(ours, 100_000).decode("utf-8")
     os.close(ours)
     assert logged == []
+
+
+def terminal_lines(monkeypatch, columns, work):
+    """What `work` leaves on a terminal of so many columns, state by state, without the codes that move the cursor."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        work()
+        terminal.write("\nTHE END\n")
+        terminal.flush()
+        shown = b""
+        while b"THE END" not in shown:
+            shown += os.read(ours, 100_000)
+    os.close(ours)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode("utf-8"))
+    return [line for line in re.split(r"[\r\n]+", plain) if line and line != "THE END"]
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_the_live_line_is_whole_and_never_wraps(columns, logged, monkeypatch):
+    def train():
+        with Progress("training", 3000, unit_size=32) as progress:
+            for step in (1, 999, 1000):
+                progress.update(step, {"loss": "0.1234", "learning rate": "4.85e-05"})
+            progress._bar.refresh()
+
+    lines = terminal_lines(monkeypatch, columns, train)
+    fits = re.compile(rf"(?=.{{0,{columns}}}$)training .*━.*")
+    assert [line for line in lines if not fits.fullmatch(line)] == []
+    last = re.fullmatch(
+        r"training ━[━╸╺]+ 1000/3000 +loss 0.1234 +lr 4.85e-05( +[\d.]+/s)? +left [\d:]+", lines[-1].strip()
+    )
+    assert last, lines[-1]
+    assert bool(last[1]) == (columns == 80)
+
+
+def test_a_line_that_is_too_long_loses_what_matters_least():
+    values = {"loss": "0.1234", "learning rate": "4.85e-05"}
+    whole = "loss 0.1234  lr 4.85e-05  120.0/s  left 1:02:03"
+    shorter = [
+        "loss 0.1234  lr 4.85e-05  left 1:02:03", "loss 0.1234 lr 4.85e-05 left 1:02:03", "loss 0.1234 left 1:02:03",
+        "left 1:02:03", "",
+    ]  # fmt: skip
+    assert fitted(values, "120.0/s", "1:02:03", len(whole)) == whole
+    for longer, text in zip([whole, *shorter], shorter, strict=False):
+        assert fitted(values, "120.0/s", "1:02:03", len(longer) - 1) == text

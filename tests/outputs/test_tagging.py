@@ -1,7 +1,6 @@
 """From log-probabilities to tags, and the files of predictions."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from bert_cli.outputs.tagging import (
     viterbi,
     word_log_probabilities,
     write_columns,
-    write_entities,
     write_json_lines,
 )
 from bert_cli.text.tokenization import FullTokenizer
@@ -222,9 +220,6 @@ def test_entities_of_a_text(tmp_path):
         ],
     }
     assert example_entities(example, prediction) == expected
-    out = tmp_path / "out.jsonl"
-    write_entities(str(out), [example], [prediction])
-    assert json.loads(out.read_text(encoding="utf-8")) == expected
 
 
 def test_entities_of_words_stand_in_their_sentence():

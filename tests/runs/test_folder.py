@@ -142,6 +142,16 @@ def test_the_list_decides_nothing_about_going_on(start, manifest):
     assert find_state(str(folder), manifest, False, None, TASK) == prefix
 
 
+def test_a_run_from_before_a_flag_had_its_default(start, manifest):
+    """A new flag that decides a result leaves the runs that are there what they were."""
+    folder = start(*TASK)
+    (folder / "model.ckpt-3.index").write_text("")
+    found = find_state(str(folder), manifest | {"new_flag": 0.5}, False, None, TASK, {"new_flag": 0.5})
+    assert found == str(folder / "model.ckpt-3")
+    with pytest.raises(InputError, match=r"holds another run: new_flag was 0\.5, is now 0\.7"):
+        find_state(str(folder), manifest | {"new_flag": 0.7}, False, None, TASK, {"new_flag": 0.5})
+
+
 def test_deep_and_long_manifests_are_one_line(start, manifest):
     folder = start()
     (folder / "model.ckpt-3.index").write_text("")
@@ -207,3 +217,16 @@ def test_what_cannot_be_removed_is_one_line(start, monkeypatch):
     monkeypatch.setattr(os, "remove", refuse)
     with pytest.raises(InputError, match=r": cannot be removed: Permission denied$"):
         start(*TASK, overwrite=True)
+
+
+def test_a_run_of_another_command_is_told_in_one_clause(start, manifest, tmp_path):
+    folder = start(*TASK)
+    (folder / "model.ckpt-7.index").write_text("")
+    values = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(values | {"command": "bert-tag"}))
+    with pytest.raises(InputError) as caught:
+        find_state(str(folder), manifest | {"command": "bert-squad", "random_seed": 7}, False, None, TASK)
+    assert str(caught.value).startswith(f"{folder}: holds a run of bert-tag; use another --output_dir to keep both")
+    # A run from before its command was recorded is told by what differs, and goes on where nothing does.
+    (folder / "run.json").write_text(json.dumps(values))
+    assert find_state(str(folder), manifest | {"command": "bert-tag"}, False, None, TASK) is not None

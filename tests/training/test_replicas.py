@@ -63,6 +63,13 @@ def test_predictions_are_in_the_order_of_the_data(one, two):
     assert one["counts"].tolist() == two["counts"].tolist() == [3, 1, 7]
 
 
+def test_choices_are_shared_by_examples(one, two):
+    """The endings of an example stay together."""
+    assert one["choices"].shape == (5, 3)
+    np.testing.assert_allclose(two["choices"], one["choices"], atol=1e-5)
+    np.testing.assert_allclose(two["choice_loss"], one["choice_loss"], rtol=1e-5)
+
+
 def test_replicas_draw_with_different_seeds(one, two):
     assert one["seeds"] == 3
     assert two["seeds"] not in (3, 6)

@@ -15,8 +15,9 @@ prepare_host()
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 
 from bert_cli.base.errors import InputError  # noqa: E402
+from bert_cli.heads.choice import BertChoice  # noqa: E402
 from bert_cli.heads.classification import BertClassifier  # noqa: E402
-from bert_cli.heads.model import cross_entropy  # noqa: E402
+from bert_cli.heads.model import cross_entropy, tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
 from bert_cli.training.feeding import check_batch_size, place  # noqa: E402
@@ -111,6 +112,31 @@ def apply(strategy, model) -> dict:
     return results | {"counts": np.array(counts)}
 
 
+def choose(strategy) -> dict:
+    """The loss of six choices of three endings each, and the probabilities of five of them."""
+    with strategy.scope():
+        model = BertChoice(CONFIG, seed=1)
+        model.head_dropout = 0.0
+
+    def loss_fn(batch):
+        losses, weights = model.loss_terms(batch, tf.constant([1, 2]), True, BATCH)
+        return tf.reduce_sum(losses * weights)
+
+    @tf.function(autograph=False)
+    def loss_of(batch):
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(loss_fn, args=(batch,)), axis=None)
+
+    def choices(rows: np.ndarray) -> dict:
+        """The sequences of batch_of, three for each row."""
+        places = (3 * rows[:, None] + np.arange(3)).reshape(-1)
+        batch = {name: values.reshape(-1, 3, 6) for name, values in batch_of(places).items() if name != "label_ids"}
+        return batch | {"label_ids": (rows % 3).astype(np.int32)}
+
+    run = make_runner(strategy, lambda batch: model.predictions(batch, True), tensor_specs(model.prediction_columns))
+    loss = loss_of(place(choices(np.arange(BATCH)), strategy)).numpy()
+    return {"choice_loss": loss, "choices": run(np.arange(5), choices)["probabilities"]}
+
+
 def main(path: str) -> None:
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
@@ -119,7 +145,7 @@ def main(path: str) -> None:
     for name, kind in (("one", "one_device"), ("two", "mirrored")):
         strategy = make_strategy(kind, use_tpu=False)
         tensors, model = train(strategy)
-        results = tensors | apply(strategy, model) | overflow(strategy)
+        results = tensors | apply(strategy, model) | overflow(strategy) | choose(strategy)
         results |= {"description": describe(strategy), "is_chief": is_chief(strategy)}
         found |= {f"{name}/{key}": value for key, value in results.items()}
         try:

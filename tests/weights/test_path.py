@@ -5,6 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.weights.known_models import advice
 from bert_cli.weights.path import (
     HUGGING_FACE,
     TF1,
@@ -185,3 +186,33 @@ def test_only_whole_names_count_as_numbered(folder):
 def test_a_name_without_a_step(prefix):
     with pytest.raises(InputError, match="the name does not end in -<step>"):
         step_number(prefix)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["bert_output", "model/bert_model.ckpt", "./bert-base-uncased", "runs/my/bert-1", "bert-base.zip", "resnet-50"],
+)
+def test_paths_are_no_names_of_models(path):
+    assert advice(path, "init_checkpoint") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        (
+            "bert-base-cased",
+            ["2018_10_18/cased_L-12_H-768_A-12.zip", "--do_lower_case=false", "google-bert/bert-base-cased"],
+        ),
+        (
+            "google-bert/bert-large-uncased",
+            ["uncased_L-24_H-1024_A-16.zip", "huggingface.co/google-bert/bert-large-uncased"],
+        ),
+        ("dbmdz/bert-base-german-cased", ["from https://huggingface.co/dbmdz/bert-base-german-cased into a folder"]),
+        ("bert-tiny-of-mine", ["from its page on huggingface.co into a folder"]),
+    ],
+)
+def test_name_of_a_model_in_the_place_of_a_path(name, parts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as caught:
+        find_checkpoint(name)
+    assert all(part in str(caught.value) for part in [*parts, f"{name}: is no path here", "--init_checkpoint="])

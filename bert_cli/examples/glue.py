@@ -1,0 +1,200 @@
+"""The tasks of GLUE, and XNLI: a task is one row of TASKS, with its files as the benchmark ships them.
+
+Columns, guids and header rules of cola, mrpc, mnli and xnli are those of Google's run_classifier.py; the orders of labels
+are the usual ones, so that the outputs of a model mean the same elsewhere.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+
+ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc", "pearson_spearman"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parts of an example stand in one file. All columns are 0-based, -1 is the last."""
+
+    file: str  # below the data directory; {language} stands for that of the run
+    columns: str  # for messages
+    minimum: int  # columns that every row has
+    has_header: bool  # whether the original skips the first row
+    guid: str  # guids are `<guid>-<row number, the header counted>` or `<guid>-<cell of guid_column>`
+    text_a: int
+    text_b: int | None = None
+    label: int | None = None  # None: the file has no labels
+    guid_column: int | None = None
+    identifier: int | None = None  # a column of ids, used only to tell a header from data
+    by_language: bool = False  # only rows whose column 0 is the language of the run
+    aliases: dict[str, str] = field(default_factory=dict)  # other spellings of labels
+    broken_rows: bool = False  # the benchmark's own file has rows that are cut short; they are left out, and told
+    pairs_file: str | None = None  # beside it: two ids a row, those of columns 1 and 2 here
+    in_pairs_file: bool = False  # whether the split is the rows that stand in pairs_file, or the others
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        return (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task.
+
+    labels: in the order of the output columns, () for regression. splits: the layouts in which a file may be; read is the
+    first whose file is there, or of several of one file the one with as many columns as the first row. metric: a name from
+    above. kind: one of kinds.PROBLEM_TYPES.
+    """
+
+    labels: tuple[str, ...]
+    metric: str
+    splits: dict[str, tuple[Layout, ...]]
+    kind: str = SINGLE_LABEL
+    open_labels: bool = False  # whether train.tsv may bring labels of its own
+    submission: str = ""  # name of its file on the leaderboard, without .tsv
+    other_half: str = ""  # a second half, such as _mismatched, that is evaluated and predicted too: dev_mismatched
+
+    def submission_of(self, half: str) -> str:
+        """The name of the file of one half ("" or other_half): MNLI-m and MNLI-mm."""
+        return f"{self.submission}m" if half else self.submission
+
+    @property
+    def pairs(self) -> bool:
+        """Whether an example has two texts."""
+        return any(layout.text_b is not None for layouts in self.splits.values() for layout in layouts)
+
+
+_ENTAILMENT = ("entailment", "not_entailment")
+_NLI = ("contradiction", "entailment", "neutral")
+_BINARY = ("0", "1")
+
+
+def _three(train: Layout, test: Layout) -> dict[str, tuple[Layout, ...]]:
+    """train.tsv and dev.tsv in one layout, test.tsv in another."""
+    dev = replace(train, file="dev.tsv", guid="dev")
+    return {"train": (train,), "dev": (dev,), "test": (test,)}
+
+
+def _indexed_pair(texts: str) -> dict[str, tuple[Layout, ...]]:
+    """index, two texts, and but in test.tsv a label."""
+    train = Layout("train.tsv", f"index, {texts}, label", 4, True, "train", 1, 2, label=3, guid_column=0, identifier=0)
+    return _three(train, replace(train, file="test.tsv", columns=f"index, {texts}", minimum=3, guid="test", label=None))
+
+
+def _cola(split: str) -> Layout:
+    return Layout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
+
+
+def _mrpc(split: str) -> tuple[Layout, ...]:
+    """The file of the 2018 download script; else without its columns of ids; else the corpus as Microsoft ships it."""
+    whole = Layout(f"{split}.tsv", "label, id, id, text, text", 5, True, split, 3, 4, label=0, identifier=1)
+    corpus = "msr_paraphrase_test.txt" if split == "test" else "msr_paraphrase_train.txt"
+    shipped = replace(whole, file=corpus)
+    if split == "test":
+        whole = replace(whole, columns="index, id, id, text, text", label=None, identifier=0)
+    else:
+        shipped = replace(shipped, pairs_file="dev_ids.tsv", in_pairs_file=split == "dev")
+    short = replace(whole, columns=whole.columns.replace(" id,", ""), minimum=3, text_a=1, text_b=2)
+    return (whole, replace(short, identifier=0 if split == "test" else None), shipped)
+
+
+def _mnli(file: str, guid: str, has_label: bool = True) -> tuple[Layout, ...]:
+    columns = "index, 7 more, text, text" + (", …, label" if has_label else "")
+    label = -1 if has_label else None
+    minimum = 11 if has_label else 10
+    return (Layout(file, columns, minimum, True, guid, 8, 9, label=label, guid_column=0, identifier=0),)
+
+
+def _sts_b() -> dict[str, tuple[Layout, ...]]:
+    columns = "index, 6 more, text, text, score"
+    train = Layout("train.tsv", columns, 10, True, "train", 7, 8, label=9, guid_column=0, identifier=0)
+    test = replace(train, file="test.tsv", columns=columns.removesuffix(", score"), minimum=9, guid="test", label=None)
+    return _three(train, test)
+
+
+def _qqp() -> dict[str, tuple[Layout, ...]]:
+    train = Layout(
+        "train.tsv", "id, id, id, text, text, label", 6, True, "train", 3, 4, label=5, guid_column=0, identifier=0,
+        broken_rows=True,
+    )  # fmt: skip
+    test = Layout("test.tsv", "id, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
+    return _three(train, test)
+
+
+_DIAGNOSTIC = Layout("diagnostic.tsv", "index, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
+
+TASKS: dict[str, Task] = {
+    "cola": Task(
+        labels=_BINARY,
+        metric=MCC,
+        splits={
+            "train": (_cola("train"),),
+            "dev": (_cola("dev"),),
+            "test": (Layout("test.tsv", "id, text", 2, True, "test", text_a=1, identifier=0),),
+        },
+        open_labels=True,
+        submission="CoLA",
+    ),
+    "sst-2": Task(
+        labels=_BINARY,
+        metric=ACCURACY,
+        splits=_three(
+            Layout("train.tsv", "text, label", 2, True, "train", text_a=0, label=1),
+            Layout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0),
+        ),
+        submission="SST-2",
+    ),
+    "mrpc": Task(
+        labels=_BINARY,
+        metric=ACCURACY_F1,
+        splits={split: _mrpc(split) for split in ("train", "dev", "test")},
+        submission="MRPC",
+    ),
+    "sts-b": Task(labels=(), metric=PEARSON_SPEARMAN, splits=_sts_b(), kind=REGRESSION, submission="STS-B"),
+    "qqp": Task(labels=_BINARY, metric=ACCURACY_F1, splits=_qqp(), submission="QQP"),
+    "mnli": Task(
+        labels=_NLI,
+        metric=ACCURACY,
+        splits={
+            "train": _mnli("train.tsv", "train"),
+            "dev": _mnli("dev_matched.tsv", "dev_matched"),
+            "test": _mnli("test_matched.tsv", "test", has_label=False),
+            "dev_mismatched": _mnli("dev_mismatched.tsv", "dev_mismatched"),
+            "test_mismatched": _mnli("test_mismatched.tsv", "test_mismatched", has_label=False),
+        },
+        submission="MNLI-m",
+        other_half="_mismatched",
+    ),
+    "qnli": Task(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("question, text"), submission="QNLI"),
+    "rte": Task(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="RTE"),
+    "wnli": Task(labels=_BINARY, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="WNLI"),
+    # A test file alone, for a model that was trained on mnli.
+    "ax": Task(
+        labels=_NLI, metric=MCC, splits={"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"
+    ),
+    "xnli": Task(
+        labels=_NLI,
+        metric=ACCURACY,
+        splits={
+            "train": (
+                Layout(
+                    "multinli/multinli.train.{language}.tsv", "text, text, label", 3, True, "train", 0, 1, label=2,
+                    aliases={"contradictory": "contradiction"},
+                ),
+            ),
+            "dev": (
+                Layout(
+                    "xnli.dev.tsv", "language, label, 4 more, text, text", 8, True, "dev", 6, 7, label=1, identifier=0,
+                    by_language=True,
+                ),
+            ),
+        },
+    ),
+}  # fmt: skip
+
+
+def find_task(name: str) -> Task:
+    """The task of that name, in any letter case. InputError for an unknown one."""
+    if name.lower() not in TASKS:
+        raise InputError(f"--task_name: {name!r} is not a task; choose one of {', '.join(TASKS)}")
+    return TASKS[name.lower()]

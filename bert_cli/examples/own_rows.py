@@ -1,0 +1,201 @@
+"""A user's own file -> rows, as they come: TSV, CSV, JSON lines and lists of texts, each also compressed with gzip.
+
+TSV has no quoting, as in Google's files. CSV has: a quoted cell may hold commas, line ends and doubled quotes. It is read by
+Python's csv, not by pandas, whose reader fills up rows that are too short and does not tell their lines. The keys of the
+first JSON object are the names of its columns; a list of names is a cell of several labels.
+"""
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import logging
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import check_readable, open_binary
+from bert_cli.base.lines import decode_lines
+from bert_cli.examples.tables import Row, quoted
+
+LOG = logging.getLogger("bert_cli")
+TSV, CSV, JSONL, TEXTS = "tsv", "csv", "jsonl", "txt"
+_FORMATS = {"tsv": TSV, "tab": TSV, "csv": CSV, "jsonl": JSONL, "ndjson": JSONL, "json": JSONL, "txt": TEXTS}
+_LONGEST_CELL = 1 << 27  # characters; csv's own limit of 131,072 is below what people have
+
+
+def format_of(path: str) -> str:
+    """TSV, CSV, JSONL or TEXTS, by the ending of the file's name. InputError for another."""
+    ending = path.lower().removesuffix(".gz").rpartition(".")[2]
+    if ending not in _FORMATS:
+        raise InputError(
+            f"{path}: a file that ends in .tsv, .csv, .jsonl or .txt, or in one of these and .gz, is needed"
+        )
+    return _FORMATS[ending]
+
+
+def read_rows(path: str, flag: str) -> Iterator[Row]:
+    """All rows of a file in their order, in bounded memory; `flag` is named where the file is not there.
+
+    The first row of JSON lines is that of their names, with line 0. Blank lines are left out and, but for those at the end,
+    told. InputError, with the line, for what is not UTF-8, holds a NUL character or a carriage return inside a line, for a
+    quote that is not closed, and for what is no JSON object. A row with more or fewer cells than the others is the caller's.
+    """
+    kind = format_of(path)
+    check_readable(path, flag)
+    with _open(path) as lines:
+        if kind == CSV:
+            yield from _csv_rows(path, lines)
+        elif kind == JSONL:
+            yield from _json_rows(path, lines)
+        else:
+            yield from _tab_rows(path, lines)
+
+
+def check_width(path: str, row: Row, width: int) -> None:
+    """InputError for a row with more or fewer cells than the first one has."""
+    found = len(row.cells)
+    if found > width:
+        what = "comma" if format_of(path) == CSV else "tab"
+        over = quoted(row.cells[width])
+        advice = "put the text into quotes" if what == "comma" else "put a blank in its place"
+        raise InputError(
+            f"{path}:{row.line}: {found} columns where the first row has {width}: {over} stands after a {what} too many; "
+            f"{advice}"
+        )
+    if found < width:
+        raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; complete the row")
+
+
+@contextlib.contextmanager
+def _open(path: str) -> Iterator[Iterator[str]]:
+    """The lines of a file, decoded; InputError for a .gz that is none, or is cut short."""
+    with open_binary(path) as file:
+        if not path.lower().endswith(".gz"):
+            yield _checked(path, decode_lines(file, path))
+            return
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield _checked(path, decode_lines(io.BufferedReader(unpacked), path))
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
+
+
+def _checked(path: str, lines: Iterable[str]) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise InputError(
+                f"{path}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16"
+            )
+        yield line
+
+
+class _Blank:
+    """Counts blank lines, and tells those that are not at the end of a file."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self.waiting: list[int] = []
+        self.found: list[int] = []
+
+    def add(self, number: int) -> None:
+        self.waiting.append(number)
+
+    def row(self) -> None:
+        self.found += self.waiting
+        self.waiting.clear()
+
+    def tell(self) -> None:
+        if self.found:
+            LOG.warning("%s: skipped %d blank line(s), the first is line %d", self.path, len(self.found), self.found[0])
+
+
+def _tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
+    blank = _Blank(path)
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if "\t" not in line and not line.strip():
+            blank.add(number)
+            continue
+        if "\r" in line:
+            raise InputError(
+                f"{path}:{number}: a carriage return inside the line; remove it, or save the file with \\n line ends"
+            )
+        blank.row()
+        yield Row(number, line.split("\t"))
+    blank.tell()
+
+
+def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
+    blank = _Blank(path)
+    csv.field_size_limit(_LONGEST_CELL)
+    lines = iter(lines)
+    first = next(lines, "")
+    # The CSV of spreadsheets in countries where the comma is that of decimals.
+    separator = ";" if first.count(";") > first.count(",") else ","
+    if separator == ";":
+        LOG.info("%s: its columns are separated by semicolons", path)
+    reader = csv.reader(_again(first, lines), delimiter=separator, strict=True)
+    start = 1
+    try:
+        for cells in reader:
+            if cells:
+                blank.row()
+                yield Row(start, cells)
+            else:
+                blank.add(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        if "end of data" in str(error) or "field larger" in str(error):
+            raise InputError(
+                f"{path}:{start}: a quote that opens in this row is not closed; double it, or close it"
+            ) from None
+        raise InputError(
+            f"{path}:{reader.line_num}: {error} (the row begins in line {start}); a quote inside a quoted cell is doubled"
+        ) from None
+    blank.tell()
+
+
+def _again(first: str, others: Iterator[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from others
+
+
+def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
+    names: list[str] = []
+    blank = _Blank(path)
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            blank.add(number)
+            continue
+        blank.row()
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            at = f" in column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise InputError(f"{path}:{number}: is no JSON{at}; one object a line is needed") from None
+        if not isinstance(values, dict):
+            raise InputError(
+                f'{path}:{number}: is no JSON object; one such as {{"text": "…", "label": "…"}} a line is needed'
+            )
+        if not names:
+            names = list(values)
+            yield Row(0, list(names))
+        yield Row(number, [_json_cell(values.get(name)) for name in names])
+    blank.tell()
+
+
+def _json_cell(value: object) -> Any:
+    """A text, or a tuple of names for a list of them; None is empty, and a number as JSON has it."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list) and not any(isinstance(part, list | dict) or part is None for part in value):
+        return tuple(part if isinstance(part, str) else json.dumps(part) for part in value)
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value)

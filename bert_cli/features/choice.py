@@ -1,0 +1,120 @@
+"""Contexts with several endings -> token ids, a sequence for each ending."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.packing import check_max_seq_length, pack
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import CLS, SEP
+
+
+class Choice(Protocol):
+    """An example: `label` is the index of the right ending, None where it is not known."""
+
+    @property
+    def guid(self) -> str: ...
+    @property
+    def context(self) -> str: ...
+    @property
+    def endings(self) -> Sequence[str]: ...
+    @property
+    def label(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class ChoiceFeatures:
+    """n examples of K endings each, in the order they were read.
+
+    sequences      the token sequences [CLS] context [SEP] ending [SEP], those of an example one behind the other: n·K
+    label_ids      int32 [n], index of the right ending; 0 for examples without label
+    guids          n strings
+    num_truncated  sequences that lost tokens to max_seq_length
+    """
+
+    sequences: RaggedFeatures
+    label_ids: np.ndarray
+    guids: tuple[str, ...]
+    num_truncated: int
+
+    def __len__(self) -> int:
+        return len(self.guids)
+
+    @property
+    def num_endings(self) -> int:
+        """K."""
+        return len(self.sequences) // len(self)
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """spec.CHOICE of these examples, padded to `width` tokens; None for as many as the longest sequence has."""
+        rows = np.asarray(rows)
+        places = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
+        inputs = self.sequences.padded(places, width or self.sequences.longest(places))
+        shaped = {name: values.reshape(len(rows), self.num_endings, -1) for name, values in inputs.items()}
+        return shaped | {"label_ids": self.label_ids[rows]}
+
+
+def choice_features(examples: Sequence[Choice], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
+    """Tokenize and pack each context with each of its endings, into at most `max_seq_length` tokens each.
+
+    InputError for a `max_seq_length` below 5, fewer than two endings, examples of differing numbers of endings, and a label
+    that is none of them.
+    """
+    check_max_seq_length(max_seq_length, pairs=True)
+    cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+    token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
+    num_truncated = 0
+    for example in examples:
+        _check(example, len(examples[0].endings))
+        context = tokenizer.encode(example.context)
+        for ending in example.endings:
+            packed = pack(context, tokenizer.encode(ending), max_seq_length, cls_id, sep_id)
+            token_ids.extend(packed.token_ids)
+            segment_ids.extend(packed.segment_ids)
+            ends.append(len(token_ids))
+            num_truncated += packed.is_truncated
+    return ChoiceFeatures(
+        sequences=RaggedFeatures(
+            np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
+        ),
+        label_ids=np.array([0 if example.label is None else example.label for example in examples], np.int32),
+        guids=tuple(example.guid for example in examples),
+        num_truncated=num_truncated,
+    )
+
+
+def _check(example: Choice, count: int) -> None:
+    if count < 2:
+        raise InputError(f"{example.guid}: has {count} endings; a choice needs two or more")
+    if len(example.endings) != count:
+        raise InputError(
+            f"{example.guid}: has {len(example.endings)} endings where the first example has {count}; give all of them "
+            "the same number"
+        )
+    if example.label is not None and not 0 <= example.label < count:
+        raise InputError(f"{example.guid}: the label {example.label} is none of the endings 0 to {count - 1}")
+
+
+def format_choices(features: ChoiceFeatures, tokenizer: FullTokenizer, count: int = 2) -> list[str]:
+    """The first `count` examples as lines for the log, with the sequences of all endings, without padding."""
+    lines = []
+    for row in range(min(count, len(features))):
+        lines += ["*** Example ***", f"guid: {features.guids[row]}"]
+        for ending in range(features.num_endings):
+            place = row * features.num_endings + ending
+            length = features.sequences.longest([place])
+            ids, mask, types = (values[0] for values in features.sequences.padded([place], length).values())
+            lines += [
+                f"ending: {ending}",
+                f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
+                f"input_ids: {' '.join(map(str, ids))}",
+                f"input_mask: {' '.join(map(str, mask))}",
+                f"segment_ids: {' '.join(map(str, types))}",
+            ]
+        lines.append(f"label: {features.label_ids[row]}")
+    return lines

@@ -1,0 +1,80 @@
+"""Make train.tsv, dev.tsv and test.tsv, as bert-classify --task_name=cola reads them, of a table or of JSON lines.
+
+    bert-prepare reviews.csv data/reviews --text_column=text --label_column=stars --test_split=0.1
+
+reads a .tsv, .csv or .jsonl file, also as .gz, row by row, however large, and writes into data/reviews train.tsv and dev.tsv
+(id, label, an empty column, text) and test.tsv (id, text, under a header). Tabs and line ends in a text become blanks, labels
+stay as they are, and of each label the same share lands in each file. It ends with a table:
+
+    rows read    64
+    train.tsv    42    a 28, b 14
+    dev.tsv       6    a 4, b 2
+    test.tsv     12    a 8, b 4
+    left out      2    no text
+    left out      1    no label
+    left out      1    another number of columns
+
+Without --text_column and --label_column it takes the columns whose names leave no doubt, and says which. bert-classify also
+reads such files as they are: see its --train_file.
+"""
+
+import logging
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.prepare_data import format_table
+from bert_cli.runs.prepare_data import Source, check_folder, count_labels, plan, write_splits
+from bert_cli.settings.command import run_command
+from bert_cli.settings.data import PrepareSettings
+
+LOG = logging.getLogger("bert_cli")
+
+
+def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """InputError for what does not go together."""
+    if len(values["paths"]) != 2:
+        raise InputError(
+            f"{len(values['paths'])} paths: the file to read and the folder to write to are needed; --help shows an example"
+        )
+    shares = values["dev_split"] + values["test_split"]
+    if shares > 0.95:
+        raise InputError(f"--dev_split and --test_split: {shares:g} of the rows together leaves too few to train on")
+    return values
+
+
+def run(settings: PrepareSettings) -> dict:
+    """Do what the settings say; returns the figures of the table."""
+    path, folder = settings.paths.paths
+    if any(map(files.is_remote, (path, folder))):
+        raise InputError(f"{path}, {folder}: local files are needed; copy them here first")
+    if not files.exists(path):
+        raise InputError(f"{path}: no such file")
+    files.check_can_write(folder, "help")
+    source = Source.open(path, settings.columns, settings.header.header)
+    ours = check_folder(folder, path)
+    counts, dropped = count_labels(source)
+    planned = plan(counts, settings.dev_split.dev_split, settings.choice)
+    rows = sum(counts.values()) + sum(dropped.values())
+    beyond = sum(counts.values()) - sum(sum(each.values()) for each in planned.values())
+    if beyond:
+        reason = "of a label with more rows" if settings.choice.balance else f"beyond {settings.choice.max_rows}"
+        dropped[reason] = beyond
+    files.make_directory(folder)
+    names = write_splits(source, counts, planned, folder, settings.seed.random_seed, ours)
+    report = {"rows": rows, "labels": planned, "dropped": dict(dropped)}
+    for line in format_table(report):
+        LOG.info(line)
+    LOG.info("wrote %s into %s; next: bert-classify --task_name=cola --data_dir=%s …", ", ".join(names), folder, folder)
+    return report
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; `arguments` default to those of the process. Returns its exit code."""
+    return run_command(
+        "bert-prepare", __doc__, PrepareSettings, run, arguments, check, interrupted="nothing was written"
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

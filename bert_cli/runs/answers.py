@@ -1,0 +1,75 @@
+"""New texts that are answered line by line, in their order and in bounded memory, for bert-classify and bert-tag."""
+
+import contextlib
+import itertools
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterable
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.lines import input_name, open_lines
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import atomic_write
+
+LOG = logging.getLogger("bert_cli")
+_CHUNK = 512  # lines that are read and computed at a time
+
+
+def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
+    """True for a run that answers --text or --input_file. InputError unless the flags say one thing to do."""
+    asked = [name for name in (*phases, "text", "input_file") if values[name]]
+    if not asked:
+        raise InputError(f"nothing to do: give {_either(phases)}, or --text, or --input_file")
+    is_for_text = bool({"text", "input_file"} & set(asked))
+    if is_for_text and len(asked) > 1:
+        raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
+    if "output_file" in given and not values["input_file"]:
+        raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
+    return is_for_text
+
+
+def _either(names: tuple[str, ...]) -> str:
+    return " or ".join((", ".join(f"--{name}" for name in names[:-1]), f"--{names[-1]}"))
+
+
+def check_files(source: str | None, target: str | None) -> None:
+    """InputError unless the lines can be read and the answers be written."""
+    if source:
+        files.check_output_files([target], [source])
+        if source != STANDARD:
+            files.check_readable(source, "input_file")
+
+
+def _check_characters(lines: list[str], name: str, before: int) -> None:
+    """InputError for a NUL character, a sign of UTF-16; `before` lines were read before these."""
+    for number, line in enumerate(lines, before + 1):
+        if "\0" in line:
+            raise InputError(
+                f"{name}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16"
+            )
+
+
+def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterable[dict]]) -> int:
+    """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
+
+    source, target: paths, or - for standard input and output. Lines are without their ends; blank ones are answered too.
+    At a terminal each line is answered at once.
+    """
+    count, name = 0, input_name(source)
+    size = 1 if source == STANDARD and sys.stdin.isatty() else _CHUNK
+    with contextlib.ExitStack() as stack:
+        lines = stack.enter_context(open_lines(source))
+        out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))
+        while chunk := [line.rstrip("\r\n") for line in itertools.islice(lines, size)]:
+            _check_characters(chunk, name, count)
+            for index, record in enumerate(answer(chunk), count):
+                out.write(json.dumps({"index": index} | record, ensure_ascii=False) + "\n")
+            out.flush()
+            count += len(chunk)
+        if not count:
+            raise InputError(f"{name}: is empty; a text a line is needed")
+    if target != STANDARD:
+        LOG.info("wrote %s: %d texts", target, count)
+    return count

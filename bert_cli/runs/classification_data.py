@@ -1,0 +1,166 @@
+"""The data of a bert-classify run: the files of a task, or a user's own. What kind of problem it is, is asked here alone."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.files import exists
+from bert_cli.base.kinds import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
+from bert_cli.examples.glue import TASKS, Task, find_task
+from bert_cli.examples.own_data import (
+    OwnFile,
+    find_own_labels,
+    find_problem_type,
+    own_examples,
+    read_own_file,
+    split_dev,
+)
+from bert_cli.settings.classification import ClassifySettings
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassificationData:
+    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression. splits: of
+    train, dev and test those that the phases need, and the other halves of the task that are there. task: None for own
+    files. found: values of flags that the data gave.
+    """
+
+    problem_type: str
+    labels: tuple[str, ...]
+    splits: dict[str, list[ClassificationExample]]
+    task: Task | None
+    found: dict[str, Any]
+
+
+def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> ClassificationData:
+    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says."""
+    reader = _Reader(settings, labels)
+    phases, held_out = settings.phases, settings.held_out
+    share = settings.dev_split.dev_split if held_out.dev_file is None else 0.0
+    if phases.do_train or (phases.do_eval and share):
+        examples = reader.read("train", settings.train_file.train_file)
+        if share:
+            examples, reader.splits["dev"] = split_dev(
+                examples, share, settings.seed.random_seed, reader.problem_type or SINGLE_LABEL
+            )
+        reader.splits["train"] = examples
+    if phases.do_eval and not share:
+        reader.read_held_out("dev", held_out.dev_file)
+    if settings.prediction.do_predict:
+        path = settings.predict_file.predict_file
+        reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
+    needed = {"train": phases.do_train, "dev": phases.do_eval, "test": settings.prediction.do_predict}
+    return ClassificationData(
+        reader.problem_type or SINGLE_LABEL,
+        reader.labels or (),
+        {split: examples for split, examples in reader.splits.items() if needed[split.partition("_")[0]]},
+        reader.task,
+        reader.found,
+    )
+
+
+def known_problem_type(settings: ClassifySettings) -> str | None:
+    """The task's, else what the flag says, which later runs remember; None where the data has to tell it.
+
+    InputError where both say something, and not the same.
+    """
+    given, name = settings.label_kind.problem_type, settings.task.task_name
+    kind = find_task(name).kind if name else given
+    if given and given != kind:
+        raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
+    return kind
+
+
+def check_submission(settings: ClassifySettings) -> None:
+    """InputError where --glue_submission is given and the leaderboard takes nothing of what is predicted."""
+    if not settings.results.glue_submission:
+        return
+    name = settings.task.task_name
+    if settings.predict_file.predict_file or not (name and find_task(name).submission):
+        taken = ", ".join(each for each, task in TASKS.items() if task.submission)
+        raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
+
+
+class _Reader:
+    """Reads split by split; the first one with labels tells what the others have to be."""
+
+    def __init__(self, settings: ClassifySettings, labels: tuple[str, ...] | None):
+        self.settings, self.labels = settings, labels
+        self.task_name = settings.task.task_name
+        self.task = find_task(self.task_name) if self.task_name else None
+        self.problem_type = known_problem_type(settings)
+        self.splits: dict[str, list[ClassificationExample]] = {}
+        self.found: dict[str, Any] = {}
+        if self.task and labels is None and not settings.phases.do_train:
+            self.labels = self.task.labels
+
+    def read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
+        """Read a split, and its other half where the task has one whose file is there; see `read`."""
+        self.splits[split] = self.read(split, path, is_plain)
+        other = split + self.task.other_half if self.task and not path else split
+        if self.task and other != split:
+            paths = [os.path.join(self.settings.data.data_dir, layout.file) for layout in self.task.splits[other]]
+            if any(map(exists, paths)):
+                self.splits[other] = self.read(other, None)
+
+    def read(self, split: str, path: str | None, is_plain: bool = False) -> list[ClassificationExample]:
+        """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
+        if not self.task_name or is_plain:
+            return self._read_own(split, path, is_plain)
+        settings = self.settings
+        examples = read_examples(
+            self.task_name,
+            split,
+            settings.data.data_dir,
+            settings.header.header,
+            self.labels,
+            settings.task.language,
+            path,
+        )
+        self.labels = self.labels or find_labels(self.task_name, examples)
+        return examples
+
+    def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
+        flag = "predict_file" if is_plain else f"{split}_file"
+        if not path:
+            raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
+        settings, needs_label = self.settings, split != "test"
+        file = read_own_file(path, split, settings.columns, settings.header.header, flag, needs_label)
+        separator = settings.label_kind.label_separator
+        if self.problem_type is None and file.has_labels and not is_plain:
+            self.problem_type = find_problem_type(file, settings.label_kind)
+        problem_type = self.problem_type or SINGLE_LABEL
+        if self.labels is None and settings.phases.do_train and split == "train":
+            self.labels = find_own_labels(file, problem_type, separator)
+        elif self.labels is None and file.has_labels and needs_label:
+            self.labels = self._labels_of_another_run(file, problem_type, separator)
+        if split == "train":
+            self.found = _found(file, problem_type)
+        return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
+
+    def _labels_of_another_run(self, file: OwnFile, problem_type: str, separator: str | None) -> tuple[str, ...]:
+        """Those of a file to evaluate, for a model of a stranger: the names may be in another order than its outputs."""
+        if problem_type == SINGLE_LABEL or (problem_type == MULTI_LABEL and len(file.places.labels) < 2):
+            raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
+        return find_own_labels(file, problem_type, separator)
+
+
+_OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
+
+
+def _found(file: OwnFile, problem_type: str) -> dict[str, Any]:
+    """Values of flags with which another file is read as this one was."""
+    places = file.places
+
+    def written(columns: Sequence[int]) -> str:
+        names = [places.called(column) for column in columns]
+        is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
+        return ",".join(names if is_plain else map(str, columns))
+
+    found = {"text_column": written([places.text_a]), "label_column": written(places.labels)}
+    if places.text_b is not None:
+        found["text_b_column"] = written([places.text_b])
+    return found | {"problem_type": problem_type}

@@ -1,0 +1,54 @@
+"""New texts at once: bert-classify --text, and --input_file with a text a line."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import REGRESSION
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.glue import find_task
+from bert_cli.examples.text_lines import TextLine, split_line
+from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.runs import answers, driver, sources
+from bert_cli.runs.checkpoint_choice import choose_checkpoint
+from bert_cli.runs.classification import ClassificationTask, agreed_labels
+from bert_cli.runs.classification_results import make_answers
+from bert_cli.settings.classification import ClassifySettings
+
+
+def answer_texts(settings: ClassifySettings) -> dict:
+    """Classify --text or the lines of --input_file with a trained model; returns what the report would say."""
+    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    answers.check_files(source, target)
+    task = ClassificationTask(settings)
+    model = task.open(choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases))
+    checkpoint = model.sources.required_checkpoint
+    task.labels = agreed_labels(settings.labels.labels or (), checkpoint)
+    if not task.labels and settings.task.task_name:
+        task.labels = find_task(settings.task.task_name).labels
+    if not task.labels and task.problem_type != REGRESSION:
+        raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
+    found = make_answers(task.problem_type, task.labels, settings.results, False, [checkpoint.folder])
+    lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
+    _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
+    session = driver.open_session(task, model, settings)
+    session.load_trained(checkpoint)
+
+    def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
+        features = _features(chunk, task, model)
+        numbers = session.infer(features, settings.prediction.predict_batch_size, None)
+        for row, line in enumerate(chunk):
+            pair = {} if line.text_b is None else {"text_b": line.text_b}
+            yield {"text": line.text_a} | pair | found.record(numbers, row)
+
+    if source:
+        answers.answer_lines(source, target, lambda chunk: answer([split_line(line) for line in chunk]))
+    elif session.is_chief:
+        print(json.dumps({"index": 0} | next(answer(lines)), ensure_ascii=False), flush=True)
+    return task.facts()
+
+
+def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:
+    examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
+    length = task.settings.length.max_seq_length
+    return classification_features(examples, task.labels, model.tokenizer, length, task.problem_type)

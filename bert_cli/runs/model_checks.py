@@ -1,0 +1,76 @@
+"""What speaks against a model's flags and files although it could run: a warning, and an error with --strict."""
+
+import logging
+import os
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+MOST_UNKNOWN = 0.05  # share of the words that a vocabulary need not know
+
+# Folder names of Google's releases, from which the original tells the casing.
+_LOWER_CASED = (
+    "uncased_L-24_H-1024_A-16",
+    "uncased_L-12_H-768_A-12",
+    "multilingual_L-12_H-768_A-12",
+    "chinese_L-12_H-768_A-12",
+)
+_CASED = ("cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H-768_A-12")
+
+
+def doubt(message: str, strict: bool) -> None:
+    """A warning; with --strict an InputError."""
+    if strict:
+        raise InputError(f"{message} (an error with --strict)")
+    LOG.warning("warning: %s", message)
+
+
+def check_casing(
+    do_lower_case: bool,
+    vocabulary: Vocabulary,
+    checkpoint: CheckpointPath | None,
+    stated: tuple[str, bool] | None = None,
+    strict: bool = False,
+) -> None:
+    """InputError where the name of a release speaks against do_lower_case; a doubt where something else does.
+
+    stated: (file, do_lower_case) of the model's own files, which count before the name of its folder.
+    """
+    name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
+    if name in _LOWER_CASED and not do_lower_case:
+        raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
+    if name in _CASED and do_lower_case:
+        raise InputError(f"--do_lower_case is true, but {name} is a cased model; give --do_lower_case=false")
+    now = str(do_lower_case).lower()
+    if stated and stated[1] != do_lower_case:
+        doubt(f"--do_lower_case={now}, but {stated[0]} says {str(stated[1]).lower()}; leave the flag out", strict)
+    elif not stated and "cased" in name.lower() and ("uncased" in name.lower()) != do_lower_case:
+        right = str(not do_lower_case).lower()
+        doubt(f"--do_lower_case is {now}, but the name {name} says {right}; give --do_lower_case={right}", strict)
+    if do_lower_case and looks_cased(vocabulary):
+        doubt(
+            f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
+            strict,
+        )
+
+
+def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary, strict: bool) -> None:
+    """A doubt where the vocabulary lacks more than MOST_UNKNOWN of the words of a split.
+
+    A word is a piece without ## in front; [CLS] and [SEP] are none. An unknown word is one [UNK].
+    """
+    is_word = np.array([not token.startswith("##") for token in vocabulary.tokens])
+    is_word[[vocabulary.ids[CLS], vocabulary.ids[SEP]]] = False
+    words = int(is_word[sequences.token_ids].sum())
+    unknown = int((sequences.token_ids == vocabulary.ids[UNK]).sum())
+    if unknown > MOST_UNKNOWN * words:
+        doubt(
+            f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}, as {vocabulary.path} does not have "
+            "them; check --vocab_file and --do_lower_case",
+            strict,
+        )

@@ -1,0 +1,215 @@
+"""The work of bert-prepare: a user's file -> train.tsv, dev.tsv and test.tsv in Google's four columns, in two passes.
+
+The first pass counts the rows of each label; the second gives each row, as it comes, its file, so that of each label exactly
+as many rows land in each as were planned. Memory grows with the number of labels, not with that of the rows.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO, Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.lines import read_text
+from bert_cli.base.writing import atomic_paths
+from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
+from bert_cli.examples.own_data import natural_key
+from bert_cli.examples.own_rows import read_rows
+from bert_cli.settings.data import Choice, Columns
+
+LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
+SPLITS = ("train", "dev", "test")
+_HEADERS = {"train": "", "dev": "", "test": "id\ttext\n"}  # as Google's script expects them of cola
+_ONE_CELL = str.maketrans("\t\n\r", "   ")
+_MOST_LABELS = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file to read, and where the parts of an example stand in it."""
+
+    path: str
+    places: Places
+
+    @staticmethod
+    def open(path: str, columns: Columns, header: str) -> "Source":
+        """InputError for a file that the four columns cannot hold: of pairs, or of several labels a row."""
+        stream = read_rows(path, "help")
+        sample = list(itertools.islice(stream, SAMPLE))
+        if not sample:
+            raise InputError(f"{path}: is empty; rows of a text and a label are needed")
+        places = place_columns(path, sample, columns, header, needs_label=True)
+        if places.text_b is not None:
+            raise InputError(
+                f"{path}: holds pairs of texts, and the four-column format has one; give the file to bert-classify as it is, "
+                "or --text_column for one of the two"
+            )
+        if len(places.labels) > 1:
+            raise InputError(
+                "--label_column: the four-column format has one label; give the file to bert-classify as it is"
+            )
+        return Source(path, places)
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """(why it is left out or "", id, label, text) of each row, the text on one line."""
+        places, column = self.places, self.places.labels[0]
+        for number, row in enumerate(
+            itertools.islice(read_rows(self.path, "help"), int(places.names is not None), None)
+        ):
+            if len(row.cells) != places.width:
+                yield "another number of columns", "", "", ""
+                continue
+            cells = [_on_one_line(cell if isinstance(cell, str) else ",".join(cell)) for cell in row.cells]
+            identifier = "" if places.identifier is None else cells[places.identifier]
+            label, text = cells[column], cells[places.text_a]
+            yield "no text" if not text else "no label" if not label else "", identifier or str(number), label, text
+
+
+def _on_one_line(cell: str) -> str:
+    return cell.replace("\r\n", "\n").translate(_ONE_CELL).strip()
+
+
+def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
+    """(the rows of each label, in natural order; the rows that are left out, by reason)."""
+    counts: Counter[str] = Counter()
+    dropped: Counter[str] = Counter()
+    for reason, _, label, _ in source.rows():
+        if reason:
+            dropped[reason] += 1
+            continue
+        counts[label] += 1
+        if len(counts) > _MOST_LABELS and len(counts) > sum(counts.values()) / 2:
+            raise InputError(f"{source.path}: more than {_MOST_LABELS} labels, nearly one a row; check --label_column")
+    if not counts:
+        raise InputError(f"{source.path}: holds no row with a text and a label; check --text_column and --label_column")
+    return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
+
+
+def plan(counts: dict[str, int], dev_split: float, choice: Choice) -> dict[str, dict[str, int]]:
+    """Rows of each label for train, dev and test. InputError where a file that is wanted would be empty."""
+    kept = _kept(counts, choice)
+    planned = {}
+    for label, rows in kept.items():
+        test = min(round(rows * choice.test_split), max(rows - 1, 0))
+        dev = min(round(rows * dev_split), max(rows - test - 1, 0))
+        planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
+    for split, share in (("dev", dev_split), ("test", choice.test_split)):
+        if share and not any(each[split] for each in planned.values()):
+            raise InputError(f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger share, or 0")
+    return planned
+
+
+def _kept(counts: dict[str, int], choice: Choice) -> dict[str, int]:
+    """How many rows of each label stay, --max_rows in all at most."""
+    total = sum(counts.values())
+    if choice.balance:
+        least = min(counts.values())
+        least = least if choice.max_rows is None else min(least, choice.max_rows // len(counts))
+        if not least:
+            raise InputError(f"--max_rows={choice.max_rows}: {len(counts)} labels need a row each at least")
+        return dict.fromkeys(counts, least)
+    if choice.max_rows is None or choice.max_rows >= total:
+        return counts
+    exact = {label: count * choice.max_rows / total for label, count in counts.items()}
+    kept = {label: int(share) for label, share in exact.items()}
+    for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: choice.max_rows - sum(kept.values())]:
+        kept[label] += 1
+    return kept
+
+
+def check_folder(folder: str, source: str) -> set[str]:
+    """Names of the files there that an earlier run wrote and nobody has changed; they may be replaced.
+
+    InputError where another file stands under one of our names.
+    """
+    listing = os.path.join(folder, LISTING)
+    listed: dict[str, Any] = {}
+    if files.exists(listing):
+        values = parse_json(read_text(listing), listing)
+        listed = values.get("files", {}) if isinstance(values, dict) else {}
+        if not isinstance(listed, dict) or not listed:
+            raise InputError(f"{listing}: was not written by bert-prepare; give another folder")
+    ours = set()
+    for name in (f"{split}.tsv" for split in SPLITS):
+        path = os.path.join(folder, name)
+        if not files.exists(path):
+            continue
+        if os.path.realpath(path) == os.path.realpath(source):
+            raise InputError(f"{path}: would be written over, but it is read; give another folder")
+        if files.is_directory(path) or listed.get(name) != _digest(path):
+            raise InputError(
+                f"{path}: is there, and is not as bert-prepare left it; move it away, or give another folder"
+            )
+        ours.add(name)
+    return ours
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_splits(
+    source: Source,
+    counts: dict[str, int],
+    planned: dict[str, dict[str, int]],
+    folder: str,
+    seed: int,
+    ours: set[str],
+) -> list[str]:
+    """Write the files that have rows, and their listing, all or none; those of `ours` that are no longer made are removed.
+
+    Returns the names of the tables.
+    """
+    wanted = [split for split in SPLITS if any(each[split] for each in planned.values())]
+    names = [f"{split}.tsv" for split in wanted]
+    with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as paths:
+        with contextlib.ExitStack() as stack:
+            opened: dict[str, IO[str]] = {
+                split: stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
+                for split, path in zip(wanted, paths, strict=False)
+            }
+            for split, file in opened.items():
+                file.write(_HEADERS[split])
+            _distribute(source, counts, planned, opened, random.Random(seed))
+        digests = {name: _digest(path) for name, path in zip(names, paths, strict=False)}
+        with open(paths[-1], "w", encoding="utf-8") as file:
+            json.dump({"source": os.path.abspath(source.path), "files": digests}, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+    for name in ours - set(names):
+        files.remove(os.path.join(folder, name))
+    return names
+
+
+def _distribute(
+    source: Source,
+    counts: dict[str, int],
+    planned: dict[str, dict[str, int]],
+    opened: dict[str, IO[str]],
+    rng: random.Random,
+) -> None:
+    """Knuth's selection sampling for each label: a row goes to a file with probability (rows that it still needs) / (rows of
+    this label that are still to come).
+    """
+    left = dict(counts)
+    needed = {label: dict(each) for label, each in planned.items()}
+    for reason, identifier, label, text in source.rows():
+        if reason:
+            continue
+        draw = rng.random() * left[label]
+        left[label] -= 1
+        for split in SPLITS:
+            draw -= needed[label][split]
+            if draw < 0:
+                needed[label][split] -= 1
+                cells = [identifier, text] if split == "test" else [identifier, label, "", text]
+                opened[split].write("\t".join(cells) + "\n")
+                break

@@ -1,0 +1,141 @@
+"""What a task is to the driver: the methods that it brings, and what they say. A contract; the tasks stand beside it."""
+
+import contextlib
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs import sources
+from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
+from bert_cli.text.vocabulary import Vocabulary
+from bert_cli.training.updates import Updates
+from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
+
+
+class TrainingSettings(Protocol):
+    """The groups that the Settings of every command that trains have."""
+
+    @property
+    def phases(self) -> Phases: ...
+
+    @property
+    def start(self) -> Start: ...
+
+    @property
+    def model(self) -> ModelFiles: ...
+
+    @property
+    def length(self) -> Length: ...
+
+    @property
+    def training(self) -> Training: ...
+
+    @property
+    def seed(self) -> Seed: ...
+
+    @property
+    def saving(self) -> Saving: ...
+
+    @property
+    def devices(self) -> Devices: ...
+
+
+class Plan(NamedTuple):
+    """What a task says of its training, before TensorFlow is there.
+
+    decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
+    flags that the run found by itself, for flags.txt. labels: None for a task without.
+    """
+
+    steps: int
+    warmup_steps: int
+    decided: dict[str, Any]
+    found: dict[str, Any]
+    labels: tuple[str, ...] | None = None
+    optimizer: str = "adamw"
+    bias_correction: bool = False
+
+
+class Evaluation(NamedTuple):
+    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json."""
+
+    results: dict[str, Any]
+    lines: list[str]
+    report: dict[str, Any]
+
+
+class Opened(Protocol):
+    """What every run needs of a model's files; the rest of what Task.open returns is between the methods of the task."""
+
+    @property
+    def sources(self) -> sources.ModelSources: ...
+
+    @property
+    def config(self) -> BertConfig | ModuleConfig: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary | None: ...
+
+
+Model = TypeVar("Model", bound=Opened)
+
+
+class Task(Protocol[Model]):
+    """What is of one kind of command alone. The methods are called in this order, those that a run needs.
+
+    command: its name, for the manifest. files: names of what a prediction writes into output_dir; evaluation_files: of what
+    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder.
+    """
+
+    @property
+    def command(self) -> str:
+        """See above."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """See above."""
+
+    @property
+    def evaluation_files(self) -> tuple[str, ...]:
+        """See above."""
+
+    @property
+    def freezes_encoder(self) -> bool:
+        """See above."""
+
+    def open(self, checkpoint: CheckpointPath | None) -> Model:
+        """The model's files, read and checked against each other."""
+
+    def read(self, model: Model, stack: contextlib.ExitStack) -> None:
+        """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        """The tokens of each split that was read, as far as they are held in memory."""
+
+    def plan(self, model: Model) -> Plan:
+        """What is to be trained."""
+
+    def show_examples(self, model: Model, count: int) -> None:
+        """Log the first `count` examples of each split."""
+
+    def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
+        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
+
+    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+        """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
+
+        how: saving, folder, state, factors, and hooks, as Session.train has them.
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """What the report says of the task itself."""
+
+    def evaluate(self, session: "Session") -> Evaluation:
+        """The task's metrics."""
+
+    def predict(self, session: "Session") -> dict[str, Any]:
+        """Write the files of the predictions; further entries of the report."""

@@ -1,0 +1,123 @@
+"""The flags of data files: bert-prepare's, and the groups that bert-classify, bert-squad and bert-tag share with it."""
+
+import dataclasses
+
+from bert_cli.base.kinds import PROBLEM_TYPES
+from bert_cli.settings.groups import Log, Seed
+from bert_cli.settings.option import group, option
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOutFiles:
+    """Data"""
+
+    dev_file: str | None = option(None, "the file to evaluate, instead of that of data_dir", remembered=True, path=True)
+    test_file: str | None = option(None, "the file to predict, instead of that of data_dir", remembered=True, path=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictFile:
+    """Data"""
+
+    predict_file: str = option("", "the file to predict", path=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """Data"""
+
+    header: str = option(
+        "auto",
+        "whether the first row of a file is a header; auto: Google's rule for a task, what it looks like for your own file",
+        choices=("auto", "yes", "no"),
+        remembered=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """Your own files
+
+    Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
+    column whose name leaves no doubt.
+    """
+
+    text_column: str | None = option(
+        None,
+        "column of the text, by name or by number from 0; default: the one whose name leaves no doubt (text, sentence, "
+        "review, comment_text, …)",
+        remembered=True,
+    )
+    text_b_column: str | None = option(None, "column of the second text of a pair", remembered=True)
+    label_column: str | None = option(
+        None,
+        "column of the label; default: the one whose name leaves no doubt (label, class, stars, category, …); several "
+        "columns of 0 and 1, with commas between, are labels that do not exclude each other",
+        remembered=True,
+    )
+    id_column: str | None = option(
+        None, "column of an id, which the predictions repeat; default: id, or none", remembered=True
+    )
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The names or numbers in label_column; () where it is not given."""
+        return tuple(part.strip() for part in self.label_column.split(",")) if self.label_column else ()
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelKind:
+    """Your own files"""
+
+    label_separator: str | None = option(
+        None, "what stands between several labels in one cell, such as ','; an empty cell has none", remembered=True
+    )
+    problem_type: str | None = option(
+        None,
+        "single_label: one label of several; multi_label: each label is there or not; regression: a number; default: what "
+        "the data is",
+        choices=PROBLEM_TYPES,
+        remembered=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class DevSplit:
+    """Your own files"""
+
+    dev_split: float = option(
+        0.0, "share of the training rows, of each label alike, to evaluate on", lower=0.0, upper=0.9, remembered=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Paths:
+    """From and to"""
+
+    paths: tuple[str, ...] = option(
+        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """Which rows go where"""
+
+    test_split: float = option(0.0, "share of the rows for test.tsv", lower=0.0, upper=0.9)
+    max_rows: int | None = option(None, "at most so many rows, of each label in proportion", lower=1)
+    balance: bool = option(False, "as many rows of each label, namely those of the rarest")
+
+
+@dataclasses.dataclass(frozen=True)
+class PrepareSettings:
+    """The flags of bert-prepare."""
+
+    paths: Paths = group(Paths)
+    columns: Columns = group(Columns)
+    header: Header = group(Header, {"header": "whether the first row is a header; auto: what it looks like"})
+    dev_split: DevSplit = group(
+        DevSplit, {"dev_split": "share of the rows, of each label alike, for dev.tsv"}, dev_split=0.1
+    )
+    choice: Choice = group(Choice)
+    seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
+    log: Log = group(Log)

@@ -1,0 +1,203 @@
+"""bert-classify on labels that do not exclude each other, on numbers, and on both halves of mnli; what GLUE takes."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli import Classifier
+from bert_cli.base.errors import InputError
+from tests.commands.conftest import SENTENCES, write_table
+from tests.commands.helpers import RunFolder, words
+
+NAMES = ("people", "animals", "red")
+PHASES = ("--do_train", "--do_eval", "--do_predict")
+
+
+def write_marks(path):
+    """Three columns of 0 and 1; the last is of a word."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "comment_text", *NAMES])
+        for number, (text, of_people) in enumerate(SENTENCES):
+            writer.writerow(
+                [f"c{number}", text, int(of_people), int(not of_people), int("red" in text or text[0] == "a")]
+            )
+    return path
+
+
+def write_sts_b(folder):
+    """GLUE's layout: how alike two texts are, 0 to 5."""
+    names = ["index", *(f"column{n}" for n in range(6)), "sentence1", "sentence2", "score"]
+    rows = [
+        [str(n), *["-"] * 6, text, SENTENCES[n - n % 2][0], f"{5 - 3.5 * (n % 2):.3f}"]
+        for n, (text, _) in enumerate(SENTENCES)
+    ]
+    write_table(folder / "train.tsv", [names, *rows])
+    write_table(folder / "dev.tsv", [names, *rows[:9]])
+    write_table(folder / "test.tsv", [names[:9], *(row[:9] for row in rows[:7])])
+    return folder
+
+
+@pytest.fixture
+def marks(tmp_path):
+    return write_marks(tmp_path / "marks.csv")
+
+
+@pytest.fixture
+def marked(classify, model_flags, marks, tmp_path):
+    """An output_dir of a run on three labels with thresholds of its own, and what the run said."""
+    out = tmp_path / "out"
+    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "output_dir": out, "threshold": "tuned"}
+    given["label_column"] = ",".join(NAMES)
+    done = classify(*model_flags, *words(given), *PHASES)
+    assert done.code == 0, done.err
+    return RunFolder(out), done
+
+
+def test_several_labels(marked, classify, marks):
+    out, done = marked
+    thresholds = json.loads((out.path / "thresholds.json").read_text("utf-8"))
+    assert tuple(thresholds) == NAMES
+    results = out.eval_results()
+    assert results["eval_examples"] == 24
+    assert {"eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc"} <= results.keys()
+    assert "eval_accuracy" not in results
+    assert "label: people, red (ids = 1 0 1)" in done.err or "label: people (ids = 1 0 0)" in done.err
+
+    table = out.predictions()
+    columns = [f"prob_{name}" for name in NAMES]
+    assert list(table.columns) == ["id", "labels", *columns, "text"]
+    assert list(table["id"]) == [f"c{number}" for number in range(24)]
+    np.testing.assert_allclose(table[columns], out.probabilities(), rtol=1e-6)
+    is_over = table[columns].to_numpy() >= [thresholds[name] for name in NAMES]
+    assert list(table["labels"]) == [
+        ",".join(name for name, over in zip(NAMES, row, strict=True) if over) for row in is_over
+    ]
+    manifest = json.loads((out.path / "run.json").read_text("utf-8"))
+    assert manifest["problem_type"] == "multi_label"
+    assert "thresholds.json" in manifest["files"]
+
+    # The folder alone: its kind, its columns and its thresholds are remembered.
+    before = (out.path / "predictions.tsv").read_text("utf-8")
+    done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--precision=float32")
+    assert done.code == 0, done.err
+    assert (out.path / "predictions.tsv").read_text("utf-8") == before
+    done = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}", "--output_format=jsonl")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in (out.path / "predictions.jsonl").read_text("utf-8").splitlines()]
+    assert [row["labels"] for row in rows] == [text.split(",") if text else [] for text in table["labels"]]
+    assert "predictions.jsonl" in out.report()["files"]
+
+
+def test_a_fixed_threshold(marked, classify, marks):
+    out, _ = marked
+    done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--threshold=0")
+    assert done.code == 0, done.err
+    assert set(out.predictions()["labels"]) == {",".join(NAMES)}
+
+
+def test_several_labels_from_python(marked):
+    out, _ = marked
+    classifier = Classifier.load(out.path, precision="float32")
+    assert (classifier.problem_type, classifier.labels) == ("multi_label", NAMES)
+    found = classifier.predict([text for text, _ in SENTENCES])
+    np.testing.assert_allclose(found.probabilities, out.probabilities(), atol=1e-5)
+
+
+def test_numbers(classify, model_flags, tmp_path):
+    data, out = write_sts_b(tmp_path / "data"), RunFolder(tmp_path / "out")
+    given = {"task_name": "sts-b", "data_dir": data, "output_dir": out.path, "output_format": "csv"}
+    done = classify(*model_flags, *words(given), *PHASES, "--glue_submission")
+    assert done.code == 0, done.err
+    results = out.eval_results()
+    assert results["eval_examples"] == 9
+    assert {"eval_pearson", "eval_spearman", "eval_rmse", "eval_mae"} <= results.keys()
+    assert results["eval_rmse"] ** 2 == pytest.approx(results["eval_loss"], rel=1e-5)
+    assert "sts-b is measured by eval_pearson = " in done.err
+    assert not (out.path / "labels.txt").exists()
+
+    table = pd.read_csv(out.path / "predictions.csv", dtype={"id": str})
+    assert list(table.columns) == ["id", "value", "text", "text_b"]
+    np.testing.assert_allclose(table[["value"]], out.probabilities(), rtol=1e-6)
+    submitted = pd.read_csv(out.path / "STS-B.tsv", sep="\t")
+    assert list(submitted["index"]) == list(range(7))
+    np.testing.assert_allclose(submitted["prediction"], table["value"].clip(0, 5), atol=6e-4)
+
+    assert json.loads((out.path / "run.json").read_text("utf-8"))["problem_type"] == "regression"
+    done = classify("--do_predict", f"--output_dir={out.path}", "--precision=float32")
+    assert done.code == 0, done.err
+    assert list(out.predictions().columns) == ["id", "value", "text", "text_b"]
+    classifier = Classifier.load(out.path, precision="float32")
+    found = classifier.predict([(text, SENTENCES[n - n % 2][0]) for n, (text, _) in enumerate(SENTENCES[:7])])
+    np.testing.assert_allclose(found.values, table["value"], atol=1e-5)
+    assert found.best == []
+    with pytest.raises(InputError, match="predicts a number"):
+        Classifier.load(out.path, labels=["a", "b"])
+
+
+def test_numbers_of_an_own_file(classify, model_flags, tmp_path):
+    rows = [[text, f"{len(text) / 10}"] for text, _ in SENTENCES]
+    write_table(tmp_path / "own.tsv", [["text", "score"], *rows])
+    out = RunFolder(tmp_path / "out")
+    given = {
+        "train_file": tmp_path / "own.tsv",
+        "dev_split": 0.25,
+        "problem_type": "regression",
+        "output_dir": out.path,
+    }
+    done = classify(*model_flags, *words(given), "--do_train", "--do_eval", "--num_train_epochs=1")
+    assert done.code == 0, done.err
+    assert out.eval_results()["eval_examples"] == 6
+    done = classify("--do_predict", f"--predict_file={tmp_path / 'own.tsv'}", f"--output_dir={out.path}")
+    assert done.code == 0, done.err
+    assert list(out.predictions().columns) == ["id", "value", "text"]
+
+
+def test_both_halves_of_mnli(classify, flags, mnli, tmp_path):
+    for split in ("dev", "test"):
+        lines = (mnli / f"{split}_matched.tsv").read_text("utf-8").splitlines(keepends=True)
+        (mnli / f"{split}_mismatched.tsv").write_text("".join(lines[:5]), encoding="utf-8")
+    out = RunFolder(tmp_path / "out")
+    given = {"task_name": "mnli", "data_dir": mnli, "output_dir": out.path, "num_train_epochs": 1}
+    done = classify(*flags, *words(given), *PHASES, "--glue_submission")
+    assert done.code == 0, done.err
+    results = out.eval_results()
+    assert (results["eval_examples"], results["eval_examples_mismatched"]) == (7, 4)
+    assert {"eval_accuracy", "eval_accuracy_mismatched"} <= results.keys()
+    counts = {
+        name: len((out.path / name).read_text("utf-8").splitlines())
+        for name in ("test_results.tsv", "test_results_mismatched.tsv", "predictions_mismatched.tsv", "MNLI-m.tsv")
+    }
+    assert counts == {
+        "test_results.tsv": 8,
+        "test_results_mismatched.tsv": 4,
+        "predictions_mismatched.tsv": 5,
+        "MNLI-m.tsv": 9,
+    }
+    submitted = pd.read_csv(out.path / "MNLI-mm.tsv", sep="\t")
+    assert list(submitted["prediction"]) == list(out.predictions()["label"][:4])
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        (
+            ["--do_train", "--train_file={marks}", "--label_column=people", "--threshold=0.3"],
+            ["--threshold=0.3", "single"],
+        ),
+        (["--do_train", "--train_file={marks}", "--threshold=2"], ["--threshold=2: a number from 0 to 1", "tuned"]),
+        (
+            ["--do_train", "--do_predict", "--train_file={marks}", "--test_file={marks}", "--threshold=tuned"]
+            + ["--label_column=people,animals"],
+            ["no thresholds.json", "add --do_eval"],
+        ),
+        (["--do_train", "--task_name=cola", "--problem_type=regression"], ["--task_name=cola is single_label"]),
+        (["--do_train", "--train_file={marks}", "--label_column=red", "--glue_submission"], ["--glue_submission"]),
+        (["--do_train", "--task_name=xnli", "--glue_submission"], ["--glue_submission", "cola, sst-2"]),
+    ],
+)
+def test_refused(refused, model_flags, marks, given, parts):
+    refused([*model_flags[:3], *(flag.format(marks=marks) for flag in given)], *parts)

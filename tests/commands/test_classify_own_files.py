@@ -1,0 +1,149 @@
+"""bert-classify on a user's own files: trained, evaluated and predicted as they are, with their ids."""
+
+import csv
+import gzip
+import json
+
+import pytest
+
+from bert_cli.exports.exported import trained_on_pairs
+from tests.commands.conftest import SENTENCES
+from tests.commands.helpers import words
+
+
+def write_reviews(path, rows=SENTENCES, names=("review_id", "stars", "text", "useful")):
+    """A CSV as Yelp has it, with line ends inside the texts."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for number, (text, of_people) in enumerate(rows):
+            writer.writerow([f"r-{number}", "10" if of_people else "2", text.replace(" and ", "\nand "), "0"])
+    return path
+
+
+def saved_flags(folder):
+    return dict(
+        line.removeprefix("--").split("=", 1) for line in (folder / "flags.txt").read_text("utf-8").splitlines()
+    )
+
+
+def read_predictions(folder):
+    with open(folder / "predictions.tsv", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.fixture
+def reviews(tmp_path):
+    return write_reviews(tmp_path / "reviews.csv")
+
+
+def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews, tmp_path):
+    out = tmp_path / "out"
+    given = {"train_file": reviews, "dev_split": 0.25, "test_file": reviews, "output_dir": out}
+    done = classify(*model_flags, *words(given), "--do_train", "--do_eval", "--do_predict")
+    assert done.code == 0, done.err
+    assert f"{reviews}: took 'text' for the text" in done.err
+    assert f"{reviews}: took 'stars' for the label" in done.err
+    assert "train: 18 examples; labels: 2 9 (50.0%), 10 9 (50.0%)" in done.err
+    assert "dev: 6 examples; labels: 2 3 (50.0%), 10 3 (50.0%)" in done.err
+    assert (out / "labels.txt").read_text("utf-8") == "2\n10\n"
+    rows = read_predictions(out)
+    assert [row["id"] for row in rows] == [f"r-{number}" for number in range(24)]
+    assert rows[0]["text"] == SENTENCES[0][0]
+    found = {"text_column": "text", "label_column": "stars", "problem_type": "single_label", "dev_split": "0.25"}
+    saved = saved_flags(out)
+    assert found.items() <= saved.items()
+    assert "task_name" not in saved
+
+    # The folder alone: the same rows are held out, and a list of texts is predicted.
+    first = (out / "eval_results.txt").read_text("utf-8")
+    done = classify("--do_eval", f"--output_dir={out}", "--precision=float32")
+    assert done.code == 0, done.err
+    assert "dev: 6 examples" in done.err
+    assert (out / "eval_results.txt").read_text("utf-8") == first
+    (tmp_path / "new.txt").write_text("a dog sees a cat .\n\nthe farmer buys bread .\n", encoding="utf-8")
+    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.txt'}", f"--output_dir={out}")
+    assert done.code == 0, done.err
+    assert [(row["id"], row["text"]) for row in read_predictions(out)] == [
+        ("test-0", "a dog sees a cat ."),
+        ("test-1", "the farmer buys bread ."),
+    ]
+
+
+def test_json_lines_and_gzip(classify, model_flags, tmp_path):
+    def lines(rows, **more):
+        return "".join(
+            json.dumps({"sentence1": a, "sentence2": b, "label": "same" if a == b else "other"} | more) + "\n"
+            for a, b in rows
+        )
+
+    pairs = [(SENTENCES[n][0], SENTENCES[n - n % 2][0]) for n in range(12)]
+    (tmp_path / "train.jsonl.gz").write_bytes(gzip.compress(lines(pairs).encode()))
+    (tmp_path / "dev.jsonl").write_text(lines(pairs[:4], note="an extra key"), encoding="utf-8")
+    out = tmp_path / "out"
+    given = {"train_file": tmp_path / "train.jsonl.gz", "dev_file": tmp_path / "dev.jsonl", "output_dir": out}
+    done = classify(*model_flags, *words(given), "--num_train_epochs=1", "--do_train", "--do_eval")
+    assert done.code == 0, done.err
+    assert saved_flags(out)["text_b_column"] == "sentence2"
+    assert "dev: 4 examples; labels: other 2 (50.0%), same 2 (50.0%)" in done.err
+
+
+def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
+    (tmp_path / "new.csv").write_text('id,text\n7,"a dog , a cat"\n', encoding="utf-8")
+    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}")
+    assert done.code == 0, done.err
+    assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
+
+
+def test_a_task_whose_file_lies_elsewhere(classify, flags, cola, tmp_path):
+    moved = tmp_path / "other.tsv"
+    moved.write_bytes((cola / "train.tsv").read_bytes())
+    (cola / "train.tsv").unlink()
+    (cola / "dev.tsv").unlink()
+    given = [f"--train_file={moved}", "--dev_split=0.25", f"--output_dir={tmp_path / 'out'}", "--num_train_epochs=1"]
+    done = classify(*flags, *given, "--do_train", "--do_eval")
+    assert done.code == 0, done.err
+    assert "train: 18 examples" in done.err
+    assert "dev: 6 examples" in done.err
+
+
+@pytest.mark.parametrize(
+    ("flags_given", "parts"),
+    [
+        (["--do_train", "--dev_split=0.5"], ["--task_name is needed", "--train_file"]),
+        (["--do_eval", "--dev_file=x.csv", "--dev_split=0.5"], ["--dev_file and --dev_split: give one of them"]),
+        (["--do_predict", "--test_file=x.csv", "--predict_file=y.csv"], ["--test_file and --predict_file"]),
+        (["--do_train", "--train_file={folder}/no.csv"], ["no.csv: no such file; check --train_file"]),
+        (["--do_train", "--do_eval", "--train_file={reviews}"], ["--dev_file is needed, or --dev_split"]),
+        (["--do_train", "--do_predict", "--train_file={reviews}"], ["--test_file is needed or --predict_file"]),
+        (["--do_train", "--train_file={reviews}", "--text_column=txt"], ["reviews.csv:1: --text_column=txt"]),
+        (["--do_train", "--train_file={reviews}", "--label_column=useful"], ["every row has the label '0'"]),
+        (["--do_train", "--train_file={folder}/scores.tsv"], ["scores.tsv:2:", "--problem_type=regression"]),
+        (["--do_train", "--train_file={folder}/ragged.csv"], ["ragged.csv:3: 3 columns where the first row has 2"]),
+    ],
+)
+def test_refused(refused, model_flags, reviews, tmp_path, flags_given, parts):
+    (tmp_path / "scores.tsv").write_text("text\tscore\na\t0.5\nb\t1\n", encoding="utf-8")
+    (tmp_path / "ragged.csv").write_text("text,label\na,x\nb, c,y\n", encoding="utf-8")
+    written = [flag.format(folder=tmp_path, reviews=reviews) for flag in flags_given]
+    refused([*model_flags[:3], *written], *parts)
+
+
+def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
+    dev = write_reviews(tmp_path / "dev.csv", SENTENCES[:3])
+    dev.write_text(dev.read_text("utf-8") + "r-9,5,a dog .,0\n", encoding="utf-8")
+    line = dev.read_text("utf-8").count("\n")
+    given = [f"--train_file={reviews}", f"--dev_file={dev}", "--do_train", "--do_eval"]
+    refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among those of the training data, 2, 10")
+
+
+def test_what_bert_export_takes_for_pairs():
+    assert [trained_on_pairs({"task_name": name}) for name in ("cola", "sst-2", "mrpc", "qnli")] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert trained_on_pairs({"text_column": "a", "text_b_column": "b"})
+    assert not trained_on_pairs({"text_column": "a"})
+    assert not trained_on_pairs({})

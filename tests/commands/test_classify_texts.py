@@ -1,0 +1,115 @@
+"""New texts at once: --text, --text_b and --input_file of bert-classify."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from bert_cli.runs import answers
+
+
+@pytest.fixture
+def texts(trained):
+    """The texts of the test file that `trained` predicted, and the label and probabilities of each."""
+    rows = [line.split("\t") for line in (trained / "predictions.tsv").read_text(encoding="utf-8").splitlines()]
+    header, rows = rows[0], rows[1:]
+    assert header == ["id", "label", "prob_0", "prob_1", "text"]
+    return {row[4]: (row[1], [float(row[2]), float(row[3])]) for row in rows}
+
+
+def checked(record, texts):
+    label, numbers = texts[record["text"].strip()]
+    assert record["label"] == label
+    assert list(record["probabilities"]) == ["0", "1"]
+    assert list(record["probabilities"].values()) == pytest.approx(numbers, rel=1e-5)
+
+
+FLAGS = ("--precision=float32",)
+
+
+def test_text(trained, classify, texts, snapshot):
+    before = snapshot(trained)
+    text = next(iter(texts))
+    outcome = classify(f"--output_dir={trained}", "--text", text, *FLAGS)
+    assert outcome.code == 0, outcome.err
+    record = json.loads(outcome.out)
+    assert list(record) == ["index", "text", "label", "probabilities"]
+    assert record["index"] == 0
+    checked(record, texts)
+    assert snapshot(trained) == before
+
+
+def test_pair(trained, classify):
+    outcome = classify(f"--output_dir={trained}", "--text=a dog", "--text_b=a cat .", *FLAGS)
+    record = json.loads(outcome.out)
+    assert (record["text"], record["text_b"]) == ("a dog", "a cat .")
+    # A pair in a file is the same.
+    path = trained / "pairs.txt"
+    path.write_text("a dog ||| a cat .\n", encoding="utf-8")
+    assert json.loads(classify(f"--output_dir={trained}", f"--input_file={path}", *FLAGS).out) == record
+
+
+@pytest.mark.parametrize("chunk", [512, 3])
+def test_lines_in_their_order_with_blank_ones(chunk, trained, classify, texts, tmp_path, monkeypatch):
+    monkeypatch.setattr(answers, "_CHUNK", chunk)
+    lines = [*texts, "", *list(texts)[::-1]]
+    (tmp_path / "in.txt").write_text("\n".join(lines), encoding="utf-8")
+    flags = [f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS]
+    outcome = classify(*flags)
+    assert outcome.code == 0, outcome.err
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [(record["index"], record["text"]) for record in records] == list(enumerate(lines))
+    for record in records:
+        if record["text"]:
+            checked(record, texts)
+    assert classify(*flags, f"--output_file={tmp_path / 'out.jsonl'}").out == ""
+    assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == outcome.out
+
+
+def test_standard_input(trained, classify, texts, monkeypatch):
+    data = "".join(f"{text}\r\n" for text in texts).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    outcome = classify(f"--output_dir={trained}", "--input_file=-", *FLAGS)
+    records = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [record["text"] for record in records] == list(texts)
+    for record in records:
+        checked(record, texts)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--text=a", "--do_eval"], "--text goes with no --do_eval"),
+        (["--text=a", "--input_file=-"], "--input_file goes with no --text"),
+        (["--text_b=a", "--do_eval"], "--text_b is the second text of a pair"),
+        (["--text=a", "--output_file=x"], "--output_file is for --input_file"),
+        (["--input_file=none.txt"], "none.txt: no such file; check --input_file"),
+        ([], "nothing to do: give --do_train, --do_eval or --do_predict, or --text, or --input_file"),
+    ],
+)
+def test_flags_that_do_not_go_together(flags, said, trained, classify):
+    classify(f"--output_dir={trained}", *flags).assert_refused(said)
+
+
+def test_an_empty_file(trained, classify, tmp_path):
+    (tmp_path / "empty.txt").touch()
+    flags = [f"--input_file={tmp_path / 'empty.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
+    classify(f"--output_dir={trained}", *flags).assert_refused("empty.txt: is empty; a text a line is needed")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [(b"caf\xe9", "in.txt:2: is not UTF-8"), (b"a\0b", "in.txt:2: holds a NUL character")]
+)
+def test_a_line_that_is_no_text_leaves_no_file(line, said, trained, classify, tmp_path):
+    (tmp_path / "in.txt").write_bytes(b"a dog\n" + line + b"\n")
+    flags = [f"--input_file={tmp_path / 'in.txt'}", f"--output_file={tmp_path / 'out.jsonl'}"]
+    classify(f"--output_dir={trained}", *flags).assert_refused(said)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_lost_list_of_labels(trained, classify):
+    (trained / "labels.txt").unlink()
+    said = f"{trained / 'labels.txt'}: is not the list of labels that the model was trained with"
+    classify(f"--output_dir={trained}", "--text=a dog").assert_refused(said)

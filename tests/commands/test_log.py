@@ -1,0 +1,38 @@
+"""What a command says on standard error: --quiet, --verbose, and the examples after the checks."""
+
+import pytest
+
+
+def test_a_refused_folder_is_told_before_any_example(trained, trained_flags, classify):
+    outcome = classify(*trained_flags, f"--output_dir={trained}", "--random_seed=7")
+    outcome.assert_refused("holds another run")
+    assert "*** Example ***" not in outcome.err
+
+
+@pytest.mark.parametrize(("flags", "count"), [([], 2), (["--verbose"], 5)])
+def test_examples_of_a_split_without_padding(flags, count, trained, classify):
+    outcome = classify("--do_predict", f"--output_dir={trained}", *flags)
+    assert outcome.code == 0
+    assert outcome.lines.count("*** Example ***") == count
+    masks = [line for line in outcome.lines if line.startswith("input_mask: ")]
+    assert len(masks) == count
+    assert all(set(line.removeprefix("input_mask: ").split()) == {"1"} for line in masks)
+
+
+def test_quiet_leaves_warnings_and_results(trained, classify):
+    outcome = classify("--do_eval", f"--output_dir={trained}", f"--init_checkpoint={trained.parent}", "--quiet")
+    outcome.assert_refused(str(trained.parent))
+    outcome = classify("--do_eval", f"--output_dir={trained}", "--quiet")
+    assert outcome.code == 0
+    results = (trained / "eval_results.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.strip() for line in outcome.lines[1 : len(results) + 1]] == results
+    assert not any(text in outcome.err for text in ("Example", "devices", "evaluating", "wrote", "labels:"))
+
+
+def test_a_log_level_is_of_one_call(trained, classify):
+    assert "devices" not in classify("--do_eval", f"--output_dir={trained}", "--quiet").err
+    assert "devices" in classify("--do_eval", f"--output_dir={trained}").err
+
+
+def test_quiet_and_verbose(trained, classify):
+    classify("--do_eval", f"--output_dir={trained}", "--quiet", "--verbose").assert_refused("--quiet and --verbose")

@@ -1,0 +1,95 @@
+"""What speaks against a model's flags and files warns, names the flag, and is an error with --strict."""
+
+import json
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def told(classify, snapshot):
+    """Predict in a folder with flags: a warning of all parts; with --strict the same is an error, and nothing is touched."""
+
+    def check(folder, flags, *parts):
+        flags = ["--do_predict", f"--output_dir={folder}", *flags]
+        outcome = classify(*flags)
+        assert outcome.code == 0, outcome.err
+        warnings = [line for line in outcome.lines if line.startswith("warning: ")]
+        assert any(all(part in line for part in parts) for line in warnings), outcome.err
+        before = snapshot(folder)
+        classify(*flags, "--strict").assert_refused(*parts)
+        assert snapshot(folder) == before
+
+    return check
+
+
+def test_nothing_speaks_against_a_run_of_ours(trained, classify):
+    outcome = classify("--do_predict", f"--output_dir={trained}", "--strict")
+    assert outcome.code == 0
+    assert "warning" not in outcome.err
+
+
+def test_casing_against_flags_txt(trained, told):
+    told(trained, ["--do_lower_case=false"], "--do_lower_case=false, but ", str(trained / "flags.txt"), "says true")
+
+
+def test_casing_against_tokenizer_config(trained, told):
+    path = trained / "flags.txt"
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines(True) if "do_lower_case" not in line]
+    path.write_text("".join(lines), encoding="utf-8")
+    (trained / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False}), encoding="utf-8")
+    told(trained, ["--do_lower_case=true"], "--do_lower_case=true, but ", "tokenizer_config.json says false")
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "says"),
+    [
+        ("german_cased", [], "--do_lower_case is true, but the name german_cased says false"),
+        ("my-uncased", ["--do_lower_case=false"], "--do_lower_case is false, but the name my-uncased says true"),
+    ],
+)
+def test_casing_against_the_name_of_the_folder(name, flags, says, trained, told, tmp_path):
+    path = trained / "flags.txt"
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines(True) if "do_lower_case" not in line]
+    path.write_text("".join(lines), encoding="utf-8")
+    told(shutil.move(trained, tmp_path / name), flags, says)
+
+
+def test_vocabulary_smaller_than_the_model(trained, told, model, tmp_path):
+    words = (model / "vocab.txt").read_text(encoding="utf-8").splitlines(True)
+    path = tmp_path / "short.txt"
+    path.write_text("".join(words[:-1]), encoding="utf-8")
+    told(trained, [f"--vocab_file={path}"], f"{path} has 97 entries, fewer than vocab_size 98", "--vocab_file")
+
+
+@pytest.mark.parametrize(("known", "is_told"), [(56, True), (57, False)])
+def test_words_that_the_vocabulary_does_not_have(known, is_told, trained, told, classify, tmp_path):
+    """3 of 59 words are 5.1 %, 3 of 60 are 5 %."""
+    text = "dog " * known + "\u4e00 " * 3
+    (tmp_path / "test.tsv").write_text(f"id\tsentence\n0\t{text}\n", encoding="utf-8")
+    flags = [f"--data_dir={tmp_path}", "--max_seq_length=64"]
+    if is_told:
+        told(trained, flags, "test: 3 of 59 words (5%) are [UNK]", "--vocab_file", "--do_lower_case")
+    else:
+        assert classify("--do_predict", f"--output_dir={trained}", *flags, "--strict").code == 0
+
+
+def test_bare_name_of_a_model(refused, flags):
+    refused(
+        [*flags, "--do_train", "--init_checkpoint=bert-base-uncased"],
+        "bert-base-uncased: is no path here",
+        "https://storage.googleapis.com/bert_models/2018_10_18/uncased_L-12_H-768_A-12.zip",
+        "--init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt",
+        "config.json, vocab.txt and model.safetensors from https://huggingface.co/google-bert/bert-base-uncased",
+        "--init_checkpoint=FOLDER",
+    )
+
+
+def test_config_without_vocab_size_takes_that_of_the_vocabulary(trained, flags, model, classify, tmp_path):
+    values = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
+    del values["vocab_size"]
+    (tmp_path / "bert_config.json").write_text(json.dumps(values), encoding="utf-8")
+    run = ["--do_train", "--num_train_epochs=0.2", f"--bert_config_file={tmp_path / 'bert_config.json'}"]
+    assert classify(*flags, *run, f"--output_dir={tmp_path / 'out'}").code == 0
+    written = json.loads((tmp_path / "out" / "bert_config.json").read_text(encoding="utf-8"))
+    assert written["vocab_size"] == 98

@@ -1,0 +1,163 @@
+"""bert-prepare: a table of a user to Google's four columns."""
+
+import csv
+import functools
+import json
+
+import pytest
+
+from bert_cli import prepare_data
+from bert_cli.examples.classification import find_labels, read_examples
+from bert_cli.runs.prepare_data import plan
+from bert_cli.settings.data import Choice
+from tests.commands import helpers
+
+
+@pytest.fixture
+def prepare(capfd):
+    return functools.partial(helpers.call, capfd, "bert-prepare", prepare_data.main)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """40 rows of label a, 20 of b, and four that are left out."""
+    path = tmp_path / "reviews.csv"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "text", "label"])
+        for number in range(60):
+            writer.writerow([f"r{number}", f"line {number}\n\tand\r\n more", "a" if number % 3 else "b"])
+        writer.writerows([["r60", " ", "a"], ["r61", "\n", "a"], ["r62", "some text", ""], ["r63", "x", "a", "y"]])
+    return path
+
+
+def rows(path):
+    return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+
+
+def test_files_and_figures(prepare, table, tmp_path):
+    folder = tmp_path / "data"
+    done = prepare(table, folder, "--dev_split=0.1", "--test_split=0.2")
+    assert done.code == 0, done.err
+    train, dev, test = (rows(folder / f"{split}.tsv") for split in ("train", "dev", "test"))
+    assert [len(train), len(dev), len(test)] == [42, 6, 13]
+    assert test.pop(0) == ["id", "text"]
+    assert {label: [row[1] for row in part].count(label) for part in (dev,) for label in "ab"} == {"a": 4, "b": 2}
+    assert [row[1] for row in train].count("a") == 28
+    assert all(len(row) == 4 and row[2] == "" for row in train + dev)
+    texts = {row[0]: row[-1] for row in train + dev + test}
+    assert texts == {f"r{number}": f"line {number}  and  more" for number in range(60)}
+    for part in (train, dev, test):  # in the order of the file
+        assert [int(row[0][1:]) for row in part] == sorted(int(row[0][1:]) for row in part)
+    table = """
+rows read    64
+train.tsv    42    a 28, b 14
+dev.tsv       6    a 4, b 2
+test.tsv     12    a 8, b 4
+left out      2    no text
+left out      1    no label
+left out      1    another number of columns
+"""
+    assert table in done.err
+    assert table.strip().replace("\n", "\n    ") in prepare_data.__doc__
+
+
+def test_the_files_are_what_bert_classify_reads(prepare, table, tmp_path):
+    folder = tmp_path / "data"
+    assert prepare(table, folder, "--test_split=0.2").code == 0
+    train = read_examples("cola", "train", str(folder))
+    assert find_labels("cola", train) == ("a", "b")
+    others = [len(read_examples("cola", split, str(folder), labels=("a", "b"))) for split in ("dev", "test")]
+    assert [len(train), *others] == [42, 6, 12]
+
+
+def test_the_same_seed_gives_the_same_files(prepare, table, tmp_path):
+    for name, seed in (("one", 1), ("two", 1), ("three", 2)):
+        assert prepare(table, tmp_path / name, f"--random_seed={seed}").code == 0
+    one, two, three = ((tmp_path / name / "dev.tsv").read_bytes() for name in ("one", "two", "three"))
+    assert one == two != three
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--max_rows=30"], {"a": 20, "b": 10}),
+        (["--balance"], {"a": 20, "b": 20}),
+        (["--balance", "--max_rows=11"], {"a": 5, "b": 5}),
+        (["--max_rows=1000"], {"a": 40, "b": 20}),
+    ],
+)
+def test_fewer_rows(prepare, table, tmp_path, flags, expected):
+    done = prepare(table, tmp_path / "data", "--dev_split=0", *flags)
+    assert done.code == 0, done.err
+    labels = [row[1] for row in rows(tmp_path / "data" / "train.tsv")]
+    assert {label: labels.count(label) for label in "ab"} == expected
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["prepared.json", "train.tsv"]
+
+
+def test_every_label_keeps_a_row_to_train_on():
+    planned = plan({"a": 1, "b": 2, "c": 10}, 0.5, Choice(test_split=0.4))
+    assert planned == {
+        "a": {"train": 1, "dev": 0, "test": 0},
+        "b": {"train": 1, "dev": 0, "test": 1},
+        "c": {"train": 1, "dev": 5, "test": 4},
+    }
+
+
+def test_its_own_files_are_replaced_and_no_others(prepare, table, tmp_path):
+    folder = tmp_path / "data"
+    assert prepare(table, folder, "--test_split=0.2").code == 0
+    assert prepare(table, folder, "--random_seed=3").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["dev.tsv", "prepared.json", "train.tsv"]
+    (folder / "dev.tsv").write_text("mine\n", encoding="utf-8")
+    before = helpers.snapshot(folder)
+    prepare(table, folder).assert_refused(f"{folder}/dev.tsv: is there, and is not as bert-prepare left it")
+    assert helpers.snapshot(folder) == before
+
+
+@pytest.mark.parametrize("name", ["train.tsv", "dev.tsv", "test.tsv", "prepared.json"])
+def test_files_of_somebody_else(prepare, table, tmp_path, name):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / name).write_text("{}" if name.endswith("json") else "mine\n", encoding="utf-8")
+    before = helpers.snapshot(folder)
+    prepare(table, folder).assert_refused(folder / name)
+    assert helpers.snapshot(folder) == before
+
+
+def test_the_file_that_is_read(prepare, tmp_path):
+    (tmp_path / "train.tsv").write_text("text\tlabel\na\tx\nb\ty\n", encoding="utf-8")
+    prepare(tmp_path / "train.tsv", tmp_path).assert_refused("train.tsv: would be written over, but it is read")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "expected"),
+    [
+        ([], "text,label\na,x\nb,y\n", "--dev_split=0.1: leaves no row for dev.tsv"),
+        (["--dev_split=0.6", "--test_split=0.6"], "text,label\na,x\n", "leaves too few to train on"),
+        ([], "premise,hypothesis,label\na,b,x\n", "holds pairs of texts"),
+        (["--label_column=x,y"], "text,x,y\na,0,1\n", "the four-column format has one label"),
+        ([], "text,label\n ,x\n", "holds no row with a text and a label"),
+        ([], "", "is empty"),
+        ([], "text,stance\na,x\n", "give --text_column and --label_column, by name or number: 0 'text', 1 'stance'"),
+        (["--balance", "--max_rows=1"], "text,label\na,x\nb,y\n", "--max_rows=1: 2 labels need a row each"),
+    ],
+)
+def test_refused(prepare, tmp_path, arguments, content, expected):
+    (tmp_path / "a.csv").write_text(content, encoding="utf-8")
+    prepare(tmp_path / "a.csv", tmp_path / "data", *arguments).assert_refused(expected)
+    assert not (tmp_path / "data").exists()
+
+
+def test_paths(prepare, tmp_path):
+    prepare(tmp_path / "a.csv").assert_refused("1 paths: the file to read and the folder to write to are needed")
+    prepare(tmp_path / "a.csv", tmp_path / "data").assert_refused("a.csv: no such file")
+
+
+def test_real_files(prepare, shared, tmp_path):
+    spam = shared / "data/sms_spam/SMSSpamCollection.tsv"
+    assert prepare(spam, tmp_path / "spam", "--text_column=1", "--label_column=0").code == 0
+    listed = json.loads((tmp_path / "spam/prepared.json").read_text("utf-8"))
+    assert set(listed["files"]) == {"train.tsv", "dev.tsv"}
+    labels, folder = ("ham", "spam"), str(tmp_path / "spam")
+    assert [len(read_examples("cola", split, folder, labels=labels)) for split in ("train", "dev")] == [5016, 558]

@@ -1,0 +1,195 @@
+"""Each task of GLUE from files laid out as the benchmark ships them; what is of cola, mrpc, mnli and xnli as Google has it
+stands in test_classification_examples.
+"""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.classification import ClassificationExample, describe_examples, find_labels, read_examples
+from bert_cli.examples.glue import TASKS
+
+
+def write(folder, name: str, *lines: str) -> str:
+    (folder / name).write_text("".join(line.replace("|", "\t") + "\n" for line in lines), encoding="utf-8")
+    return str(folder)
+
+
+def read(folder, task, split, **options):
+    return [
+        (each.guid, each.text_a, each.text_b, each.label) for each in read_examples(task, split, str(folder), **options)
+    ]
+
+
+def refused(*arguments, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        read_examples(*arguments, **options)
+    return str(caught.value)
+
+
+def test_metrics_and_kinds():
+    assert {name: (task.metric, task.kind, task.pairs) for name, task in TASKS.items()} == {
+        "cola": ("mcc", "single_label", False),
+        "sst-2": ("accuracy", "single_label", False),
+        "mrpc": ("accuracy_f1", "single_label", True),
+        "sts-b": ("pearson_spearman", "regression", True),
+        "qqp": ("accuracy_f1", "single_label", True),
+        "mnli": ("accuracy", "single_label", True),
+        "qnli": ("accuracy", "single_label", True),
+        "rte": ("accuracy", "single_label", True),
+        "wnli": ("accuracy", "single_label", True),
+        "ax": ("mcc", "single_label", True),
+        "xnli": ("accuracy", "single_label", True),
+    }
+
+
+def test_sst_2(tmp_path):
+    write(tmp_path, "train.tsv", "sentence|label", "hide new secretions |0", "a joy to watch|1")
+    write(tmp_path, "dev.tsv", "sentence|label", "unflinchingly bleak|0")
+    write(tmp_path, "test.tsv", "index|sentence", "0|uneasy mishmash of styles .", "1|a gem .")
+    assert read(tmp_path, "sst-2", "train") == [
+        ("train-1", "hide new secretions ", None, "0"),
+        ("train-2", "a joy to watch", None, "1"),
+    ]
+    assert read(tmp_path, "sst-2", "dev") == [("dev-1", "unflinchingly bleak", None, "0")]
+    assert read(tmp_path, "sst-2", "test") == [
+        ("test-0", "uneasy mishmash of styles .", None, None),
+        ("test-1", "a gem .", None, None),
+    ]
+
+
+MRPC = "Quality|#1 ID|#2 ID|#1 String|#2 String"
+
+
+def test_mrpc_without_ids(tmp_path):
+    write(tmp_path, "train.tsv", "Quality|#1 String|#2 String", "1|He said so.|So he said.")
+    write(tmp_path, "test.tsv", "index|#1 String|#2 String", "0|He said no.|No.")
+    assert read(tmp_path, "mrpc", "train") == [("train-1", "He said so.", "So he said.", "1")]
+    assert read(tmp_path, "mrpc", "test") == [("test-1", "He said no.", "No.", None)]
+
+
+def test_mrpc_as_its_makers_ship_it(tmp_path):
+    write(tmp_path, "msr_paraphrase_train.txt", "\ufeff" + MRPC, "1|10|11|A.|B.", "0|20|21|C.|D.", "1|30|31|E.|F.")
+    write(tmp_path, "msr_paraphrase_test.txt", MRPC, "0|40|41|G.|H.")
+    assert "dev_ids.tsv: no such file; it says which rows" in refused("mrpc", "dev", str(tmp_path))
+    assert len(read(tmp_path, "mrpc", "train")) == 3
+    write(tmp_path, "dev_ids.tsv", "20|21")
+    assert read(tmp_path, "mrpc", "train") == [("train-1", "A.", "B.", "1"), ("train-3", "E.", "F.", "1")]
+    assert read(tmp_path, "mrpc", "dev") == [("dev-2", "C.", "D.", "0")]
+    assert read(tmp_path, "mrpc", "test") == [("test-1", "G.", "H.", "0")]
+    write(tmp_path, "train.tsv", MRPC, "1|7|8|X.|Y.")  # what the download script made of it goes first
+    assert read(tmp_path, "mrpc", "train") == [("train-1", "X.", "Y.", "1")]
+
+
+STS_B = "index|genre|filename|year|old_index|source1|source2|sentence1|sentence2"
+
+
+def test_sts_b(tmp_path):
+    row = "7|main-news|headlines|2015|0001|none|none|A plane takes off.|A plane flies."
+    for split in ("train", "dev"):
+        write(tmp_path, f"{split}.tsv", STS_B + "|score", row + "|3.800")
+        assert read(tmp_path, "sts-b", split) == [(f"{split}-7", "A plane takes off.", "A plane flies.", "3.800")]
+    write(tmp_path, "test.tsv", STS_B, row)
+    assert read(tmp_path, "sts-b", "test") == [("test-7", "A plane takes off.", "A plane flies.", None)]
+    assert find_labels("sts-b", read_examples("sts-b", "dev", str(tmp_path))) == ()
+
+
+@pytest.mark.parametrize("score", ["high", "", "nan", "3,8"])
+def test_sts_b_wants_decimals(tmp_path, score):
+    row = "7|g|f|y|o|s|s|A.|B."
+    write(tmp_path, "dev.tsv", STS_B + "|score", f"{row}|1.0", f"{row}|{score}")
+    expected = f"{tmp_path}/dev.tsv:3: column 10 is {score!r}, a decimal such as 2.5 is needed"
+    assert refused("sts-b", "dev", str(tmp_path)) == expected
+
+
+def test_qqp(tmp_path, caplog):
+    header = "id|qid1|qid2|question1|question2|is_duplicate"
+    rows = [f"{n}|{n}1|{n}2|How?|How so?|{n % 2}" for n in range(300)]
+    write(tmp_path, "train.tsv", header, *rows[:150], "150|1|2|a row that the benchmark cuts short", *rows[150:])
+    examples = read(tmp_path, "qqp", "train")
+    assert len(examples) == 300
+    assert examples[1] == ("train-1", "How?", "How so?", "1")
+    assert "train.tsv: left out 1 row(s) that are cut short, the first is line 152" in caplog.text
+    write(tmp_path, "dev.tsv", header, *rows[:2], "150|1|2|many of these are another file")
+    assert "dev.tsv:4: expected at least 6 tab-separated columns" in refused("qqp", "dev", str(tmp_path))
+    write(tmp_path, "test.tsv", "id|question1|question2", "0|Would this work?|Does it?")
+    assert read(tmp_path, "qqp", "test") == [("test-0", "Would this work?", "Does it?", None)]
+
+
+def test_mnli_has_two_halves(tmp_path):
+    middle = "|".join(["-"] * 7)
+    head = f"index|{middle}|sentence1|sentence2"
+    write(tmp_path, "dev_mismatched.tsv", head + "|label1|gold_label", f"5|{middle}|A.|B.|neutral|entailment")
+    write(tmp_path, "test_mismatched.tsv", head, f"6|{middle}|C.|D.")
+    assert TASKS["mnli"].other_half == "_mismatched"
+    assert read(tmp_path, "mnli", "dev_mismatched") == [("dev_mismatched-5", "A.", "B.", "entailment")]
+    assert read(tmp_path, "mnli", "test_mismatched") == [("test_mismatched-6", "C.", "D.", None)]
+
+
+@pytest.mark.parametrize(
+    ("task", "names", "label"),
+    [
+        ("qnli", "index|question|sentence", "not_entailment"),
+        ("rte", "index|sentence1|sentence2", "entailment"),
+        ("wnli", "index|sentence1|sentence2", "1"),
+    ],
+)
+def test_indexed_pairs(tmp_path, task, names, label):
+    for split in ("train", "dev"):
+        write(tmp_path, f"{split}.tsv", names + "|label", f"9|Who?|Ann.|{label}")
+        assert read(tmp_path, task, split) == [(f"{split}-9", "Who?", "Ann.", label)]
+    write(tmp_path, "test.tsv", names, "3|Who?|Ann.")
+    assert read(tmp_path, task, "test") == [("test-3", "Who?", "Ann.", None)]
+    write(tmp_path, "dev.tsv", names + "|label", "9|Who?|Ann.|maybe")
+    assert ":2: label 'maybe' is not among" in refused(task, "dev", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["diagnostic.tsv", "AX.tsv"])
+def test_ax(tmp_path, name):
+    write(tmp_path, name, "index|sentence1|sentence2", "0|The cat sat.|The cat did not sit.")
+    assert read(tmp_path, "ax", "test") == [("test-0", "The cat sat.", "The cat did not sit.", None)]
+    assert refused("ax", "train", str(tmp_path)).startswith("--do_train: the task ax has no train file")
+    assert refused("ax", "dev", str(tmp_path)).startswith("--do_eval: the task ax has no dev file")
+
+
+def test_xnli_in_another_language(tmp_path):
+    (tmp_path / "multinli").mkdir()
+    write(tmp_path, "multinli/multinli.train.de.tsv", "premise|hypo|label", "Ja.|Nein.|contradictory")
+    rows = [f"{language}|neutral|-|-|-|-|{language} a|{language} b" for language in ("zh", "de")]
+    write(tmp_path, "xnli.dev.tsv", "language|gold_label|a|b|c|d|sentence1|sentence2", *rows)
+    assert read(tmp_path, "xnli", "train", language="de") == [("train-1", "Ja.", "Nein.", "contradiction")]
+    assert read(tmp_path, "xnli", "dev", language="de") == [("dev-2", "de a", "de b", "neutral")]
+    assert "multinli.train.fr.tsv: no such file" in refused("xnli", "train", str(tmp_path), language="fr")
+    assert "no data row of language fr (in column 1)" in refused("xnli", "dev", str(tmp_path), language="fr")
+
+
+def test_a_file_in_place_of_the_tasks_own(tmp_path):
+    write(tmp_path, "mine.tsv", "sentence|label", "good|1")
+    assert read(tmp_path / "nowhere", "sst-2", "train", path=str(tmp_path / "mine.tsv")) == [
+        ("train-1", "good", None, "1")
+    ]
+
+
+def test_descriptions():
+    def made(*labels):
+        return [ClassificationExample("g", "t", None, label) for label in labels]
+
+    assert describe_examples(made(*(str(n / 2) for n in range(40)))) == "40 examples; from 0 to 19.5, mean 9.75"
+    several = made((1, 0), (1, 1), (0, 0), (1, 0))
+    assert describe_examples(several, ("rude", "loud")) == "4 examples; labels: rude 3 (75.0%), loud 1 (25.0%)"
+
+
+def test_real_files(shared):
+    found = {
+        (task, split): len(read_examples(task, split, str(shared / "data" / task), header))
+        for task, split, header in (
+            ("sst-2", "train", "no"), ("sst-2", "dev", "no"), ("rte", "train", "auto"), ("rte", "dev", "auto"),
+            ("sts-b", "dev", "auto"),
+        )
+    }  # fmt: skip
+    assert found == {
+        ("sst-2", "train"): 6920,
+        ("sst-2", "dev"): 872,
+        ("rte", "train"): 2490,
+        ("rte", "dev"): 277,
+        ("sts-b", "dev"): 1500,
+    }

@@ -1,0 +1,235 @@
+"""A user's own file as examples: problem types, labels and their order, errors with their lines, the part to evaluate on."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.own_data import (
+    find_own_labels,
+    find_problem_type,
+    own_examples,
+    read_own_file,
+    split_dev,
+)
+from bert_cli.settings.data import Columns, LabelKind
+
+
+@pytest.fixture
+def file(tmp_path):
+    """file(lines, name) -> the OwnFile of a file with these lines, | for a tab."""
+
+    def read(*lines: str, name="train.tsv", split="train", needs_label=True, **columns):
+        text = "".join(line.replace("|", "\t") + "\n" for line in lines)
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+        return read_own_file(str(tmp_path / name), split, Columns(**columns), "auto", "train_file", needs_label)
+
+    return read
+
+
+def examples(file, kind=None, **facts):
+    """(problem type, labels, examples as tuples) of a file to train on."""
+    kind = kind or LabelKind(**facts)
+    problem_type = find_problem_type(file, kind)
+    labels = find_own_labels(file, problem_type, kind.label_separator)
+    made = own_examples(file, problem_type, labels, kind.label_separator)
+    return problem_type, labels, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
+
+
+def refused(function, *arguments, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        function(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_one_label(file):
+    found = file("key|text|stars", "a|fine|10", "b|bad|2 ", "|so so|10", "d|worse|2", id_column="key")
+    assert examples(found) == (
+        "single_label",
+        ("2", "10"),
+        [
+            ("a", "fine", None, "10"),
+            ("b", "bad", None, "2"),
+            ("train-2", "so so", None, "10"),
+            ("d", "worse", None, "2"),
+        ],
+    )
+
+
+def test_labels_in_natural_order(file):
+    names = ("grade 10", "grade 2", "b", "-1", "a", "3.5", "20")
+    found = file("text|label", *(f"x|{name}" for name in names for _ in range(2)))
+    assert find_own_labels(found, "single_label", None) == ("-1", "3.5", "20", "a", "b", "grade 2", "grade 10")
+
+
+def test_pairs(file):
+    found = file("premise|hypothesis|label", "A.|B.|yes", "C.|D.|no")
+    assert examples(found)[2][1] == ("train-1", "C.", "D.", "no")
+
+
+def test_columns_of_0_and_1(file):
+    found = file("text|rude|loud", "a|1|0", "b|0|0", label_column="rude,loud")
+    assert examples(found) == (
+        "multi_label",
+        ("rude", "loud"),
+        [("train-0", "a", None, (1, 0)), ("train-1", "b", None, (0, 0))],
+    )
+    # In another file the columns may stand elsewhere; names decide.
+    other = file("loud|text|rude", "1|a|0", label_column="loud,rude")
+    assert own_examples(other, "multi_label", ("rude", "loud"), None)[0].label == (0, 1)
+    wrong = file("text|rude|loud", "a|1|0", "b|-1|0", label_column="rude,loud")
+    assert ":3: column rude is '-1', 0 or 1 is needed" in refused(
+        own_examples, wrong, "multi_label", ("rude", "loud"), None
+    )
+
+
+def test_labels_in_one_cell(file):
+    found = file("text|label", "a|news, sport", "b|", "c|sport", "d|art")
+    kind = LabelKind(label_separator=",")
+    assert examples(found, kind) == (
+        "multi_label",
+        ("art", "news", "sport"),
+        [("train-0", "a", None, (0, 1, 1)), ("train-1", "b", None, (0, 0, 0)), ("train-2", "c", None, (0, 0, 1)),
+         ("train-3", "d", None, (1, 0, 0))],
+    )  # fmt: skip
+
+
+def test_lists_of_labels(file):
+    found = file('{"text": "a", "labels": ["x", "y"]}', '{"text": "b", "labels": ["y"]}', name="a.jsonl")
+    assert examples(found)[:2] == ("multi_label", ("x", "y"))
+    assert [row[3] for row in examples(found)[2]] == [(1, 1), (0, 1)]
+
+
+def test_decimals_ask(file):
+    found = file("text|score", "a|1", "b|2.5")
+    message = refused(find_problem_type, found, LabelKind())
+    assert message.endswith(
+        "train.tsv:3: the label is the decimal 2.5: give --problem_type=regression if it is a number to predict, "
+        "--problem_type=single_label if it is the name of a class"
+    )
+    assert examples(found, problem_type="regression")[1] == ()
+    assert [row[3] for row in examples(found, problem_type="regression")[2]] == ["1", "2.5"]
+    assert examples(found, problem_type="single_label")[1] == ("1", "2.5")
+    for cell in ("high", "nan", ""):
+        wrong = file("text|score", "a|1", f"b|{cell}")
+        assert refused(own_examples, wrong, "regression", (), None).endswith(
+            f":3: the label is {cell!r}, a number is needed"
+        )
+
+
+def test_several_labels_of_one(file):
+    found = file("text|rude|loud", "a|1|0", label_column="rude,loud")
+    message = refused(find_problem_type, found, LabelKind(problem_type="regression"))
+    assert message.startswith("--problem_type=regression: ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["text|label", "a|x", "b|x"], "every row has the label 'x'; two labels are needed; check --label_column"),
+        (["text|label", "a|", "b|"], "every row is without a label"),
+        (["text|label", *(f"a|sentence {n}" for n in range(30))], "column label holds 30 different labels in 30 rows"),
+    ],
+)
+def test_labels_that_are_none(file, lines, expected):
+    assert expected in refused(find_own_labels, file(*lines), "single_label", None)
+
+
+def test_a_label_with_one_row(file, caplog):
+    found = file("text|label", "a|positive", "b|positive", "c|positve", "d|negative", "e|negative")
+    assert find_own_labels(found, "single_label", None) == ("negative", "positive", "positve")
+    assert (
+        "train.tsv:4: warning: the label 'positve' has this row alone; the nearest other name is 'positive'"
+        in caplog.text
+    )
+    assert caplog.text.count("has this row alone") == 1
+
+
+def test_a_label_that_training_has_not(file):
+    found = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
+    message = refused(own_examples, found, "single_label", ("x", "y"), None)
+    assert message.endswith(
+        "dev.tsv:3: label 'z' is not among those of the training data, x, y (and 1 more such row); correct it, or name all "
+        "labels with --labels"
+    )
+    assert ":3: the label is empty" in refused(
+        own_examples, file("text|label", "a|x", "b|"), "single_label", ("x", "y"), None
+    )
+
+
+def test_empty_texts_are_told(file, caplog):
+    found = file("text|label", "a|x", " |y", "|x")
+    assert len(found.rows) == 3
+    assert "train.tsv:3: the text is empty (and 1 more such row)" in caplog.text
+
+
+def test_rows_of_another_width(file):
+    assert ":3: 3 columns where the first row has 2: 'y' stands after a tab too many" in refused(
+        file, "text|label", "a|x", "b|c|y"
+    )
+    assert ":3: 1 columns where the first row has 2" in refused(file, "text,label", "a,x", '"b\nc"', name="a.csv")
+
+
+def test_nothing_to_read(file):
+    assert "is empty" in refused(file)
+    assert "holds no row below its header" in refused(file, "text|label")
+
+
+def test_texts_to_predict(file):
+    found = file("one text", "", "another, with a comma", name="new.txt", split="test", needs_label=False)
+    assert own_examples(found, "single_label", ("x", "y"), None, needs_label=False) == [
+        ClassificationExample("test-0", "one text", None, None),
+        ClassificationExample("test-1", "another, with a comma", None, None),
+    ]
+    assert ":2: 2 columns where the first row has 1: 'b' stands after a tab too many" in refused(
+        file, "one", "a|b", name="new.txt", needs_label=False
+    )
+
+
+def made(*labels):
+    return [ClassificationExample(str(n), "t", None, label) for n, label in enumerate(labels)]
+
+
+def test_split_keeps_the_shares_of_the_labels():
+    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+    train, dev = split_dev(rows, 0.1, seed=1)
+    assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 6, "b": 3, "c": 1, "d": 0}
+    assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
+    for part in (train, dev):
+        assert [int(row.guid) for row in part] == sorted(int(row.guid) for row in part)
+    assert split_dev(rows, 0.1, seed=1) == (train, dev)
+    assert split_dev(rows, 0.1, seed=2)[1] != dev
+
+
+def test_split_of_numbers_and_of_several_labels():
+    numbers = made(*(str(n / 4) for n in range(40)))
+    _, dev = split_dev(numbers, 0.25, 1, "regression")
+    assert [int(4 * float(row.label)) // 20 for row in sorted(dev, key=lambda row: float(row.label))] == [0] * 5 + [
+        1
+    ] * 5
+    several = made(*([(1, 0)] * 20 + [(0, 0)] * 80))
+    assert sum(row.label == (1, 0) for row in split_dev(several, 0.1, 1, "multi_label")[1]) == 2
+
+
+def test_split_leaves_something_of_each_label():
+    train, dev = split_dev(made("a", "a", "b", "b"), 0.9, seed=0)
+    assert {row.label for row in train} == {"a", "b"}
+    assert dev
+    assert "--dev_split=0.01: leaves no row of 4" in refused(split_dev, made("a", "a", "b", "b"), 0.01, 0)
+
+
+def test_real_files(shared):
+    toxic = "toxic,severe_toxic,obscene,threat,insult,identity_hate"
+    read = []
+    for name in (
+        "train_sample.csv",
+        "val_sample.csv",
+    ):  # with the text before and after the labels, lines inside quotes
+        found = read_own_file(str(shared / "data/jigsaw" / name), "x", Columns(label_column=toxic), "auto", "f", True)
+        labels = find_own_labels(found, "multi_label", None)
+        read.append([sum(each.label[0] for each in own_examples(found, "multi_label", labels, None)), len(found.rows)])
+    assert read == [[92, 1000], [77, 1000]]
+    columns = Columns(text_column="1", label_column="0")
+    spam = read_own_file(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "x", columns, "auto", "f", True)
+    assert len(spam.rows) == 5574
+    assert find_own_labels(spam, "single_label", None) == ("ham", "spam")

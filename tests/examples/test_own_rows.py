@@ -1,0 +1,112 @@
+"""Rows of a user's own file: formats, line numbers, and what is refused."""
+
+import gzip
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.own_rows import check_width, read_rows
+from bert_cli.examples.tables import Row
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """rows(name, content) -> the rows of a file of that name; a name in .gz compresses it."""
+
+    def read(name: str, content: str | bytes) -> list[Row]:
+        data = content if isinstance(content, bytes) else content.encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return list(read_rows(str(tmp_path / name), "train_file"))
+
+    return read
+
+
+@pytest.fixture
+def refused(rows, tmp_path):
+    def message(name: str, content: str | bytes) -> str:
+        with pytest.raises(InputError) as caught:
+            rows(name, content)
+        assert str(caught.value).startswith(f"{tmp_path}/{name}:")
+        return str(caught.value).removeprefix(f"{tmp_path}/{name}:")
+
+    return message
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.TXT", "a.tsv.gz", "a.tab"])
+def test_tabs(rows, name, caplog):
+    assert rows(name, '\ufeffa "\tb\r\n\n\u2028c\td\n\n') == [Row(1, ['a "', "b"]), Row(3, ["\u2028c", "d"])]
+    assert "skipped 1 blank line(s), the first is line 2" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_commas(rows, name):
+    text = 'id,text\r\n1,"two\nlines, ""quoted"""\r\n\r\n2,plain\r\n'
+    assert rows(name, text) == [
+        Row(1, ["id", "text"]),
+        Row(2, ["1", 'two\nlines, "quoted"']),
+        Row(5, ["2", "plain"]),
+    ]
+
+
+def test_semicolons(rows, caplog):
+    with caplog.at_level(logging.INFO):
+        assert rows("a.csv", "text;label\ngood, really;1,5\n")[1] == Row(2, ["good, really", "1,5"])
+    assert "separated by semicolons" in caplog.text
+
+
+def test_a_long_cell(rows):
+    assert len(rows("a.csv", f'"{"x" * 200_000}",1\n')[0].cells[0]) == 200_000
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson.gz"])
+def test_json(rows, name):
+    text = '{"text": "a\\tb\\n", "n": 1.50, "tags": ["x", 2]}\n\n{"tags": [], "text": null, "n": true}\n'
+    assert rows(name, text) == [
+        Row(0, ["text", "n", "tags"]),
+        Row(1, ["a\tb\n", "1.5", ("x", "2")]),
+        Row(3, ["", "true", ()]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.csv", 'a,b\n1,"open\nand more\n', "2: a quote that opens in this row is not closed"),
+        ("a.csv", 'a,b\n1,x\n2,"y" z\n', "3: "),
+        ("a.jsonl", '{"a": 1}\n{"a": \n', "2: is no JSON in column"),
+        ("a.jsonl", '{"a": 1}\n[1]\n', "2: is no JSON object"),
+        ("a.tsv", "a\tb\nc\0\td\n", "2: holds a NUL character"),
+        ("a.csv", b"a,b\nc\xe9,d\n", "2: is not UTF-8 (byte 0xe9)"),
+        ("a.tsv", "a\tb\rc\td\n", "1: a carriage return inside the line"),
+    ],
+)
+def test_refused(refused, name, content, expected):
+    assert refused(name, content).startswith(expected)
+
+
+def test_no_gzip(tmp_path):
+    whole = gzip.compress(b"a\tb\n" * 1000)
+    for data in (b"a\tb\n", whole[:30]):
+        (tmp_path / "a.tsv.gz").write_bytes(data)
+        with pytest.raises(InputError, match=r"a\.tsv\.gz: is no whole gzip file"):
+            list(read_rows(str(tmp_path / "a.tsv.gz"), "train_file"))
+
+
+def test_which_files(tmp_path):
+    with pytest.raises(InputError, match=r"a\.xlsx: a file that ends in \.tsv, \.csv, \.jsonl or \.txt"):
+        list(read_rows("a.xlsx", "train_file"))
+    with pytest.raises(InputError, match="no such file; check --dev_file"):
+        list(read_rows(str(tmp_path / "a.csv"), "dev_file"))
+
+
+def test_width():
+    check_width("a.tsv", Row(3, ["x", "y"]), 2)
+    with pytest.raises(
+        InputError, match=r"^a\.tsv:3: 3 columns where the first row has 2: 'and more' stands after a tab"
+    ):
+        check_width("a.tsv", Row(3, ["x", "y", "and more"]), 2)
+    with pytest.raises(InputError, match=r"^a\.csv:4: 3 columns .* after a comma too many; put the text into quotes"):
+        check_width("a.csv", Row(4, ["x", "y", "z"]), 2)
+    with pytest.raises(InputError, match=r"^a\.csv:4: 1 columns where the first row has 2; complete the row"):
+        check_width("a.csv", Row(4, ["x"]), 2)

@@ -1,0 +1,138 @@
+"""Loss, gradients and predictions of the heads of one label, several labels, a number and a choice, against NumPy's BERT."""
+
+import collections
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from numpy_bert import encode, loss_and_gradients, random_weights, variable_shapes
+
+from bert_cli.features.spec import INPUTS
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.model.config import BertConfig
+from bert_cli.model.layers import named_weights
+
+SIZES = {
+    "vocab_size": 15, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12,
+    "max_position_embeddings": 6, "type_vocab_size": 2, "hidden_act": "gelu",
+}  # fmt: skip
+CONFIG = BertConfig(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+MASK = (np.arange(6) < np.array([6, 2, 4, 5])[:, None]).astype(np.int32)
+WORDS = np.random.default_rng(1).integers(1, 15, MASK.shape).astype(np.int32) * MASK
+TYPES = (np.arange(6) > 2).astype(np.int32) * MASK
+SEQUENCES = (WORDS, MASK, TYPES)  # four sequences
+LABELS = {
+    "single_label": np.array([2, 0, 1, 1], np.int32),
+    "multi_label": np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0]], np.float32),
+    "regression": np.array([0.5, -1.5, 3.0, 0.0], np.float32),
+    "choice": np.array([1, 0], np.int32),  # two examples of two endings
+}
+LOGITS = {"single_label": 3, "multi_label": 3, "regression": 1, "choice": 1}
+
+
+def make(kind: str):
+    """The model without dropout, with the oracle's weights, and these."""
+    model = BertChoice(CONFIG) if kind == "choice" else BertClassifier(CONFIG, LOGITS[kind], problem_type=kind)
+    model.head_dropout = 0.0
+    weights = random_weights(variable_shapes(SIZES, "classification", LOGITS[kind]), seed=2)
+    variables = named_weights(model)
+    assert variables.keys() == weights.keys()
+    for name, variable in variables.items():
+        variable.assign(weights[name])
+    return model, variables, weights
+
+
+def batch_of(kind: str) -> dict:
+    shape = (2, 2, 6) if kind == "choice" else (4, 6)
+    arrays = {name: values.reshape(shape) for name, values in zip(INPUTS, SEQUENCES, strict=True)}
+    batch = arrays | {"label_ids": LABELS[kind]}
+    for column in (BertChoice(CONFIG) if kind == "choice" else make(kind)[0]).columns:
+        assert (batch[column.name].dtype, batch[column.name].ndim) == (column.dtype, len(column.shape))
+    return {name: tf.constant(values) for name, values in batch.items()}
+
+
+def by_formula(kind: str, logits: np.ndarray):
+    """From logits float64 [4, n]: losses of the examples, the gradient of their mean, and the predictions."""
+    labels = LABELS[kind]
+    if kind == "regression":
+        error = logits[:, 0] - labels
+        return error**2, 2 * error[:, None] / 4, logits[:, 0]
+    if kind == "multi_label":
+        probabilities = 1 / (1 + np.exp(-logits))
+        losses = -(labels * np.log(probabilities) + (1 - labels) * np.log(1 - probabilities)).mean(axis=1)
+        return losses, (probabilities - labels) / (4 * 3), probabilities
+    scores = np.exp(logits.reshape(2, 2) if kind == "choice" else logits)
+    probabilities = scores / scores.sum(axis=1, keepdims=True)
+    right = labels[:, None] == np.arange(scores.shape[1])
+    losses = -np.log(probabilities[right])
+    return losses, ((probabilities - right) / len(labels)).reshape(logits.shape), probabilities
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", LABELS)
+def test_loss_gradients_and_predictions(kind, packed):
+    model, variables, weights = make(kind)
+    outputs, back = encode(SIZES, weights, *SEQUENCES)
+    pooled = outputs["pooled_output"]
+    logits = pooled @ weights["output_weights"].T + weights["output_bias"]
+    wanted_losses, d_logits, wanted = by_formula(kind, logits)
+    gradients = collections.defaultdict(float)
+    gradients["output_weights"], gradients["output_bias"] = d_logits.T @ pooled, d_logits.sum(axis=0)
+    back(np.zeros_like(outputs["sequence_output"]), d_logits @ weights["output_weights"], gradients)
+
+    batch = batch_of(kind)
+    with tf.GradientTape() as tape:
+        losses, shares = model.loss_terms(batch, tf.constant([1, 2]), packed, batch_size=len(wanted_losses))
+        loss = tf.reduce_sum(losses * shares)
+    found = tape.gradient(loss, [variable.value for variable in variables.values()])
+    np.testing.assert_allclose(losses, wanted_losses, rtol=2e-5, atol=1e-6)
+    assert float(loss) == pytest.approx(wanted_losses.mean(), rel=2e-5)
+    for name, gradient in zip(variables, found, strict=True):
+        value = tf.convert_to_tensor(gradient).numpy()
+        np.testing.assert_allclose(value, gradients[name], rtol=1e-3, atol=2e-6, err_msg=name)
+
+    predictions = model.predictions(batch, packed)
+    assert predictions.keys() == {"values" if kind == "regression" else "probabilities", "losses"}
+    np.testing.assert_allclose(predictions["losses"], wanted_losses, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(next(iter(predictions.values())), wanted, rtol=2e-5, atol=1e-6)
+
+
+def test_the_oracle_of_one_label_agrees():
+    """What by_formula says is what the reference says by itself."""
+    weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
+    batch = dict(zip(("input_ids", "input_mask", "segment_ids"), SEQUENCES, strict=True))
+    loss, *_ = loss_and_gradients("classification", SIZES, weights, batch | {"label_ids": LABELS["single_label"]})
+    pooled = encode(SIZES, weights, *SEQUENCES)[0]["pooled_output"]
+    losses, *_ = by_formula("single_label", pooled @ weights["output_weights"].T + weights["output_bias"])
+    assert loss == pytest.approx(losses.mean(), rel=1e-12)
+
+
+def test_losses_of_several_labels_by_hand():
+    model = make("multi_label")[0]
+    logits = tf.constant([[0.0, math.log(3), -math.log(3)], [1e4, -1e4, 1e4]])
+    losses = model.losses(tf.constant([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0]]), logits)
+    # Probabilities 1/2, 3/4, 1/4; then two certain and right, one certain and wrong, as large as its logit.
+    np.testing.assert_allclose(losses, [math.log(2 * 4 / 3 * 4) / 3, 1e4 / 3], rtol=1e-6)
+
+
+def test_losses_of_numbers_by_hand():
+    losses = make("regression")[0].losses(tf.constant([1.0, -2.0]), tf.constant([[3.0], [-2.5]]))
+    assert losses.numpy().tolist() == [4.0, 0.25]
+
+
+def test_an_ending_may_stand_in_any_row_and_padding_changes_nothing():
+    model, *_ = make("choice")
+    batch = batch_of("choice")
+    inputs = {name: batch[name] for name in INPUTS}
+    logits = model(inputs).numpy()
+    swapped = model({name: values[:, ::-1] for name, values in inputs.items()}).numpy()
+    np.testing.assert_allclose(swapped, logits[:, ::-1], rtol=1e-6)
+    np.testing.assert_allclose(model(inputs, packed=True), logits, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("problem_type", "count"), [("regression", 2), ("several", 2)])
+def test_what_no_classifier_is(problem_type, count):
+    with pytest.raises(ValueError, match=problem_type):
+        BertClassifier(CONFIG, count, problem_type=problem_type)

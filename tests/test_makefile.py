@@ -1,0 +1,83 @@
+"""Each target of the Makefile has its own folder, and takes names with blanks as one word; `make --dry-run` tells."""
+
+import pathlib
+import shlex
+import subprocess
+
+import pytest
+
+from bert_cli.__main__ import COMMANDS, listing
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TRAINING = ("classify", "tag", "squad", "pretrain")
+
+
+def commands(target, *variables):
+    """The words of each command of ours that a target runs, where everything is installed and nothing made before."""
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", target, *variables], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line)) and words[0].startswith(".venv/bin/bert-")]
+
+
+def value(words, flag):
+    return next((word.partition("=")[2] for word in words if word.startswith(f"--{flag}=")), None)
+
+
+def test_each_target_has_its_own_folder():
+    folders = {target: value(commands(target)[-1 - (target == "pretrain")], "output_dir") for target in TRAINING}
+    assert folders == {
+        "classify": "bert_output/classify",
+        "tag": "bert_output/tag",
+        "squad": "bert_output/squad",
+        "pretrain": "bert_output/pretrained",
+    }
+    # The default of bert-classify is bert_output itself.
+    assert value(commands("quickstart")[0], "output_dir") is None
+    assert value(commands("export")[0], "init_checkpoint") == "bert_output"
+    assert value(commands("tag", "OUTPUT=mine")[0], "output_dir") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("target", "variable", "flag"),
+    [
+        ("classify", "DATA", "data_dir"),
+        ("classify", "MODEL", "init_checkpoint"),
+        ("classify", "OUTPUT", "output_dir"),
+        ("tag", "TAGS", "data_dir"),
+        ("tag", "MODEL", "init_checkpoint"),
+        ("pretrain", "CONFIG", "bert_config_file"),
+        ("pretrain", "PRETRAINED", "output_dir"),
+        ("features", "TEXTS", "input_file"),
+        ("features", "FEATURES", "output_file"),
+        ("features", "MODEL", "init_checkpoint"),
+        ("convert", "FROM", "from"),
+        ("convert", "TO", "to"),
+        ("export", "OUTPUT", "init_checkpoint"),
+        ("export", "EXPORT", "export_dir"),
+    ],
+)
+def test_a_name_with_blanks_is_one_word(target, variable, flag):
+    found = [value(words, flag) for words in commands(target, f"{variable}=my data/of today")]
+    assert "my data/of today" in found
+
+
+def test_blanks_in_names_of_files(tmp_path):
+    (tmp_path / "my text.txt").write_text("a\n", encoding="utf-8")
+    made = commands("pretrain", f"TEXT={tmp_path / 'my text.txt'}", "PRETRAINED=bert_output/my model")
+    assert [words[0].rpartition("/")[2] for words in made] == ["bert-build-vocab", "bert-pretrain", "bert-fill-mask"]
+    assert value(made[0], "input_file") == value(made[1], "input_file") == str(tmp_path / "my text.txt")
+    assert value(made[0], "output_file") == value(made[1], "vocab_file") == "bert_output/my model.vocab.txt"
+    squad = commands("squad", "SQUAD=my data")[0]
+    assert value(squad, "train_file") == "my data/train.json"
+    assert value(squad, "predict_file") == "my data/dev.json"
+
+
+def test_the_package_lists_every_command():
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    for command, (module, _) in COMMANDS.items():
+        assert f'"{command} = bert_cli.{module}:main"' in setup
+    assert setup.count(":main") == len(COMMANDS)
+    assert [line.split()[0] for line in listing().splitlines() if line.startswith("  bert-")] == list(COMMANDS)
+    assert all(len(line) <= 80 for line in listing().splitlines())
