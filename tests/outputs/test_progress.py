@@ -30,14 +30,13 @@ def terminal_kind(monkeypatch):
 
 
 @pytest.fixture
-def logged():
-    """The lines that the log gets."""
+def logged(monkeypatch):
+    """The lines that the log gets, and not the terminal, whatever a command that ran before in this process has set up."""
     log, handler = logging.getLogger("bert_cli"), Lines()
+    monkeypatch.setattr(log, "handlers", [handler])
     level = log.level
-    log.addHandler(handler)
     log.setLevel(logging.INFO)
     yield handler.lines
-    log.removeHandler(handler)
     log.setLevel(level)
 
 
