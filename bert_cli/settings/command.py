@@ -1,5 +1,6 @@
 """What every command does around its work: --help, the command line, the log, and errors in one line."""
 
+import gc
 import logging
 import os
 import sys
@@ -73,6 +74,9 @@ def _run_command(
     values, given = parse(settings_class, arguments)
     if values["quiet"] and values["verbose"]:
         raise InputError("--quiet and --verbose do not go together; give one of them")
+    # TensorFlow's modules hold some hundred thousand objects that live as long as the process: without this, each full
+    # collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation.
+    gc.freeze()
     log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
     run(build(settings_class, check(values, given) if check else values))
     return 0
