@@ -11,6 +11,9 @@ FLAGS = "flags.txt"
 EVAL_RESULTS = "eval_results.txt"
 STATE = "checkpoint"  # names the newest model.ckpt-N
 CHECKPOINT = "model.ckpt-"  # before the number of steps
+HISTORY = "history.jsonl"
+BEST = "best"  # folder of the best checkpoint
+BEST_FILE = "best.json"  # names the folder within this one whose model counts: best, or one of several runs
 
 # What stands beside a checkpoint.
 VOCABULARY = "vocab.txt"

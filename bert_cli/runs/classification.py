@@ -14,9 +14,10 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.glue import write_glue_submission
-from bert_cli.outputs.metrics import main_metrics
+from bert_cli.outputs.metrics import known_metrics, main_metrics
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.manifest import check_labels
@@ -94,7 +95,7 @@ class ClassificationTask:
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
             labels = agreed_labels(labels, checkpoint)
-            folders = [phases.output_dir, checkpoint.folder]
+            folders = [phases.output_dir, *run_folders(checkpoint)]
         self._data = data = read_data(settings, labels or None)
         self.labels, self.problem_type = data.labels, data.problem_type
         if not self.labels and self.problem_type != REGRESSION:
@@ -145,6 +146,7 @@ class ClassificationTask:
             },
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
+            examples=len(features),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -156,6 +158,12 @@ class ClassificationTask:
     @property
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        known = known_metrics(self.problem_type, self.data.task.metric if self.data.task else None)
+        halves = sorted(name.removeprefix("dev") for name in self.splits if name.startswith("dev"))
+        return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         return session.train(self.splits["train"].features, updates=updates, **how)

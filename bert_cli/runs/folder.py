@@ -16,6 +16,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
+    BEST,
     CHECKPOINT,
     CONFIG,
     FLAGS,
@@ -29,10 +30,12 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
+from bert_cli.runs import best_folder
+from bert_cli.runs.longer import GROWING, OF_LENGTH, STEPS, is_longer
 from bert_cli.runs.manifest import COMMAND, FILES, read_manifest, vocabulary_digest
 from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.settings.saved import write_flags
-from bert_cli.weights.path import CheckpointPath, latest_checkpoint
+from bert_cli.weights.path import CheckpointPath, latest_checkpoint, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
@@ -74,7 +77,7 @@ def find_state(
     InputError where the folder holds another run and `overwrite`
     is not set, or a file that the run would write over and that no run of ours has listed. Nothing is changed.
     """
-    if start and os.path.realpath(start.folder) == os.path.realpath(folder):
+    if start and os.path.realpath(start.folder) in map(os.path.realpath, (folder, os.path.join(folder, BEST))):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
@@ -89,9 +92,11 @@ def find_state(
     now = json.loads(json.dumps(manifest))
     if COMMAND in before and before[COMMAND] != now.get(COMMAND):
         raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")
+    longer = is_longer(before, now.get(STEPS), step_number(latest))
+    apart = {FILES, COMMAND, *OF_LENGTH, *(GROWING if longer else ())}
     changes = [
         _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now} - {FILES, COMMAND})
+        for key in sorted({*before, *now} - apart)
         if before.get(key) != now.get(key)
     ]
     if changes:
@@ -154,6 +159,8 @@ def begin(
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
+        elif name == BEST:
+            best_folder.remove(folder)
     write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
@@ -164,14 +171,26 @@ def begin(
     write_flags(os.path.join(folder, FLAGS), flags)
 
 
+def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
+    """Bring run.json up to date where a run goes on: what may change in it (its length), and the files that it owns."""
+    before = read_manifest(folder) or {}
+    listed = before.get(FILES, list(OF_OLDER_RUNS))
+    after = manifest | {FILES: list(dict.fromkeys([*listed, *written_names(manifest, names)]))}
+    if json.loads(json.dumps(after)) != before:
+        write_json(os.path.join(folder, MANIFEST), after)
+
+
 def _is_checkpoint(name: str, owned: set[str]) -> bool:
     return MANIFEST in owned and _CHECKPOINT_FILE.fullmatch(name) is not None
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove the half-written files of a run of ours that was killed."""
-    if MANIFEST not in owned_names(folder):
+    """Remove the half-written files of a run of ours that was killed, of its best/ too."""
+    owned = owned_names(folder)
+    if MANIFEST not in owned:
         return
+    if BEST in owned:
+        remove_leftovers(os.path.join(folder, BEST))
     for name in files.list_directory(folder):
         path = os.path.join(folder, name)
         if not _UNFINISHED.fullmatch(name):

@@ -131,6 +131,12 @@ class PretrainingTask:
         settings = self.settings
         return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        names = ("masked_lm_loss", "masked_lm_accuracy", "masked_lm_perplexity")
+        pairs = () if self.settings.task.no_nsp else ("next_sentence_loss", "next_sentence_accuracy")
+        return ("loss", *names, *pairs)
+
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         data = self.data["train"]
         return session.train_stream(lambda at: data.stream(updates.batch_size, at), updates=updates, **how)
@@ -142,7 +148,7 @@ class PretrainingTask:
         """Accuracies and losses of masked words and next sentences."""
         batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
-        if is_cut:
+        if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
         sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
         rate = sums.pop("examples_per_second")

@@ -28,6 +28,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
@@ -133,6 +134,7 @@ class ClassifySettings:
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
+    watching: Watching = group(Watching)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
