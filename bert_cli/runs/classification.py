@@ -155,7 +155,7 @@ class ClassificationTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         return session.train(self.splits["train"].features, updates=updates, **how)

@@ -14,6 +14,7 @@ from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
+from bert_cli.runs import controls
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.manifest import COMMAND
@@ -22,7 +23,6 @@ from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
-from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
@@ -42,6 +42,8 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
+        if phases.do_train:
+            controls.check(settings, model.config, task.freezes_encoder)
         task.read(model, stack)
         if model.vocabulary:
             for split, sequences in task.sequences().items():
@@ -78,6 +80,7 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
         settings.devices,
         settings.length.max_seq_length,
         batch_size,
+        settings.optimization.gradient_accumulation_steps,
     )
 
 
@@ -114,8 +117,8 @@ class _Planned:
             learning_rate=settings.training.learning_rate,
             batch_size=settings.training.train_batch_size,
             random_seed=settings.seed.random_seed,
-            optimizer=plan.optimizer,
             bias_correction=plan.bias_correction,
+            **controls.update_rules(settings),
         )
         return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, state)
 
@@ -142,7 +145,8 @@ def train_or_load(
                 folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, _files(task)
             )
         # Which variables are trained, and how fast, is one table for all tasks.
-        factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
+        factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
+        controls.set_dropout(session.model, settings)
         figures = task.train(
             session, updates=plan.updates, saving=settings.saving, folder=folder, state=plan.state, factors=factors
         )

@@ -58,7 +58,7 @@ class TaggingTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.tagger.freeze_encoder
+        return self.settings.rates.freeze_encoder
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
@@ -35,6 +36,15 @@ class TrainingSettings(Protocol):
     def training(self) -> Training: ...
 
     @property
+    def rates(self) -> LayerRates: ...
+
+    @property
+    def optimization(self) -> Optimization: ...
+
+    @property
+    def dropout(self) -> Dropout: ...
+
+    @property
     def seed(self) -> Seed: ...
 
     @property
@@ -56,7 +66,6 @@ class Plan(NamedTuple):
     decided: dict[str, Any]
     found: dict[str, Any]
     labels: tuple[str, ...] | None = None
-    optimizer: str = "adamw"
     bias_correction: bool = False
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.data import PredictFile
 from bert_cli.settings.groups import (
     Devices,
@@ -135,6 +136,9 @@ class SquadSettings:
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SquadTraining = group(SquadTraining)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
