@@ -15,8 +15,8 @@ from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import main_metrics
+from bert_cli.runs import controls, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.manifest import check_labels
@@ -145,6 +145,9 @@ class ClassificationTask:
             },
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
+            class_weights=controls.class_weights(
+                self.settings.loss, self.problem_type, self.labels, features.label_ids
+            ),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":

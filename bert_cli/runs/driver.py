@@ -92,6 +92,7 @@ class _Planned:
     manifest: dict[str, Any]
     flags: dict[str, str]
     labels: tuple[str, ...] | None
+    class_weights: tuple | None
     state: str | None
 
     @staticmethod
@@ -120,7 +121,7 @@ class _Planned:
             bias_correction=plan.bias_correction,
             **controls.update_rules(settings),
         )
-        return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, state)
+        return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, plan.class_weights, state)
 
     @property
     def finished(self) -> str | None:
@@ -146,7 +147,7 @@ def train_or_load(
             )
         # Which variables are trained, and how fast, is one table for all tasks.
         factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
-        controls.set_dropout(session.model, settings)
+        controls.prepare_model(session.model, settings, plan.class_weights)
         figures = task.train(
             session, updates=plan.updates, saving=settings.saving, folder=folder, state=plan.state, factors=factors
         )

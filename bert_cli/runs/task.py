@@ -58,7 +58,7 @@ class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is there.
 
     decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. labels: None for a task without.
+    flags that the run found by itself, for flags.txt. labels: None for a task without. class_weights: see controls.
     """
 
     steps: int
@@ -67,6 +67,7 @@ class Plan(NamedTuple):
     found: dict[str, Any]
     labels: tuple[str, ...] | None = None
     bias_correction: bool = False
+    class_weights: tuple | None = None
 
 
 class Evaluation(NamedTuple):

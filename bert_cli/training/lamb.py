@@ -3,6 +3,8 @@
 For large batches. Variables that do not decay (biases, normalisation) take Adam's own step, as in the authors' code.
 """
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -19,7 +21,7 @@ class Lamb(AdamWeightDecay):
     second_scale = np.float32(1.0)
     rows_are_apart = False  # the norms are those of the whole variable
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
         weight, first, second = (
             tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=tf.float32)
             for variable in (self.weights[name], self.first[name], self.second[name])

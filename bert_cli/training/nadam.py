@@ -1,5 +1,7 @@
 """Nadam (Dozat, 2016): Adam with Nesterov's momentum, which looks one step ahead."""
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -32,7 +34,16 @@ class Nadam(AdamWeightDecay):
 
     second_scale = np.float32(1.0)
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
+    def _common(self, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """μ_{t+1}/(1 − Π_{t+1}), (1 − μ_t)/(1 − Π_t) and 1 − 0.999^t of update t."""
+        count, products = tf.cast(step + 1, tf.float32), tf.constant(momentum_products())
+        place = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
+        product, next_product = products[place + 1], products[tf.minimum(place + 2, _LONGEST)]
+        of_first = _momentum(count + 1.0) / (1.0 - next_product)
+        return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
+
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+        of_first, of_gradient, unbiased = step
         if self.weight_decay and decays(name):
             decay(self.weights[name], rate * self.weight_decay)
         weight, first, second = (
@@ -41,13 +52,7 @@ class Nadam(AdamWeightDecay):
         )
         first = BETA_1 * first + (1.0 - BETA_1) * gradient
         second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
-        count = tf.cast(step + 1, tf.float32)
-        products = tf.constant(momentum_products())
-        place = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
-        product, next_product = products[place + 1], products[tf.minimum(place + 2, _LONGEST)]
-        ahead = _momentum(count + 1.0) / (1.0 - next_product) * first
-        ahead += (1.0 - _momentum(count)) / (1.0 - product) * gradient
-        update = ahead / (tf.sqrt(second / (1.0 - tf.pow(BETA_2, count))) + EPSILON)
+        update = (of_first * first + of_gradient * gradient) / (tf.sqrt(second / unbiased) + EPSILON)
         for variable, value in (
             (self.first[name], first),
             (self.second[name], second),

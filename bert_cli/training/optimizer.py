@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
@@ -94,8 +95,9 @@ class AdamWeightDecay:
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
+        common = self._common(step)
         for name, gradient in gradients.items():
-            self._update(name, tf.convert_to_tensor(gradient) * clip, self._own_rate(name, rate), step)
+            self._update(name, tf.convert_to_tensor(gradient) * clip, self._own_rate(name, rate), common)
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
@@ -106,8 +108,12 @@ class AdamWeightDecay:
         factor = self.factors.get(name, 1.0)
         return rate if factor == 1.0 else rate * factor
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
-        """Update one weight and its moments; `rate` is its own, `step` the number of finished steps."""
+    def _common(self, step: tf.Tensor) -> Any:
+        """What the updates of all weights need to know of the number of finished steps: here this number."""
+        return step
+
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+        """Update one weight and its moments; `rate` is its own, `step` what `_common` says."""
         weight = self.weights[name]
         if self.weight_decay and decays(name):
             decay(weight, rate * self.weight_decay)
