@@ -4,7 +4,8 @@ import tensorflow as tf
 
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.heads.losses import cross_entropy, softmax_losses
+from bert_cli.heads.model import TaskModel, make_encoder, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -39,7 +40,8 @@ class BertChoice(TaskModel):
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
-        losses = cross_entropy(batch["label_ids"], self(inputs, training=True, seed=seed, packed=packed, frozen=frozen))
+        logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
+        losses = softmax_losses(batch["label_ids"], logits, self.loss_rule)
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):

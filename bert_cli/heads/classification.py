@@ -4,7 +4,8 @@ import tensorflow as tf
 
 from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.features import spec
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
+from bert_cli.heads.model import TaskModel, make_encoder, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
@@ -72,16 +73,16 @@ class BertClassifier(TaskModel):
         """See TaskModel: the mean over the examples, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
         logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
-        losses = self.losses(batch["label_ids"], logits)
+        losses = self.losses(batch["label_ids"], logits, self.loss_rule)
         return losses, mean_weights(losses, batch_size)
 
-    def losses(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+    def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
         """Of each example, float32 [B], in nats but for a regression; labels as `columns` says, logits [B, n]."""
         if self.problem_type == MULTI_LABEL:
-            return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits), axis=-1)
+            return tf.reduce_mean(sigmoid_losses(labels, logits, rule), axis=-1)
         if self.problem_type == REGRESSION:
             return tf.math.squared_difference(logits[:, 0], labels)
-        return cross_entropy(labels, logits)
+        return softmax_losses(labels, logits, rule)
 
     def predictions(self, batch, packed):
         """`probabilities` [B, n], or `values` [B] of a regression, and `losses` [B], float32."""

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.features.spec import Column
+from bert_cli.heads.losses import PLAIN
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -28,6 +29,9 @@ class TaskModel(keras.Model):
     padding_counts = False
     # True where predictions are asked for padding too, so that their batches must be padded as well.
     predicts_padding = False
+    # Of training; what a kind has no use for stays as it is here.
+    loss_rule = PLAIN
+    head_dropout = 0.0
 
     @property
     def top_layer(self) -> int | None:
@@ -68,11 +72,6 @@ def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.Tensor
         column.name: tf.TensorSpec([sizes.get(letter) for letter in column.shape], column.dtype, name=column.name)
         for column in columns
     }
-
-
-def cross_entropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """−log softmax(logits)[label] in nats: labels int32 [...], logits float32 [..., n] -> float32 [...]."""
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:

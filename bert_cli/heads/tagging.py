@@ -5,7 +5,8 @@ import tensorflow as tf
 from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder
+from bert_cli.heads.losses import softmax_losses
+from bert_cli.heads.model import TaskModel, make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -83,7 +84,7 @@ class BertTagger(TaskModel):
         if packed:
             labelled = tf.where(labels >= 0)[:, 0]
             rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
-        return cross_entropy(tf.maximum(labels, 0), self.score(rows, seed)), weights
+        return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights
 
     def predictions(self, batch, packed):
         """`log_probabilities` float32 [B, S, L]; those of padding mean nothing."""

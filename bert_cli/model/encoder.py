@@ -69,6 +69,16 @@ class BertEncoder(keras.Model):
             outputs["attention_probs"] = attention
         return outputs
 
+    def set_dropout(self, hidden: float | None = None, attention: float | None = None) -> None:
+        """Other rates of dropout than those of the config, None for the config's own."""
+        if hidden is not None:
+            self.embeddings.rate = hidden
+            for layer in self.transformer_layers:
+                layer.rate = hidden
+        if attention is not None:
+            for layer in self.transformer_layers:
+                layer.attention.rate = attention
+
     def without_gradient(self, layer: int | None) -> set[str]:
         """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""
         if layer is None:

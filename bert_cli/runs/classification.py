@@ -15,8 +15,8 @@ from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import known_metrics, main_metrics
+from bert_cli.runs import controls, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
@@ -147,6 +147,9 @@ class ClassificationTask:
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
+            class_weights=controls.class_weights(
+                self.settings.loss, self.problem_type, self.labels, features.label_ids
+            ),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -157,7 +160,7 @@ class ClassificationTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_RESULTS, FLAGS, HISTORY
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
+from bert_cli.runs import controls
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
@@ -26,7 +27,6 @@ from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.settings.watching import check_watching
-from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
@@ -47,6 +47,8 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
+        if phases.do_train:
+            controls.check(settings, model.config, task.freezes_encoder)
         task.read(model, stack)
         if model.vocabulary:
             for split, sequences in task.sequences().items():
@@ -83,6 +85,7 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
         settings.devices,
         settings.length.max_seq_length,
         batch_size,
+        settings.optimization.gradient_accumulation_steps,
     )
 
 
@@ -95,6 +98,7 @@ class _Planned:
     manifest: dict[str, Any]
     flags: dict[str, str]
     labels: tuple[str, ...] | None
+    class_weights: tuple | None
     state: str | None
     history: History
     watch: Watch | None
@@ -130,12 +134,12 @@ class _Planned:
             learning_rate=training.learning_rate,
             batch_size=training.train_batch_size,
             random_seed=settings.seed.random_seed,
-            optimizer=plan.optimizer,
             bias_correction=plan.bias_correction,
             first_step=first,
+            **controls.update_rules(settings),
         )
-        flags = flags_to_save(settings, plan.found)
-        return _Planned(updates, manifest | {PLAN_FROM: first}, flags, plan.labels, state, history, watch)
+        flags, manifest = flags_to_save(settings, plan.found), manifest | {PLAN_FROM: first}
+        return _Planned(updates, manifest, flags, plan.labels, plan.class_weights, state, history, watch)
 
     @property
     def finished(self) -> str | None:
@@ -194,7 +198,8 @@ def _train(
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
     plan.history.open(writes=session.is_chief)
     # Which variables are trained, and how fast, is one table for all tasks.
-    factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
+    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
+    controls.prepare_model(session.model, settings, plan.class_weights)
     figures = task.train(
         session,
         updates=plan.updates,

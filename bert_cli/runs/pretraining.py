@@ -48,12 +48,15 @@ class PretrainingTask:
     command = "bert-pretrain"
     files = ()
     evaluation_files = ()
-    freezes_encoder = False
 
     def __init__(self, settings: PretrainSettings):
         self.settings = settings
         self.data: dict[str, Data] = {}
         self._found: dict[str, tuple[list[str], bool]] = {}
+
+    @property
+    def freezes_encoder(self) -> bool:
+        return self.settings.rates.freeze_encoder
 
     def open(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
         settings = self.settings
@@ -122,7 +125,6 @@ class PretrainingTask:
             warmup_steps=steps.num_warmup_steps,
             decided=decided,
             found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
-            optimizer=steps.optimizer,
         )
 
     def make_model(self, model: PretrainingModel, compute_dtype: str) -> "TaskModel":

@@ -52,11 +52,12 @@ class Session:
         devices: Devices,
         max_seq_length: int,
         train_batch_size: int | None = None,
+        parts: int = 1,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        train_batch_size: None
-        where nothing is trained. InputError where the devices are not there, or cannot share such a batch.
+        train_batch_size: None where nothing is trained; parts: how many it is computed in. InputError where the devices are
+        not there, or cannot share such a batch.
         """
         self.strategy = make_strategy(
             devices.distribution_strategy, devices.use_tpu, devices.tpu_name, devices.tpu_zone, devices.gcp_project
@@ -68,7 +69,7 @@ class Session:
         self.max_seq_length = max_seq_length
         with self.strategy.scope():
             if train_batch_size is not None:
-                check_batch_size(train_batch_size, self.strategy, "train_batch_size")
+                check_batch_size(train_batch_size, self.strategy, "train_batch_size", parts)
             self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         self.is_quiet = False

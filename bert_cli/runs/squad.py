@@ -183,7 +183,7 @@ class SquadTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import SINGLE_LABEL
 from bert_cli.base.log import RESULT
 from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
@@ -19,7 +20,7 @@ from bert_cli.examples.tagging import TaggingExample
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -28,7 +29,7 @@ from bert_cli.outputs.tagging import (
     write_json_lines,
 )
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
-from bert_cli.runs import answers, driver, sources
+from bert_cli.runs import answers, controls, driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
@@ -58,7 +59,7 @@ class TaggingTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.tagger.freeze_encoder
+        return self.settings.rates.freeze_encoder
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
@@ -98,6 +99,9 @@ class TaggingTask:
             labels=self.data.labels,
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
+            class_weights=controls.class_weights(
+                settings.loss, SINGLE_LABEL, self.data.labels, features.label_ids[features.label_ids != NOTHING]
+            ),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
 from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
@@ -36,6 +37,15 @@ class TrainingSettings(Protocol):
     def training(self) -> Training: ...
 
     @property
+    def rates(self) -> LayerRates: ...
+
+    @property
+    def optimization(self) -> Optimization: ...
+
+    @property
+    def dropout(self) -> Dropout: ...
+
+    @property
     def seed(self) -> Seed: ...
 
     @property
@@ -53,7 +63,7 @@ class Plan(NamedTuple):
 
     decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
     flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
-    data, 0 where there are no passes.
+    data, 0 where there are no passes. class_weights: see controls.
     """
 
     steps: int
@@ -61,9 +71,9 @@ class Plan(NamedTuple):
     decided: dict[str, Any]
     found: dict[str, Any]
     labels: tuple[str, ...] | None = None
-    optimizer: str = "adamw"
     bias_correction: bool = False
     examples: int = 0
+    class_weights: tuple | None = None
 
 
 class Evaluation(NamedTuple):

@@ -21,6 +21,7 @@ from bert_cli.training.factors import is_frozen
 from bert_cli.training.feeding import place
 from bert_cli.training.lamb import Lamb
 from bert_cli.training.loop import Hook, run_steps
+from bert_cli.training.nadam import Nadam
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.step import LossScale, make_train_step
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
-_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb}
+_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
 
 
 @contextlib.contextmanager
@@ -66,17 +67,20 @@ class TrainingRun:
         with session.strategy.scope():
             self.is_frozen = is_frozen(named_weights(model.encoder), factors or {})
             factors = dict(factors or {}) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
-            trained = dict(session.variables)
-            if token_ids is not None and WORDS in trained and factors.get(WORDS, 1.0) > 0:
+            trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
+            has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
+            if token_ids is not None and has_words:
                 self.compact = CompactWords(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
-            self.optimizer = _OPTIMIZERS[updates.optimizer](
+            self.optimizer = kind(
                 trained,
                 updates.learning_rate,
                 updates.steps - updates.first_step,
                 updates.warmup_steps,
                 updates.bias_correction,
                 factors,
+                updates.weight_decay,
+                updates.lr_schedule,
             )
             self.optimizer.first_step = updates.first_step
             self.loss_scale = LossScale() if session.precision == "float16" else None
@@ -110,7 +114,8 @@ class TrainingRun:
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
         shown = specs if strategy.num_replicas_in_sync == 1 else None
-        step_fn = make_train_step(strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown)
+        seed, parts = updates.random_seed, updates.parts
+        step_fn = make_train_step(strategy, self._loss, self.optimizer, seed, self.loss_scale, shown, parts)
         placed = (place(batch, strategy) for batch in batches)
         saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()))
         all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]

@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.settings.controls import Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
 from bert_cli.settings.groups import (
     DataFolder,
@@ -135,6 +136,12 @@ class ClassifySettings:
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head_dropout: HeadDropout = group(HeadDropout)
+    head_input: HeadInput = group(HeadInput)
+    loss: Loss = group(Loss)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.groups import (
     BatchSize,
     Devices,
@@ -102,9 +103,6 @@ class Pretraining:
 class Steps:
     """Training"""
 
-    optimizer: str = option(
-        "adamw", "adamw: Google's; lamb: for large batches", choices=("adamw", "lamb"), decides=True
-    )
     num_train_steps: int = option(100000, "training steps", lower=1)
     num_warmup_steps: int = option(10000, "steps in which the learning rate rises", lower=0, decides=True)
     max_eval_steps: int = option(100, "most batches that are evaluated; 0 for all, each sequence once", lower=0)
@@ -134,6 +132,9 @@ class PretrainSettings:
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
     watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.data import PredictFile
 from bert_cli.settings.groups import (
     Devices,
@@ -137,6 +138,9 @@ class SquadSettings:
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SquadTraining = group(SquadTraining)
     watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

@@ -6,9 +6,14 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 
 
-def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str) -> None:
-    """InputError unless the batch can be split evenly over the replicas."""
+def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, parts: int = 1) -> None:
+    """InputError unless the batch can be split evenly over the replicas, and there into so many parts."""
     replicas = strategy.num_replicas_in_sync
+    if batch_size % (replicas * parts) and parts > 1:
+        raise InputError(
+            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and --gradient_accumulation_steps={parts}; "
+            f"give a multiple of {replicas * parts}"
+        )
     if batch_size % replicas:
         raise InputError(
             f"--{flag}={batch_size} cannot be split evenly over {replicas} devices; give a multiple of {replicas}"
