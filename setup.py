@@ -1,4 +1,4 @@
-"""The package: version, dependencies, extras, entry points."""
+"""The package: version, what it is, its data, dependencies, extras, entry points."""
 
 import pathlib
 import re
@@ -16,9 +16,25 @@ setup(
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
+    keywords=["BERT", "TensorFlow", "Keras", "text classification", "named entities", "SQuAD", "pre-training", "GLUE"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",  # tensorflow-text has no wheels for Windows
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
+    ],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    package_data={"bert_cli": ["py.typed"], "bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
+    # Of every folder that is a package.
+    package_data={"": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"]},
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported

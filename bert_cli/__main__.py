@@ -21,7 +21,7 @@ COMMANDS = {
 def listing() -> str:
     """The text that is printed."""
     lines = [f"bert_cli {__version__}; COMMAND --help lists its flags", ""]
-    lines += [f"  {command:<28} {text}" for command, (_, text) in COMMANDS.items()]
+    lines += [f"  {command:<29} {text}" for command, (_, text) in COMMANDS.items()]
     module = COMMANDS["bert-tag"][0]
     return "\n".join([*lines, "", f"Each is a module too: bert-tag is python -m bert_cli.{module}."])
 

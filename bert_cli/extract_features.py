@@ -1,12 +1,18 @@
 """Vectors of texts from a pre-trained BERT: of each token, as Google's extract_features.py writes them, of each word, or one
 for each text.
 
-    bert-extract-features --input_file=texts.txt --output_file=features.jsonl --init_checkpoint=pretrained
-    bert-extract-features --input_file=- --output_file=vectors.npy --pooling=mean --output_format=npy \\
-        --init_checkpoint=pretrained
-    bert-extract-features --show_attention="the cat sees a dog" --init_checkpoint=pretrained --layer=5
+A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of
+line i. --show_attention="the cat sees a dog" prints the strongest links of a text, and does nothing else.
+The examples take the model that those of bert-pretrain make.
 
-A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of line i.
+Examples:
+
+    bert-extract-features --input_file=data/pretraining/corpus.txt \\
+      --output_file=bert_output/features.jsonl --layers=-1,-2 \\
+      --init_checkpoint=bert_output/pretrained
+    bert-extract-features --input_file=data/pretraining/corpus.txt \\
+      --output_file=bert_output/vectors.npy --output_format=npy \\
+      --pooling=mean --init_checkpoint=bert_output/pretrained
 """
 
 import contextlib

@@ -1,20 +1,25 @@
 """Fine-tune a BERT classifier, evaluate it, and predict, as Google's run_classifier.py does.
 
+It reads the files of --task_name from data_dir, or with --train_file a table of your own (.tsv, .csv, .jsonl, each
+also .gz), and writes into output_dir:
+
+    model.ckpt-N      the weights after N steps, in Google's format
+    eval_results.txt  the metrics of the dev file
+    test_results.tsv  a line of probabilities for each row of the test file, in
+                      the order of labels.txt
+    predictions.tsv   the same with header, id, label and text
+    thresholds.json   with --threshold=tuned, the threshold of each label
+    run_report.json   all figures of the last run
+    labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
+
+The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.
+With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
+beside it. --text prints the label and the probabilities of a new text as JSON; --input_file answers a text a line.
+
+Examples:
+
     bert-classify --task_name=cola --do_train --do_eval --do_predict
-
-trains on data/train.tsv, evaluates on data/dev.tsv, predicts data/test.tsv, and writes into bert_output: model.ckpt-N
-(Google's variable names), eval_results.txt, test_results.tsv (a line of probabilities per test row, in the order of
-labels.txt), predictions.tsv (the same with header, id, label and text), and what a later run needs, so that
-`bert-classify --do_predict --output_dir=bert_output` is enough then. With a downloaded model, add
---init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found beside it. Then
-
     bert-classify --output_dir=bert_output --text "the dog sees a cat ."
-
-prints its label and probabilities as JSON; --input_file answers a text a line. And
-
-    bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
-
-reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth of it out.
 """
 
 from bert_cli.base.errors import InputError

@@ -49,7 +49,7 @@ SETTINGS = (
 
 
 def known_flags() -> set[str]:
-    names = {"flagfile", "help"}
+    names = {"flagfile", "help", "completion"}
     for settings_class in SETTINGS:
         names |= {flag.name for flag in every_flag(settings_class)}
     return names

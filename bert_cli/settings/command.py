@@ -1,4 +1,4 @@
-"""What every command does around its work: --help, the command line, the log, and errors in one line."""
+"""What every command does around its work: --help, completion, the command line, the log, and errors in one line."""
 
 import gc
 import logging
@@ -10,8 +10,10 @@ from typing import Any
 from bert_cli import __version__
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import RESULT
+from bert_cli.settings.completion import asked_shell, completion
+from bert_cli.settings.help import help_text
 from bert_cli.settings.option import build
-from bert_cli.settings.parser import help_text, parse
+from bert_cli.settings.parser import parse
 
 
 class _StderrHandler(logging.Handler):
@@ -66,6 +68,9 @@ def _run_command(
         return 0
     if "version" in asked:
         print(f"{command} {__version__}", flush=True)
+        return 0
+    if shell := asked_shell(arguments):
+        print(completion(settings_class, command, shell), flush=True)
         return 0
     log = logging.getLogger("bert_cli")
     if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):

@@ -95,7 +95,7 @@ class Paths:
     """From and to"""
 
     paths: tuple[str, ...] = option(
-        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True
+        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
     )
 
 

@@ -28,7 +28,8 @@ class Option:
     run that did. path: is made absolute in flags.txt. passing: is left out of flags.txt, as it is about one run only.
     ignored: is accepted for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not used.
     read: text of the flag -> value, with InputError; write: the way back, for flags.txt. flag: its name where it is not the
-    field's. words: it takes the words of the command line that are no flags.
+    field's. words: it takes the words of the command line that are no flags. file: it is the name of a file or a folder, as
+    is each that is a path or ends in _file or _dir.
     """
 
     help: str
@@ -45,6 +46,7 @@ class Option:
     write: Callable[[Any], str] | None = None
     flag: str | None = None
     words: bool = False
+    file: bool = False
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:
@@ -76,6 +78,12 @@ class Flag:
     kind: type
     default: Any
     option: Option
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is the name of a file or a folder."""
+        named = self.option.file or self.option.path or self.name.endswith(("_file", "_dir"))
+        return named and self.kind is str
 
 
 def flags_of(settings_class: type) -> list[tuple[str, list[Flag]]]:

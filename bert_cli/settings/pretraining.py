@@ -146,7 +146,7 @@ class VocabularySize:
     """Vocabulary"""
 
     extend: str | None = option(
-        None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary"
+        None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary", file=True
     )
     vocab_size: int | None = option(
         None,
