@@ -15,6 +15,7 @@ from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs import lock
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.manifest import COMMAND
 from bert_cli.runs.model_checks import check_unknown
@@ -39,6 +40,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     does_predict = getattr(settings, "prediction", Prediction()).do_predict
     folder = phases.output_dir
     files.check_can_write(folder, "output_dir")
+    seen = lock.check_free(folder, settings.devices.distribution_strategy)
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
@@ -53,6 +55,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
+        stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
         session = open_session(task, model, settings)
         report = {**task.facts(), "precision": session.precision}
         report |= train_or_load(task, session, model, plan, settings)
@@ -107,6 +110,7 @@ class _Planned:
             checkpoint,
             _files(task),
             deciding(type(settings)()),
+            settings.model.strict,
         )
         updates = Updates(
             steps=plan.steps,
