@@ -44,7 +44,7 @@ def run(settings: ConvertSettings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
     changes, dtype, random_seed = settings.changes, settings.changes.dtype, settings.seed.random_seed
     overwrite = settings.replacing.overwrite
-    checkpoint = find_source(settings.paths.source)
+    checkpoint = find_source(settings.paths.source, settings.model.strict)
     target = find_target(settings.paths.target, settings.paths.to_format)
     check_dtype(dtype, target)
     files.check_can_write(target.folder, "to")

@@ -53,7 +53,7 @@ def run(settings: ExportSettings) -> list[str]:
     check_target(folder, settings.replacing.overwrite)
     if export.format == "onnx":
         onnx_run.check_packages()
-    checkpoint = find_checkpoint(settings.start.init_checkpoint)
+    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     length = settings.length.max_seq_length
     exported = find_exported(checkpoint, export, settings.model, settings.labels.labels, length)
     if export.format == "onnx":

@@ -84,7 +84,7 @@ def run(settings: ExtractSettings) -> int:
     if settings.hub.hub_module and not settings.start.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = find_checkpoint(settings.start.init_checkpoint)
+        checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")

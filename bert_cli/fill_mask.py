@@ -67,7 +67,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
         files.check_readable(input_file, "input_file")
     if to_file:
         files.check_output_files([output_file], [input_file])
-    checkpoint = find_checkpoint(settings.start.init_checkpoint)
+    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     model, config, vocabulary, tokenizer = sources.open_model(settings.model, checkpoint, 3, needs_bert=True)
     positions = config.max_position_embeddings
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds

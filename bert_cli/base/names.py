@@ -9,6 +9,7 @@ MANIFEST = "run.json"
 REPORT = "run_report.json"
 FLAGS = "flags.txt"
 EVAL_RESULTS = "eval_results.txt"
+LOCK = ".bert_cli.lock"  # of the run that is at work
 STATE = "checkpoint"  # names the newest model.ckpt-N
 CHECKPOINT = "model.ckpt-"  # before the number of steps
 HISTORY = "history.jsonl"

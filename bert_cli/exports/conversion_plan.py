@@ -25,11 +25,11 @@ TITLES = {
 _GOOGLE_EPSILON = 1e-12
 
 
-def find_source(path: str) -> CheckpointPath:
+def find_source(path: str, strict: bool = False) -> CheckpointPath:
     """What --from names; an archive or a URL is a module for tensorflow-hub."""
     if path.endswith((".tar.gz", ".tgz")) or is_url(path):
         return find_module(path, "from")
-    return find_checkpoint(path, "from")
+    return find_checkpoint(path, "from", strict)
 
 
 def check_dtype(dtype: str, target: Target) -> None:

@@ -15,7 +15,7 @@ from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_RESULTS, FLAGS, HISTORY
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
-from bert_cli.runs import controls
+from bert_cli.runs import controls, lock
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
@@ -44,6 +44,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     folder = phases.output_dir
     check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
+    seen = lock.check_free(folder, settings.devices.distribution_strategy)
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
@@ -60,6 +61,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
+        stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
         session = open_session(task, model, settings)
         report = {**task.facts(), "precision": session.precision}
         report |= train_or_load(task, session, model, plan, settings)
@@ -121,6 +123,7 @@ class _Planned:
             checkpoint,
             _files(task, settings),
             deciding(type(settings)()),
+            settings.model.strict,
         )
         done = step_number(state) if state else 0
         first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)

@@ -35,7 +35,7 @@ from bert_cli.runs.longer import GROWING, OF_LENGTH, STEPS, is_longer
 from bert_cli.runs.manifest import COMMAND, FILES, read_manifest, vocabulary_digest
 from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.settings.saved import write_flags
-from bert_cli.weights.path import CheckpointPath, latest_checkpoint, step_number
+from bert_cli.weights.path import CheckpointPath, latest_checkpoint, newest_whole, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
@@ -69,13 +69,14 @@ def find_state(
     start: CheckpointPath | None,
     names: tuple[str, ...] = (),
     defaults: Mapping[str, Any] = MappingProxyType({}),
+    strict: bool = False,
 ) -> str | None:
     """Prefix of the checkpoint that this run goes on from, or None for a new run.
 
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
-    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed. Raises
-    InputError where the folder holds another run and `overwrite`
-    is not set, or a file that the run would write over and that no run of ours has listed. Nothing is changed.
+    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed; strict:
+    see newest_whole. Raises InputError where the folder holds another run and `overwrite` is not set, or a file that the run
+    would write over and that no run of ours has listed. Nothing is changed.
     """
     if start and os.path.realpath(start.folder) in map(os.path.realpath, (folder, os.path.join(folder, BEST))):
         raise InputError(
@@ -102,7 +103,7 @@ def find_state(
     if changes:
         raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
     check_ours(folder, names)
-    return latest
+    return newest_whole(folder, strict, to_train=True)
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:

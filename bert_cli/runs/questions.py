@@ -116,7 +116,7 @@ def format_record(record: dict) -> list[str]:
 def run(settings: SquadSettings) -> dict:
     """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
     asked, source, target = settings.questions, settings.input.input_file, settings.output.output_file
-    checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir)
+    checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)
     model = task.open(checkpoint)
     if asked.question:

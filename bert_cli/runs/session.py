@@ -31,8 +31,9 @@ from bert_cli.training.inference import infer, make_runner, put_rows
 from bert_cli.training.loop import Hook
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 from bert_cli.training.updates import Updates
-from bert_cli.weights.checkpoint import POSITION_NAME, STEP_NAME, LoadReport, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
+from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")

@@ -31,7 +31,7 @@ from bert_cli.outputs.squad import (
 )
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
+from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
@@ -57,13 +57,13 @@ def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
     )
 
 
-def trained_model(init_checkpoint: str | None, output_dir: str | None) -> CheckpointPath:
+def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:
     """The trained model of a run that does not train. InputError where neither flag names one."""
     if output_dir:
-        return trained_checkpoint(init_checkpoint, output_dir)
+        return trained_checkpoint(init_checkpoint, output_dir, strict)
     if not init_checkpoint:
         raise InputError("--output_dir or --init_checkpoint is needed: where a model trained by bert-squad stands")
-    return find_checkpoint(init_checkpoint)
+    return find_checkpoint(init_checkpoint, strict=strict)
 
 
 def score(version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[str, float] | None) -> dict:
@@ -83,6 +83,7 @@ def score_file(settings: SquadSettings) -> dict:
             files.check_readable(path, flag)
     if folder:
         files.check_can_write(folder, "output_dir")
+        seen = lock.check_free(folder, "one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
     gold, answers = read_gold_answers(settings.predict_file.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
@@ -90,8 +91,8 @@ def score_file(settings: SquadSettings) -> dict:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
     print(json.dumps(scores, indent=2), flush=True)
     if folder:
-        files.make_directory(folder)
-        write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
+        with lock.held(folder, "one_device", "bert-squad", seen):
+            write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
     return scores
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CHECKPOINT
+from bert_cli.base.signals import Stopped, deferred
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
@@ -26,7 +29,9 @@ from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.updates import Updates
-from bert_cli.weights.checkpoint import POSITION_NAME, Tf1Reader
+from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.names import POSITION_NAME
+from bert_cli.weights.path import repair_state
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session
@@ -89,6 +94,8 @@ class TrainingRun:
             self.start = restore_training(
                 state, session.variables, self.optimizer, self.compact, self.loss_scale
             )  # fmt: skip
+            if session.is_chief:
+                repair_state(folder, state)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
         """A replica's share of the loss of the global batch."""
@@ -117,7 +124,7 @@ class TrainingRun:
         seed, parts = updates.random_seed, updates.parts
         step_fn = make_train_step(strategy, self._loss, self.optimizer, seed, self.loss_scale, shown, parts)
         placed = (place(batch, strategy) for batch in batches)
-        saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()))
+        saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()), saves=True)
         all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
         every = self._saving.log_steps
         with Progress("training", updates.steps, start, every, updates.batch_size) as progress:
@@ -128,9 +135,11 @@ class TrainingRun:
                     history.add_training(step, loss, rate, updates.batch_size)
 
             began = time.monotonic()
-            with memory_advice("train_batch_size"):
-                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every)
+            with deferred(_tell_ending) as asked, memory_advice("train_batch_size"):
+                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, asked.is_made)
             seconds = time.monotonic() - began - (history.paused if history else 0.0)
+        if asked.number is not None:
+            raise self._stopped(asked.number, start + len(losses))
         if self.compact:
             self.compact.close(self.optimizer)
         return {
@@ -146,12 +155,22 @@ class TrainingRun:
         with self.compact.set_aside(self.optimizer) if self.compact else contextlib.nullcontext():
             return hook.call(step)
 
+    def _stopped(self, number: int, step: int) -> Stopped:
+        """What to raise after a signal, when all is saved."""
+        said = f"after step {step} of {self._updates.steps}; saved as {os.path.join(self._folder, CHECKPOINT)}{step}"
+        return Stopped(number, f"stopped by {Stopped(number).name} {said}; the same command goes on from there")
+
     def _save(self, step: int, extra: dict[str, np.ndarray]) -> None:
         session = self._session
-        tensors = training_tensors(session.variables, self.optimizer, self.compact, self.loss_scale)
+        is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._updates.steps
+        tensors = training_tensors(session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
         if session.is_chief:
             path = save_checkpoint(self._folder, step, tensors | extra, self._saving.keep_checkpoint_max)
             LOG.info("saved %s", path)
+
+
+def _tell_ending(name: str) -> None:
+    LOG.warning("%s: saving after the step that is running; a second signal ends at once, without", name)
 
 
 def read_position(state: str) -> tuple[int, int]:

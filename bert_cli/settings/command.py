@@ -10,6 +10,7 @@ from typing import Any
 from bert_cli import __version__
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import RESULT
+from bert_cli.base.signals import Stopped, raised
 from bert_cli.settings.completion import asked_shell, completion
 from bert_cli.settings.help import help_text
 from bert_cli.settings.option import build
@@ -36,17 +37,21 @@ def run_command(
 
     check(values, given) sees the values of all flags by name, and which were given, before they are put together; it
     returns them, with what is remembered or derived, and raises InputError for what does not go together.
-    interrupted: what to say after Ctrl-C.
+    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
     """
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        return _run_command(command, description, settings_class, run, arguments, check)
+        with raised():
+            return _run_command(command, description, settings_class, run, arguments, check)
     except InputError as error:
         print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"{command}: interrupted; {interrupted}", file=sys.stderr)
         return 130
+    except Stopped as stopped:
+        print(f"{command}: {stopped.said or f'stopped by {stopped.name}; {interrupted}'}", file=sys.stderr)
+        return stopped.exit_code
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for descriptor in (1, 2):

@@ -7,7 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
-from bert_cli.weights.checkpoint import GOOD_STEPS_NAME, SCALE_NAME, Reader
+from bert_cli.weights.checkpoint import Reader
+from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 
 # Random draws of a step: places in the model add to the second number of the seed, so steps lie this far apart.
 _PLACES = 1024

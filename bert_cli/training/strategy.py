@@ -1,10 +1,8 @@
 """Where the computation runs: one device, several, several machines, or a TPU."""
 
-import json
-import os
-
 import tensorflow as tf
 
+from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
@@ -18,14 +16,14 @@ def make_strategy(
 ) -> tf.distribute.Strategy:
     """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
-    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one worker; all GPUs where there are
+    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all GPUs where there are
     several; else the one GPU, or the CPU. Raises InputError where what was asked for is not there.
     """
     if name == "tpu" or (name == "auto" and use_tpu):
         return _tpu_strategy(tpu_name, tpu_zone, gcp_project)
-    workers = _workers()
-    if name == "multi_worker" or (name == "auto" and len(workers) > 1):
-        if not workers:
+    computing = read_cluster().computing
+    if name == "multi_worker" or (name == "auto" and computing > 1):
+        if not computing:
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
@@ -34,15 +32,6 @@ def make_strategy(
     if name == "mirrored" or (name == "auto" and len(gpus) > 1):
         return tf.distribute.MirroredStrategy([device.name for device in gpus or tf.config.list_logical_devices("CPU")])
     return tf.distribute.OneDeviceStrategy(gpus[0].name if gpus else "/cpu:0")
-
-
-def _workers() -> list[str]:
-    """Addresses of the worker machines in the environment variable TF_CONFIG; empty where it is not set."""
-    text = os.environ.get("TF_CONFIG") or "{}"
-    try:
-        return json.loads(text).get("cluster", {}).get("worker", [])
-    except (ValueError, RecursionError, AttributeError):
-        raise InputError(f"the environment variable TF_CONFIG is no JSON object: {text[:60]!r}") from None
 
 
 def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str | None) -> tf.distribute.Strategy:
@@ -66,10 +55,7 @@ def is_tpu(strategy: tf.distribute.Strategy) -> bool:
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
     """True for the one process that writes files."""
-    resolver = strategy.cluster_resolver
-    if resolver is None or is_tpu(strategy):
-        return True
-    return resolver.task_type in (None, "chief") or (resolver.task_type == "worker" and resolver.task_id == 0)
+    return strategy.cluster_resolver is None or is_tpu(strategy) or read_cluster().is_chief
 
 
 def describe(strategy: tf.distribute.Strategy) -> str:
