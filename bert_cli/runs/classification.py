@@ -3,12 +3,15 @@
 import contextlib
 import logging
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
 from bert_cli.examples.classification import ClassificationExample, describe_examples
+from bert_cli.examples.tables import Table
 from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
@@ -46,8 +49,9 @@ class ClassificationTask:
 
     command = "bert-classify"
 
-    def __init__(self, settings: ClassifySettings):
-        self.settings = settings
+    def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
+        """tables: see classification_data.read_data."""
+        self.settings, self._tables = settings, tables
         self.problem_type = known_problem_type(settings) or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
@@ -95,7 +99,7 @@ class ClassificationTask:
             checkpoint = model.sources.required_checkpoint
             labels = agreed_labels(labels, checkpoint)
             folders = [phases.output_dir, checkpoint.folder]
-        self._data = data = read_data(settings, labels or None)
+        self._data = data = read_data(settings, labels or None, self._tables)
         self.labels, self.problem_type = data.labels, data.problem_type
         if not self.labels and self.problem_type != REGRESSION:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")

@@ -13,6 +13,7 @@ from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.classification import ClassificationTask, agreed_labels
 from bert_cli.runs.classification_results import make_answers
+from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -21,7 +22,10 @@ def answer_texts(settings: ClassifySettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     answers.check_files(source, target)
     task = ClassificationTask(settings)
-    model = task.open(choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases))
+    chosen = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    if chosen:
+        check_command(chosen, task.command)
+    model = task.open(chosen)
     checkpoint = model.sources.required_checkpoint
     task.labels = agreed_labels(settings.labels.labels or (), checkpoint)
     if not task.labels and settings.task.task_name:

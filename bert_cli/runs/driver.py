@@ -19,6 +19,7 @@ from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.manifest import COMMAND
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
@@ -40,6 +41,8 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     folder = phases.output_dir
     files.check_can_write(folder, "output_dir")
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    if checkpoint and not phases.do_train:
+        check_command(checkpoint, task.command)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         task.read(model, stack)
