@@ -18,10 +18,9 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
-from bert_cli.features.classification import classification_features
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.trained_model import open_model
@@ -56,14 +55,12 @@ class Classifier(Trained):
         self,
         session: "Session",
         tokenizer: FullTokenizer,
-        labels: tuple[str, ...],
-        max_seq_length: int,
-        problem_type: str = SINGLE_LABEL,
+        task: ClassificationTask,
     ):
-        self.labels = labels
-        self.problem_type = problem_type
-        self.max_seq_length = max_seq_length
-        self._session, self._tokenizer = session, tokenizer
+        self.labels = task.labels
+        self.problem_type = task.problem_type
+        self.max_seq_length = task.settings.length.max_seq_length
+        self._session, self._tokenizer, self._task = session, tokenizer, task
 
     @classmethod
     @named_arguments(train_file="train", dev_file="dev")
@@ -139,13 +136,14 @@ class Classifier(Trained):
         do_lower_case: bool | None = None,
         precision: str | None = None,
         hub_module: str | None = None,
+        long_text: str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
-        labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
-        checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
-        or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does not lie
-        in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
+        labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows), do_lower_case: default as the files
+        beside the checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32,
+        bfloat16 or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does
+        not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path, ClassificationTask.command)
         given = {
@@ -153,6 +151,7 @@ class Classifier(Trained):
             "do_lower_case": do_lower_case,
             "precision": precision,
             "hub_module": hub_module,
+            "long_text": long_text,
         }
         settings, model = open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
@@ -163,7 +162,7 @@ class Classifier(Trained):
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length, task.problem_type)
+        return cls(session, model.tokenizer, task)
 
     @named_arguments()
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
@@ -179,9 +178,7 @@ class Classifier(Trained):
             return Predictions([], np.zeros((0, len(self.labels)), np.float32))
         pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        features = classification_features(
-            examples, self.labels, self._tokenizer, self.max_seq_length, self.problem_type
-        )
+        features = self._task.features(examples, self._tokenizer)
         found = self._session.infer(features, batch_size, "predicting")
         if self.problem_type == REGRESSION:
             return Predictions([], nothing, found["values"])

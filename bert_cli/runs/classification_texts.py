@@ -8,7 +8,7 @@ from bert_cli.base.kinds import REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
-from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.classification import ClassificationTask, agreed_labels
@@ -54,5 +54,4 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
 def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:
     examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
-    length = task.settings.length.max_seq_length
-    return classification_features(examples, task.labels, model.tokenizer, length, task.problem_type)
+    return task.features(examples, model.tokenizer)

@@ -27,6 +27,7 @@ from bert_cli.settings.groups import (
     TrainFile,
     Training,
 )
+from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
@@ -111,6 +112,7 @@ class ClassifySettings:
     dev_split: DevSplit = group(DevSplit)
     labels: Labels = group(Labels)
     length: Length = group(Length)
+    long_text: LongText = group(LongText)
     start: Start = group(Start)
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
