@@ -28,9 +28,9 @@ from bert_cli.runs import answers, driver
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_texts import answer_texts
+from bert_cli.settings.checks import complete
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.command import run_command
-from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 
 _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
@@ -44,7 +44,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
         if {one, other} <= given:
             raise InputError(f"--{one} and --{other}: give one of them")
-    check_hub(values)
+    complete(values)
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)

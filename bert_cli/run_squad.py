@@ -25,13 +25,10 @@ Examples:
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.squad import check_lengths
-from bert_cli.outputs.squad import check_rules
 from bert_cli.runs import driver, questions
-from bert_cli.runs.squad import SquadTask, answer_rules, score_file, trained_model
+from bert_cli.runs.squad import SquadTask, check_values, score_file, trained_model
+from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
-from bert_cli.settings.groups import check_hub
-from bert_cli.settings.option import build
 from bert_cli.settings.saved import remembered
 from bert_cli.settings.squad import SquadSettings
 
@@ -42,12 +39,11 @@ _ALONE = ("question", "input_file", "score_only")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     _check_task(values)
-    check_hub(values)
+    complete(values)
     if not values["do_train"] and not values["score_only"]:
         folder = trained_model(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(SquadSettings, folder, given)
-    check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
-    check_rules(answer_rules(build(SquadSettings, values).answers, values["version_2_with_negative"]))
+    check_values(values)
     return values
 
 

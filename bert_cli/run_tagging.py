@@ -23,8 +23,8 @@ Examples:
 from bert_cli.runs import answers, driver
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.tagging import TaggingTask, tag_text
+from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
-from bert_cli.settings.groups import check_hub
 from bert_cli.settings.saved import remembered
 from bert_cli.settings.tagging import TagSettings, TagStride
 
@@ -35,8 +35,7 @@ _FILES = ("data_dir", "dev_file", "test_file")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
-    check_hub(values)
-    values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
+    complete(values)
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(TagSettings, folder, {*given, *(_FILES if "data_dir" in given else ())})

@@ -1,23 +1,29 @@
-"""A fine-tuned classifier from Python, without files:
+"""A classifier from Python:
 
     from bert_cli import Classifier
     Classifier.load("bert_output").predict(["the dog sees a cat ."]).best
 
-is ["0"] or ["1"], a label of labels.txt for each text. The first `load` of a process imports TensorFlow (seconds).
+is ["0"] or ["1"], a label of labels.txt for each text; `fit` and `train` make a new one. The first call of a process imports
+TensorFlow (seconds).
 """
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.api import loading
+from bert_cli.api.arguments import named_arguments
+from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
+from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import REGRESSION
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.classification import classification_features
+from bert_cli.examples.tables import Table
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -37,27 +43,91 @@ class Predictions(NamedTuple):
     values: np.ndarray | None = None
 
 
-class Classifier:
+class Classifier(Trained):
     """A model that bert-classify trained, or one of any format that bert-convert writes.
 
     `labels`: its L label names, in the order of the columns of probabilities, () of a regression. `problem_type`:
-    single_label, multi_label or regression, as the model was trained. Made by `load`.
+    single_label, multi_label or regression, as the model was trained. Made by `load`, `train` or `fit`, of which the last two
+    leave `report`, what run_report.json says of the run, with its metrics in report["eval"], and `output_dir`.
     """
 
     def __init__(
         self,
         session: "Session",
         tokenizer: FullTokenizer,
-        labels: tuple[str, ...],
-        max_seq_length: int,
-        problem_type: str = SINGLE_LABEL,
+        task: ClassificationTask,
     ):
-        self.labels = labels
-        self.problem_type = problem_type
-        self.max_seq_length = max_seq_length
-        self._session, self._tokenizer = session, tokenizer
+        self.labels = task.labels
+        self.problem_type = task.problem_type
+        self.max_seq_length = task.settings.length.max_seq_length
+        self._session, self._tokenizer, self._task = session, tokenizer, task
 
     @classmethod
+    @named_arguments(train_file="train", dev_file="dev")
+    def train(
+        cls,
+        train: Data = None,
+        dev: Data = None,
+        output_dir: str | os.PathLike | None = None,
+        **options: Any,
+    ) -> "Classifier":
+        """Train as bert-classify does, and load what came of it.
+
+        train, dev: a path as --train_file takes, a pandas.DataFrame, a list of dicts, such as {"text": …, "label": …}, or of
+        tuples (text, label) or (text, text_b, label); train is None where task_name and data_dir say it. output_dir: by
+        default a temporary folder, which lives as long as the classifier. options: flags of bert-classify without their
+        dashes, such as init_checkpoint, num_train_epochs, dev_split, text_column or problem_type. Raises InputError as the
+        command does, naming arguments, and train[row] for a row of what is no file.
+        """
+        given = (("train", train), ("dev", dev))
+        tables = {name: read_table(name, data) for name, data in given if data is not None and not is_path(data)}
+        paths = {f"{name}_file": os.fspath(data) for name, data in given if is_path(data)}
+        return cls._trained(tables, paths, dev is not None, output_dir, options)
+
+    @classmethod
+    @named_arguments(dev_file="dev_texts")
+    def fit(
+        cls,
+        texts: Sequence[str | tuple[str, str]],
+        labels: Sequence,
+        dev_texts: Sequence[str | tuple[str, str]] | None = None,
+        dev_labels: Sequence | None = None,
+        output_dir: str | os.PathLike | None = None,
+        **options: Any,
+    ) -> "Classifier":
+        """Train on n texts, or pairs of texts, and their n labels; else as `train`.
+
+        labels: texts or whole numbers; a list of them for each text, [] for none, where it may have several; or floats, which
+        the classifier learns to predict. dev_texts and dev_labels, or dev_split=0.1, are evaluated.
+        """
+        tables = {"train": pair_up("texts", texts, labels)}
+        if (dev_texts is None) != (dev_labels is None):
+            raise InputError("dev_texts and dev_labels: one is missing; give both or none")
+        if dev_texts is not None and dev_labels is not None:
+            tables["dev"] = pair_up("dev_texts", dev_texts, dev_labels)
+        if are_numbers(labels):
+            options = {"problem_type": REGRESSION} | options
+        return cls._trained(tables, {}, dev_texts is not None, output_dir, options)
+
+    @classmethod
+    def _trained(
+        cls,
+        tables: dict[str, Table],
+        paths: dict[str, str],
+        has_dev: bool,
+        output_dir: str | os.PathLike | None,
+        options: dict[str, Any],
+    ) -> "Classifier":
+        if has_dev and options.get("dev_split"):
+            raise InputError("--dev_file and --dev_split: give one of them")
+        evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
+        phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
+        return cls._run(
+            ClassifySettings, lambda settings: ClassificationTask(settings, tables), phases, output_dir, options
+        )
+
+    @classmethod
+    @named_arguments()
     def load(
         cls,
         path: str,
@@ -66,22 +136,24 @@ class Classifier:
         do_lower_case: bool | None = None,
         precision: str | None = None,
         hub_module: str | None = None,
+        long_text: str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
-        labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
-        checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
-        or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does not lie
-        in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
+        labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows), do_lower_case: default as the files
+        beside the checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32,
+        bfloat16 or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does
+        not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
         """
-        checkpoint = loading.find(path)
+        checkpoint = loading.find(path, ClassificationTask.command)
         given = {
             "max_seq_length": max_seq_length,
             "do_lower_case": do_lower_case,
             "precision": precision,
             "hub_module": hub_module,
+            "long_text": long_text,
         }
-        settings, model = loading.open_model(checkpoint, ClassifySettings, given)
+        settings, model = open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
         if task.problem_type == REGRESSION and task.labels:
@@ -90,8 +162,9 @@ class Classifier:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         session = driver.open_session(task, model, settings)
         session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length, task.problem_type)
+        return cls(session, model.tokenizer, task)
 
+    @named_arguments()
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
 
@@ -105,9 +178,7 @@ class Classifier:
             return Predictions([], np.zeros((0, len(self.labels)), np.float32))
         pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        features = classification_features(
-            examples, self.labels, self._tokenizer, self.max_seq_length, self.problem_type
-        )
+        features = self._task.features(examples, self._tokenizer)
         found = self._session.infer(features, batch_size, "predicting")
         if self.problem_type == REGRESSION:
             return Predictions([], nothing, found["values"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bert_cli.api import loading
+from bert_cli.api.arguments import named_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import extraction_chunks
@@ -20,6 +21,7 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.features_rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction_plan import chunk_limits
+from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
@@ -52,6 +54,7 @@ class FeatureExtractor:
         self._max_seq_length, self._limits = max_seq_length, limits
 
     @classmethod
+    @named_arguments()
     def load(
         cls,
         path: str,
@@ -83,7 +86,7 @@ class FeatureExtractor:
             "precision": precision,
             "hub_module": hub_module,
         }
-        settings, model = loading.open_model(checkpoint, ExtractSettings, given, remembers=False)
+        settings, model = open_model(checkpoint, ExtractSettings, given, remembers=False)
         length, config = settings.length.max_seq_length, model.config
         check_max_seq_length(length, pairs=long_text)
         chosen = parse_layers(layers, config.num_hidden_layers)
@@ -97,6 +100,7 @@ class FeatureExtractor:
         limits = chunk_limits(config, len(chosen), pooling != "none")
         return cls(session, model.tokenizer, settings.extraction, length, config.hidden_size * len(chosen), limits)
 
+    @named_arguments()
     def extract(self, texts: Sequence[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
         """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures where pooling is none.
 

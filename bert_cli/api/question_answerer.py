@@ -1,22 +1,26 @@
-"""Answers to questions from Python, without files:
+"""Answers to questions from Python:
 
     from bert_cli import QuestionAnswerer
     QuestionAnswerer.load("bert_output").answer([("Where does Zora live?", "Zora lives in Kelm.")])[0]["answer"]
 
-is a part of the context, "" for no answer.
+is a part of the context, "" for no answer; `train` makes a new model.
 """
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.api import loading
+from bert_cli.api.arguments import named_arguments
+from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs import driver
 from bert_cli.runs.questions import Windows, answer, answer_record
-from bert_cli.runs.squad import SquadTask
+from bert_cli.runs.squad import SquadTask, check_values
+from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -24,13 +28,35 @@ if TYPE_CHECKING:
     from bert_cli.runs.session import Session
 
 
-class QuestionAnswerer:
-    """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load`."""
+class QuestionAnswerer(Trained):
+    """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load` or `train`.
+
+    `report` and `output_dir`: of its training by `train`.
+    """
 
     def __init__(self, session: "Session", tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
         self._session, self._tokenizer, self._windows, self._rules = session, tokenizer, windows, rules
 
     @classmethod
+    @named_arguments(predict_file="dev_file")
+    def train(
+        cls,
+        train_file: str | os.PathLike,
+        dev_file: str | os.PathLike | None = None,
+        output_dir: str | os.PathLike | None = None,
+        **options: Any,
+    ) -> "QuestionAnswerer":
+        """Train as bert-squad does, and load what came of it.
+
+        train_file, dev_file: files in the form of SQuAD, of which the second is evaluated. output_dir: by default a temporary
+        folder, which lives as long as the model. options: flags of bert-squad without their dashes. Raises InputError as the
+        command does, naming arguments.
+        """
+        phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
+        return cls._run(SquadSettings, SquadTask, phases, output_dir, options, check_values)
+
+    @classmethod
+    @named_arguments()
     def load(
         cls,
         path: str,
@@ -49,14 +75,14 @@ class QuestionAnswerer:
         BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit
         together.
         """
-        checkpoint = loading.find(path)
+        checkpoint = loading.find(path, SquadTask.command)
         given: dict[str, Any] = {
             "n_best_size": n_best_size,
             "max_answer_length": max_answer_length,
             "max_seq_length": max_seq_length,
         }
         given |= {"do_lower_case": do_lower_case, "precision": precision, "hub_module": hub_module}
-        settings, model = loading.open_model(checkpoint, SquadSettings, given)
+        settings, model = open_model(checkpoint, SquadSettings, given)
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)
@@ -64,6 +90,7 @@ class QuestionAnswerer:
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, windows, task.rules)
 
+    @named_arguments()
     def answer(self, questions: Sequence[tuple[str, str]]) -> list[dict]:
         """Answer n pairs (question, context), in their order.
 

@@ -1,23 +1,30 @@
-"""A tagger from Python, without files:
+"""A tagger from Python:
 
     from bert_cli import Tagger
     Tagger.load("bert_output").tag(["Zora lives in Kelm ."])[0].entities
 
-is a list of {"type", "text", "start", "end", "score"}.
+is a list of {"type", "text", "start", "end", "score"}; `train` makes a new one.
 """
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.api import loading
+from bert_cli.api.arguments import named_arguments
+from bert_cli.api.tables import is_path
+from bert_cli.api.training import Trained
+from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.runs import driver
 from bert_cli.runs.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
-from bert_cli.settings.tagging import TagSettings
+from bert_cli.runs.trained_model import open_model
+from bert_cli.settings.tagging import TagSettings, TagStride
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
@@ -32,10 +39,10 @@ class TaggedText(NamedTuple):
     entities: list[dict]
 
 
-class Tagger:
-    """A model that bert-tag trained, or a Hugging Face token classifier with BIO labels. Made by `load`.
+class Tagger(Trained):
+    """A model that bert-tag trained, or a Hugging Face token classifier with BIO labels. Made by `load` or `train`.
 
-    `labels`: its L labels, in the order of its outputs.
+    `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training by `train`.
     """
 
     def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
@@ -43,6 +50,34 @@ class Tagger:
         self._session, self._tokenizer, self._settings = session, tokenizer, settings
 
     @classmethod
+    @named_arguments(train_file="train", dev_file="dev")
+    def train(
+        cls,
+        train: Any,
+        dev: Any = None,
+        output_dir: str | os.PathLike | None = None,
+        **options: Any,
+    ) -> "Tagger":
+        """Train as bert-tag does, and load what came of it.
+
+        train, dev: a path as --train_file takes, or a list of sentences, each (words, tags) with as many of both.
+        output_dir: by default a temporary folder, which lives as long as the tagger. options: flags of bert-tag without their
+        dashes. Raises InputError as the command does, naming arguments, and train[n] for a sentence of a list.
+        """
+        given = (("train", train), ("dev", dev))
+        tables = {name: _sentences(name, data) for name, data in given if data is not None and not is_path(data)}
+        phases = {f"{name}_file": data if is_path(data) else None for name, data in given}
+        return cls._run(
+            TagSettings,
+            lambda settings: TaggingTask(settings, tables),
+            phases | {"do_eval": dev is not None},
+            output_dir,
+            options,
+            lambda values: values.update(doc_stride=TagStride(values["doc_stride"]).pieces(values["max_seq_length"])),
+        )
+
+    @classmethod
+    @named_arguments()
     def load(
         cls,
         path: str,
@@ -61,14 +96,14 @@ class Tagger:
         where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or
         does not fit together.
         """
-        checkpoint = loading.find(path)
+        checkpoint = loading.find(path, TaggingTask.command)
         given: dict[str, Any] = {
             "max_seq_length": max_seq_length,
             "doc_stride": doc_stride,
             "do_lower_case": do_lower_case,
         }
         given |= {"decoding": decoding, "precision": precision, "hub_module": hub_module}
-        settings, model = loading.open_model(checkpoint, TagSettings, given)
+        settings, model = open_model(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
         task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})
         task.layers = find_layers(settings.tagger.layers, False, model.config)
@@ -76,6 +111,7 @@ class Tagger:
         session.load_trained(checkpoint)
         return cls(session, model.tokenizer, task.data.labels, settings)
 
+    @named_arguments()
     def tag(self, texts: Sequence[str]) -> list[TaggedText]:
         """Tag n texts; a text without words has no tags. Offsets of entities are characters of the text."""
         loading.check_texts(texts, "tag")
@@ -99,3 +135,19 @@ class Tagger:
             entities = example_entities(example, prediction)["entities"]
             results.append(TaggedText(tuple(example.words), tags, entities))
         return results
+
+
+def _sentences(name: str, data: Sequence[tuple[Sequence[str], Sequence[str]]]) -> TaggingFile:
+    """Sentences in memory as a file of JSON lines has them, numbered from 0."""
+    examples = []
+    for number, sentence in enumerate(data):
+        parts = [tuple(part) for part in sentence] if isinstance(sentence, tuple | list) else []
+        if len(parts) != 2 or any(isinstance(part, str) for part in sentence) or len(parts[0]) != len(parts[1]):
+            raise InputError(f"{name}:{number}: (words, tags) with as many of both is needed, found {sentence!r:.80}")
+        wrong = next((part for part in (*parts[0], *parts[1]) if not isinstance(part, str) or not part), None)
+        if wrong is not None:
+            raise InputError(f"{name}:{number}: words and tags are texts, found {wrong!r:.80}")
+        examples.append(TaggingExample(parts[0], parts[1], number))
+    if not any(example.words for example in examples):
+        raise InputError(f"{name}: holds no words; a list of sentences, each (words, tags), is needed")
+    return TaggingFile(name, (), tuple(examples), is_json=True)

@@ -115,7 +115,7 @@ def _names(path: str, sample: Sequence[Row], columns: Columns, header: str) -> t
     """The cells of the header; None where the first row is data."""
     first = sample[0]
     cells = tuple(str(cell).strip() for cell in first.cells)
-    if format_of(path) == JSONL or header == "yes":
+    if header == "yes" or format_of(path) == JSONL:
         return cells
     if header == "no":
         return None

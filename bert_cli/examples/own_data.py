@@ -10,7 +10,7 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
 from bert_cli.examples.own_rows import check_width, read_rows
-from bert_cli.examples.tables import Row, is_number, more, quoted
+from bert_cli.examples.tables import Row, Table, is_number, more, quoted
 from bert_cli.settings.data import Columns, LabelKind
 
 LOG = logging.getLogger("bert_cli")
@@ -57,7 +57,18 @@ def read_own_file(path: str, split: str, columns: Columns, header: str, flag: st
     answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and what
     own_rows and own_columns refuse.
     """
-    stream = read_rows(path, flag)
+    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label)
+
+
+def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool) -> OwnFile:
+    """As read_own_file, of a table in memory."""
+    rows = itertools.chain([Row(0, list(table.names))], table.rows)
+    return _own_file(table.name, rows, split, columns, "yes", needs_label)
+
+
+def _own_file(
+    path: str, stream: Iterator[Row], split: str, columns: Columns, header: str, needs_label: bool
+) -> OwnFile:
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         raise InputError(f"{path}: is empty; rows of a text and a label are needed")

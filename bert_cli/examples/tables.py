@@ -30,6 +30,17 @@ class Row(NamedTuple):
         return self.cells[column]
 
 
+class Table(NamedTuple):
+    """A table in memory: `names` of its columns, and its rows, whose numbers from 0 are their lines.
+
+    name: what messages call it, as they call a file by its path.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    rows: list[Row]
+
+
 def read_rows(path: str) -> list[Row]:
     r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
 

@@ -10,6 +10,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig
 from bert_cli.runs import sources
 from bert_cli.settings.groups import Length, ModelFiles
+from bert_cli.settings.long_text import TRUNCATE
 from bert_cli.settings.tools import Export
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
@@ -64,6 +65,7 @@ def find_exported(
     sources.check_sizes(config, companions.vocabulary, length, model, files.strict)
     if export.format != "hub":
         _check_problem_type(saved, checkpoint.folder)
+        _check_long_text(saved, checkpoint.folder)
     if export.format == "hub":
         names = None
     elif export.format == "onnx":
@@ -85,6 +87,15 @@ def _check_problem_type(saved: dict[str, str], folder: str) -> None:
         raise InputError(
             f"{folder}: was trained with --problem_type={kind}, and only classifiers of one label are exported; predict with "
             "bert-classify, or export the encoder with --format=hub"
+        )
+
+
+def _check_long_text(saved: dict[str, str], folder: str) -> None:
+    """InputError for a classifier that does not cut the ends of long texts off, which is what is exported."""
+    if saved.get("long_text", TRUNCATE) != TRUNCATE:
+        raise InputError(
+            f"{folder}: was trained with --long_text={saved['long_text']}, and only classifiers with "
+            f"--long_text={TRUNCATE} are exported; predict with bert-classify, or export the encoder with --format=hub"
         )
 
 

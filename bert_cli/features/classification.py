@@ -2,14 +2,16 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.packing import check_max_seq_length, pack
+from bert_cli.features.long_text import long_sequences
+from bert_cli.features.packing import PackedSequence, check_max_seq_length
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.settings.long_text import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
@@ -22,20 +24,43 @@ class ClassificationFeatures:
     label_ids      see label_array
     guids          n strings
     num_truncated  examples that lost tokens to max_seq_length
+    text_tokens    int32 [n], tokens of each example before it was cut, without [CLS] and [SEP]
+    num_cut        tokens that were cut off, of all examples
+    row_starts     int64 [n + 1]: example i has the sequences row_starts[i]:row_starts[i + 1], which are its windows; None
+                   where each has one
     """
 
     sequences: RaggedFeatures
     label_ids: np.ndarray
     guids: tuple[str, ...]
     num_truncated: int
+    text_tokens: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    num_cut: int = 0
+    row_starts: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.guids)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest has."""
-        inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+        """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest has.
+
+        With windows spec.windowed of it: an example with fewer than another has windows without a token behind its own.
+        """
+        if self.row_starts is None:
+            inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
+            return inputs | {"label_ids": self.label_ids[rows]}
+        starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
+        places = starts[:, None] + np.arange((ends - starts).max())
+        inside = places < ends[:, None]
+        found = self.sequences.padded(places[inside], width or self.sequences.longest(places[inside]))
+        inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in found.items()}
+        for name, values in found.items():
+            inputs[name][inside] = values
         return inputs | {"label_ids": self.label_ids[rows]}
+
+    def first_sequence(self, row: int) -> int:
+        """The number of the first, or only, sequence of an example."""
+        return row if self.row_starts is None else int(self.row_starts[row])
 
 
 def label_array(given: Sequence, labels: Sequence[str], problem_type: str = SINGLE_LABEL) -> np.ndarray:
@@ -61,24 +86,32 @@ def classification_features(
     tokenizer: FullTokenizer,
     max_seq_length: int,
     problem_type: str = SINGLE_LABEL,
+    long_text: str = TRUNCATE,
 ) -> ClassificationFeatures:
     """Tokenize and pack all examples, each into at most `max_seq_length` tokens, special tokens included.
 
+    long_text: see long_text.long_sequences.
     The labels of the examples are such as label_array takes, which `read_examples` sees to. InputError for a `max_seq_length`
     below 3 (5 where there are pairs).
     """
     check_max_seq_length(max_seq_length, pairs=any(example.text_b is not None for example in examples))
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
-    num_truncated = 0
+    text_tokens, row_starts = array("i"), array("q", [0])
+    num_truncated = num_cut = 0
     for example in examples:
         ids_a = tokenizer.encode(example.text_a)
         ids_b = None if example.text_b is None else tokenizer.encode(example.text_b)
-        packed = pack(ids_a, ids_b, max_seq_length, cls_id, sep_id)
-        token_ids.extend(packed.token_ids)
-        segment_ids.extend(packed.segment_ids)
-        ends.append(len(token_ids))
-        num_truncated += packed.is_truncated
+        sequences = long_sequences(ids_a, ids_b, max_seq_length, cls_id, sep_id, long_text)
+        for packed in sequences:
+            token_ids.extend(packed.token_ids)
+            segment_ids.extend(packed.segment_ids)
+            ends.append(len(token_ids))
+        text_tokens.append(len(ids_a) + len(ids_b or ()))
+        row_starts.append(len(ends) - 1)
+        if sequences[0].is_truncated:
+            num_truncated += 1
+            num_cut += _cut_tokens(ids_a, ids_b, sequences)
     return ClassificationFeatures(
         sequences=RaggedFeatures(
             np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
@@ -86,7 +119,36 @@ def classification_features(
         label_ids=label_array([example.label for example in examples], labels, problem_type),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,
+        text_tokens=np.array(text_tokens, np.int32),
+        num_cut=num_cut,
+        row_starts=np.array(row_starts, np.int64) if long_text == WINDOWS else None,
     )
+
+
+def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Sequence[PackedSequence]) -> int:
+    """Tokens of an example that none of its sequences holds. Of windows it is the shorter text alone that is cut."""
+    if len(sequences) == 1:
+        return len(ids_a) + len(ids_b or ()) + (3 if ids_b else 2) - len(sequences[0].token_ids)
+    second = sum(sequences[0].segment_ids) - 1
+    first = len(sequences[0].segment_ids) - second - 3
+    return min(len(ids_a), len(ids_b or ())) - (second if len(ids_a) > len(ids_b or ()) else first)
+
+
+def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
+    """What the log says of examples that are longer than a sequence: nothing where there is none."""
+    lines, count, total = [], len(features), int(features.text_tokens.sum())
+    if features.row_starts is not None and len(features.sequences) > count:
+        several = int((np.diff(features.row_starts) > 1).sum())
+        lines.append(
+            f"{several} of {count} examples are longer than {max_seq_length} tokens: {len(features.sequences)} windows in all"
+        )
+    if features.num_truncated:
+        cut, share = features.num_cut, features.num_cut / total
+        lines.append(
+            f"{features.num_truncated} of {count} examples were cut to {max_seq_length} tokens: {cut} of {total} tokens "
+            f"({share:.1%}) were left out"
+        )
+    return lines
 
 
 def format_features(
@@ -101,8 +163,9 @@ def format_features(
     """
     lines = []
     for row in range(min(count, len(features))):
-        length = features.sequences.longest([row])
-        padded = {name: values[0] for name, values in features.sequences.padded([row], length).items()}
+        place = features.first_sequence(row)
+        length = features.sequences.longest([place])
+        padded = {name: values[0] for name, values in features.sequences.padded([place], length).items()}
         tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"].tolist())
         lines += [
             "*** Example ***",

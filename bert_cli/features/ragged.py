@@ -69,8 +69,13 @@ def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, wid
 
 
 def row_lengths(features: "Features") -> np.ndarray:
-    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with equally many for each row."""
-    lengths = features.sequences.lengths
+    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with equally many for each row.
+
+    Of rows of windows, which are as many as they are, the tokens of all of them.
+    """
+    lengths, starts = features.sequences.lengths, getattr(features, "row_starts", None)
+    if starts is not None and len(features):
+        return np.add.reduceat(lengths, starts[:-1])
     return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
 
 

@@ -1,6 +1,6 @@
 """The table of all arrays that a model is fed with, and of the features of stored records, for all later stages.
 
-Letters in shapes: B batch, S sequence, L labels, K endings, P predictions, W width of a tagger's states.
+Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predictions, W width of a tagger's states.
 """
 
 from typing import NamedTuple
@@ -30,6 +30,13 @@ OF_PROBLEM = {
     MULTI_LABEL: MULTI_LABEL_CLASSIFICATION,
     REGRESSION: REGRESSION_VALUES,
 }
+
+
+def windowed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of a batch in which each row has up to K windows; one without tokens is none."""
+    return tuple(column._replace(shape=("B", "K", "S")) if column in ENCODER else column for column in columns)
+
+
 # A sequence for each ending. label_ids: the index of the right one.
 CHOICE = (*(column._replace(shape=("B", "K", "S")) for column in ENCODER), Column("label_ids", ("B",), "int32"))
 # Of the answer's first and last token; 0, which is [CLS], for none.

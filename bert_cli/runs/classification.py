@@ -3,13 +3,21 @@
 import contextlib
 import logging
 import os
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
 from bert_cli.examples.classification import ClassificationExample, describe_examples
-from bert_cli.features.classification import ClassificationFeatures, classification_features, format_features
+from bert_cli.examples.tables import Table
+from bert_cli.features.classification import (
+    ClassificationFeatures,
+    classification_features,
+    format_cuts,
+    format_features,
+)
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
@@ -23,6 +31,8 @@ from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.long_text import WINDOWS
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
 
@@ -47,8 +57,9 @@ class ClassificationTask:
 
     command = "bert-classify"
 
-    def __init__(self, settings: ClassifySettings):
-        self.settings = settings
+    def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
+        """tables: see classification_data.read_data."""
+        self.settings, self._tables = settings, tables
         self.problem_type = known_problem_type(settings) or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
@@ -96,7 +107,7 @@ class ClassificationTask:
             checkpoint = model.sources.required_checkpoint
             labels = agreed_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
-        self._data = data = read_data(settings, labels or None)
+        self._data = data = read_data(settings, labels or None, self._tables)
         self.labels, self.problem_type = data.labels, data.problem_type
         if not self.labels and self.problem_type != REGRESSION:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
@@ -105,12 +116,24 @@ class ClassificationTask:
         self._answers = make_answers(self.problem_type, self.labels, settings.results, tunes, folders)
         length = settings.length.max_seq_length
         for name, examples in data.splits.items():
-            features = classification_features(examples, self.labels, model.tokenizer, length, self.problem_type)
+            features = self.features(examples, model.tokenizer)
             LOG.info("%s: %s", name, describe_examples(examples, self.labels))
-            if cut := features.num_truncated:
-                LOG.info("%s: %d of %d examples were cut to %d tokens", name, cut, len(features), length)
+            for line in format_cuts(features, length):
+                LOG.info("%s: %s", name, line)
             self.splits[name] = Split(examples, features)
         LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
+
+    def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
+        """The features of any examples of this task, after `read` or with `labels` set."""
+        settings = self.settings
+        return classification_features(
+            examples,
+            self.labels,
+            tokenizer,
+            settings.length.max_seq_length,
+            self.problem_type,
+            settings.long_text.long_text,
+        )
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
@@ -154,9 +177,11 @@ class ClassificationTask:
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.classification import BertClassifier
+        from bert_cli.heads.windows import BertWindowsClassifier
 
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
-        return BertClassifier(model.config, count, compute_dtype, self.settings.seed.random_seed, self.problem_type)
+        kind = BertWindowsClassifier if self.settings.long_text.long_text == WINDOWS else BertClassifier
+        return kind(model.config, count, compute_dtype, self.settings.seed.random_seed, self.problem_type)
 
     @property
     def freezes_encoder(self) -> bool:

@@ -2,7 +2,8 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from bert_cli.base.errors import InputError
@@ -16,8 +17,10 @@ from bert_cli.examples.own_data import (
     find_problem_type,
     own_examples,
     read_own_file,
+    read_own_table,
     split_dev,
 )
+from bert_cli.examples.tables import Table
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -35,11 +38,16 @@ class ClassificationData:
     found: dict[str, Any]
 
 
-def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> ClassificationData:
-    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says."""
-    reader = _Reader(settings, labels)
+def read_data(
+    settings: ClassifySettings, labels: tuple[str, ...] | None, tables: Mapping[str, Table] = MappingProxyType({})
+) -> ClassificationData:
+    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says.
+
+    tables: in memory, by the names of the splits that they are instead of files.
+    """
+    reader = _Reader(settings, labels, tables)
     phases, held_out = settings.phases, settings.held_out
-    share = settings.dev_split.dev_split if held_out.dev_file is None else 0.0
+    share = settings.dev_split.dev_split if held_out.dev_file is None and "dev" not in tables else 0.0
     if phases.do_train or (phases.do_eval and share):
         examples = reader.read("train", settings.train_file.train_file)
         if share:
@@ -87,8 +95,8 @@ def check_submission(settings: ClassifySettings) -> None:
 class _Reader:
     """Reads split by split; the first one with labels tells what the others have to be."""
 
-    def __init__(self, settings: ClassifySettings, labels: tuple[str, ...] | None):
-        self.settings, self.labels = settings, labels
+    def __init__(self, settings: ClassifySettings, labels: tuple[str, ...] | None, tables: Mapping[str, Table]):
+        self.settings, self.labels, self.tables = settings, labels, tables
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
         self.problem_type = known_problem_type(settings)
@@ -125,10 +133,13 @@ class _Reader:
 
     def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
         flag = "predict_file" if is_plain else f"{split}_file"
-        if not path:
-            raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         settings, needs_label = self.settings, split != "test"
-        file = read_own_file(path, split, settings.columns, settings.header.header, flag, needs_label)
+        if split in self.tables:
+            file = read_own_table(self.tables[split], split, settings.columns, needs_label)
+        elif path:
+            file = read_own_file(path, split, settings.columns, settings.header.header, flag, needs_label)
+        else:
+            raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         separator = settings.label_kind.label_separator
         if self.problem_type is None and file.has_labels and not is_plain:
             self.problem_type = find_problem_type(file, settings.label_kind)

@@ -8,11 +8,12 @@ from bert_cli.base.kinds import REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
-from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
 from bert_cli.runs.classification import ClassificationTask, agreed_labels
 from bert_cli.runs.classification_results import make_answers
+from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -21,7 +22,10 @@ def answer_texts(settings: ClassifySettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     answers.check_files(source, target)
     task = ClassificationTask(settings)
-    model = task.open(choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases))
+    chosen = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    if chosen:
+        check_command(chosen, task.command)
+    model = task.open(chosen)
     checkpoint = model.sources.required_checkpoint
     task.labels = agreed_labels(settings.labels.labels or (), checkpoint)
     if not task.labels and settings.task.task_name:
@@ -50,5 +54,4 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
 def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:
     examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
-    length = task.settings.length.max_seq_length
-    return classification_features(examples, task.labels, model.tokenizer, length, task.problem_type)
+    return task.features(examples, model.tokenizer)

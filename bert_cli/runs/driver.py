@@ -22,6 +22,7 @@ from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_war
 from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
@@ -46,6 +47,8 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, settings.devices.distribution_strategy)
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    if checkpoint and not phases.do_train:
+        check_command(checkpoint, task.command)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         if phases.do_train:

@@ -19,6 +19,7 @@ from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
 from bert_cli.runs import driver
 from bert_cli.runs.squad import SquadTask, fill, trained_model
+from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -118,6 +119,7 @@ def run(settings: SquadSettings) -> dict:
     asked, source, target = settings.questions, settings.input.input_file, settings.output.output_file
     checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)
+    check_command(checkpoint, task.command)
     model = task.open(checkpoint)
     if asked.question:
         example = typed_example(asked.question, asked.context, asked.context_file)

@@ -18,13 +18,14 @@ from bert_cli.examples.squad import (
     read_training_examples,
 )
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.squad import SquadFeatures, format_features, squad_features
+from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
     AnswerRules,
     Decoder,
     Prediction,
+    check_rules,
     write_nbest_predictions,
     write_null_odds,
     write_predictions,
@@ -34,6 +35,7 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.settings.option import build
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.updates import Updates
@@ -55,6 +57,12 @@ def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
         version_2_with_negative=version_2,
         null_score_diff_threshold=answers.null_score_diff_threshold,
     )
+
+
+def check_values(values: dict[str, Any]) -> None:
+    """InputError where the values of bert-squad's flags, by name, do not make windows or answers."""
+    check_lengths(values["max_seq_length"], values["doc_stride"], values["max_query_length"])
+    check_rules(answer_rules(build(SquadSettings, values).answers, values["version_2_with_negative"]))
 
 
 def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:

@@ -6,7 +6,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from bert_cli.base.kinds import SINGLE_LABEL
 from bert_cli.base.log import RESULT
 from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
-from bert_cli.examples.tagging import TaggingExample
+from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
@@ -34,6 +35,7 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
 from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -52,8 +54,9 @@ class TaggingTask:
     files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
     evaluation_files = ()
 
-    def __init__(self, settings: TagSettings):
-        self.settings = settings
+    def __init__(self, settings: TagSettings, tables: Mapping[str, TaggingFile] = MappingProxyType({})):
+        """tables: see tagging_data.read_data."""
+        self.settings, self._tables = settings, tables
         self.layers: tuple[int, ...] = ()
         self.data = TaggingData((), "BIO", {})
 
@@ -68,7 +71,7 @@ class TaggingTask:
         return model
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
-        self.data = read_data(self.settings, model)
+        self.data = read_data(self.settings, model, self._tables)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.data.splits.items()}
@@ -174,6 +177,8 @@ def tag_text(settings: TagSettings) -> dict:
     answers.check_files(source, target)
     task = TaggingTask(settings)
     checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    if checkpoint:
+        check_command(checkpoint, task.command)
     model = task.open(checkpoint)
     checkpoint = model.sources.required_checkpoint
     labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)

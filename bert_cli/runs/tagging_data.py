@@ -4,6 +4,8 @@ import collections
 import dataclasses
 import logging
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from bert_cli.base import files
@@ -84,15 +86,24 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     return labels
 
 
-def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
-    """Read the files that the settings ask for; a trained checkpoint tells the labels."""
+def read_data(
+    settings: TagSettings, model: sources.AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
+) -> TaggingData:
+    """Read the files that the settings ask for; a trained checkpoint tells the labels.
+
+    tables: sentences in memory, by the names of the splits that they are instead of files.
+    """
     task, phases, folder = settings.task, settings.phases, settings.data.data_dir
     wanted = (
         ("train", phases.do_train, settings.train_file.train_file),
         ("dev", phases.do_eval, settings.held_out.dev_file),
         ("test", settings.prediction.do_predict, settings.held_out.test_file),
     )
-    paths = {split: find_file(given, folder, split) for split, needed, given in wanted if needed}
+    paths = {
+        split: tables[split].path if split in tables else find_file(given, folder, split)
+        for split, needed, given in wanted
+        if needed
+    }
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme
     labels = () if phases.do_train else trained_labels(model.sources.required_checkpoint)
     splits = {}
@@ -101,7 +112,7 @@ def read_data(settings: TagSettings, model: sources.AnyModel) -> TaggingData:
         if split == "test":
             file, scheme, has_tags = _read_test(path, task, scheme)
         else:
-            file = read_tagging_file(path, task.word_column, task.tag_column)
+            file = tables.get(split) or read_tagging_file(path, task.word_column, task.tag_column)
             file, scheme = with_bio_tags(file, scheme)
         if not labels:
             labels = label_list(file.tags)

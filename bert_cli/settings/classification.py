@@ -28,6 +28,7 @@ from bert_cli.settings.groups import (
     TrainFile,
     Training,
 )
+from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
 from bert_cli.settings.watching import Watching
 
@@ -113,6 +114,7 @@ class ClassifySettings:
     dev_split: DevSplit = group(DevSplit)
     labels: Labels = group(Labels)
     length: Length = group(Length)
+    long_text: LongText = group(LongText)
     start: Start = group(Start)
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)

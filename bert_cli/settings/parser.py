@@ -44,7 +44,7 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     try:
         rest = values(["command", *arguments])[1:]
     except absl_flags.UnrecognizedFlagError as error:
-        raise InputError(_unknown(error.flagname, list(known))) from None
+        raise InputError(unknown(error.flagname, list(known))) from None
     except UnicodeDecodeError:
         raise InputError("--flagfile: the file is not UTF-8 text") from None
     except (absl_flags.Error, OSError) as error:
@@ -91,7 +91,8 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
     return flag.option.read(value) if flag.option.read else value
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def unknown(name: str, known: list[str]) -> str:
+    """What an error says of a flag that is none of `known`, with the one that is most like it."""
     bare = name.replace("-", "_")
     if bare in _KNOWN_MISTAKES:
         return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"

@@ -46,7 +46,7 @@ def test_pairs_nothing_and_other_labels(trained):
 
 
 def test_refusals(trained, tmp_path):
-    with pytest.raises(InputError, match="check --path"):
+    with pytest.raises(InputError, match="check path"):
         Classifier.load(str(tmp_path / "none"))
     with pytest.raises(InputError, match="another number of labels"):
         Classifier.load(str(trained), labels=["a", "b", "c"])

@@ -1,0 +1,83 @@
+"""Flags of the commands as arguments of Python: their values are checked as on a command line, and errors name arguments."""
+
+import functools
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import Flag, every_flag
+from bert_cli.settings.parser import parse, shown, unknown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# What the methods themselves say, and what is about a command line alone.
+_NOT_ARGUMENTS = frozenset(
+    ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
+    + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
+    + ("quiet", "verbose", "verbose_logging", "dry_run", "glue_submission", "output_format")
+)
+_FLAG = re.compile(r"--([a-z][a-z0-9_]*)(=(true|false)\b)?")
+_IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
+# What is said of the first line of a file, the header, which a table in memory does not have.
+_HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
+
+
+def parse_arguments(
+    settings_class: type, given: Mapping[str, Any], own: Collection[str] = ()
+) -> tuple[dict[str, Any], frozenset[str]]:
+    """Values of all flags of a command by name, and the names of those given; None is not given.
+
+    own: flags that are no arguments here because the method has its own for them. InputError for a name that is none of the
+    others, and for what the command would refuse.
+    """
+    flags = {flag.name: flag for flag in every_flag(settings_class)}
+    known = [name for name in flags if name not in _NOT_ARGUMENTS and name not in own]
+    wrong = next((name for name in given if name not in known), None)
+    if wrong is not None:
+        raise InputError(unknown(wrong, known).removesuffix("; --help lists all flags"))
+    words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
+    return parse(settings_class, words)
+
+
+def _text(flag: Flag, value: Any) -> str:
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, list | tuple):
+        parts = [str(part) for part in value]
+        if any("," in part for part in parts):
+            raise InputError(f"--{flag.name}={value!r}: a comma inside a name cannot be told from one between names")
+        return ",".join(parts)
+    return shown(value)
+
+
+def named_arguments(
+    **names: str,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: flags in the InputError of a function become arguments.
+
+    names: those that differ, such as train_file="train".
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except InputError as error:
+                raise InputError(in_arguments(str(error), names)) from None
+
+        return call
+
+    return decorate
+
+
+def in_arguments(message: str, names: Mapping[str, str] = {}) -> str:
+    """An error's text with arguments for flags, and places in lists for lines of a table in memory."""
+    message = message.replace("unknown flag --", "unknown argument ")
+
+    def argument(found: re.Match) -> str:
+        return names.get(found[1], found[1]) + (f"={found[3].capitalize()}" if found[3] else "")
+
+    return _IN_MEMORY.sub(r"\1[\2]", _HEADER.sub(r"\1: \2", _FLAG.sub(argument, message)))

@@ -1,0 +1,110 @@
+"""Data frames and lists -> tables in memory, which are read as files are (examples/own_data.py)."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.tables import Row, Table
+
+# A path; a pandas.DataFrame; dicts; or tuples (text, label), (text, text_b, label).
+Data = Any
+_NAMES = {2: ("text", "label"), 3: ("text", "text_b", "label")}
+
+
+def is_path(data: Data) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
+def read_table(name: str, data: Data) -> Table:
+    """A pandas.DataFrame, or a list of dicts, or of tuples (text, label) or (text, text_b, label), as a table.
+
+    InputError, naming name[row], for anything else.
+    """
+    if hasattr(data, "columns") and hasattr(data, "itertuples"):
+        names, rows = tuple(map(str, data.columns)), list(data.itertuples(index=False, name=None))
+        return _table(name, names, rows)
+    rows = _listed(name, data)
+    if all(isinstance(row, dict) for row in rows) and rows:
+        names = tuple(map(str, rows[0]))
+        return _table(name, names, [tuple(row.get(key) for key in rows[0]) for row in rows])
+    width = len(rows[0]) if rows and isinstance(rows[0], tuple | list) else 0
+    for number, row in enumerate(rows):
+        if not isinstance(row, tuple | list) or len(row) != width or width not in _NAMES:
+            raise InputError(
+                f"{name}:{number}: (text, label) or (text, text_b, label), the same in every row, or a dict is needed, found "
+                f"{row!r:.80}"
+            )
+    return _table(name, _NAMES.get(width, ()), rows)
+
+
+def pair_up(name: str, texts: Sequence, labels: Sequence) -> Table:
+    """Two lists of n texts, or pairs of texts, and their labels as a table.
+
+    A label is a text or a whole number, a list of these where a text may have several, or a float of a regression.
+    """
+    texts, labels = _listed(name, texts), _listed("labels", labels)
+    if len(texts) != len(labels):
+        raise InputError(f"{name} has {len(texts)} entries and its labels {len(labels)}; one label for each is needed")
+    pairs = [text for text in texts if isinstance(text, tuple | list)]
+    if pairs and len(pairs) < len(texts):
+        raise InputError(f"{name}: holds single texts and pairs of texts; one of them is needed")
+    for number, text in enumerate(texts):
+        parts = text if pairs else (text,)
+        if not all(isinstance(part, str) for part in parts) or (pairs and len(parts) != 2):
+            raise InputError(f"{name}:{number}: a text, or a pair of texts, is needed, found {text!r:.80}")
+    lists = [isinstance(label, tuple | list | set | frozenset) for label in labels]
+    if any(lists) and not all(lists):
+        raise InputError(f"{name}:{lists.index(False)}: a list of labels is needed, as in other rows, found one label")
+    rows = [(*(text if pairs else (text,)), label) for text, label in zip(texts, labels, strict=True)]
+    return _table(name, _NAMES[3 if pairs else 2], rows)
+
+
+def are_numbers(labels: Sequence) -> bool:
+    """Whether labels are floats, and so numbers to predict."""
+    kinds = {type(label) for label in _listed("labels", labels)}
+    return bool(kinds) and float in kinds and kinds <= {float, int}
+
+
+def _listed(name: str, data: Any) -> list:
+    """A list, or what can be made one: of an array or a column the values of Python."""
+    if isinstance(data, str | bytes | dict) or not hasattr(data, "__iter__"):
+        raise InputError(f"{name}: a list is needed, found {data!r:.80}")
+    return data.tolist() if hasattr(data, "tolist") else list(data)
+
+
+def _table(name: str, names: tuple[str, ...], rows: Sequence[Sequence]) -> Table:
+    if not rows:
+        raise InputError(f"{name}: is empty; texts and labels are needed")
+    return Table(
+        name, names, [Row(number, [_cell(name, number, cell) for cell in row]) for number, row in enumerate(rows)]
+    )
+
+
+def _cell(name: str, row: int, value: Any) -> Any:
+    """The text of a cell, "" for a missing one, or a tuple of names for a list of them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in ("NAType", "NaTType")
+    ):
+        return ""
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
+    if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):
+        names = tuple(map(str, value))
+        if len(set(names)) < len(names):
+            raise InputError(
+                f"{name}:{row}: names a label twice: {value!r:.80}; give the names of the labels that it has"
+            )
+        return names
+    raise InputError(f"{name}:{row}: a text, a number or a list of names is needed, found {value!r:.80}")

@@ -1,0 +1,58 @@
+"""What `train` of the classes of this package share: a run of the command's driver in a folder that may be a temporary one."""
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from bert_cli.api.arguments import parse_arguments
+from bert_cli.runs import driver
+from bert_cli.settings.checks import complete
+from bert_cli.settings.option import build
+
+Kind = TypeVar("Kind", bound="Trained")
+
+
+class Trained:
+    """What a model has of its training: `report`, which is that of run_report.json, and `output_dir`; None after `load`."""
+
+    report: dict[str, Any] | None = None
+    output_dir: str | None = None
+
+    @classmethod
+    def _run(
+        cls: type[Kind],
+        settings_class: type,
+        make_task: Callable[[Any], Any],
+        phases: Mapping[str, Any],
+        output_dir: str | os.PathLike | None,
+        options: Mapping[str, Any],
+        check: Callable[[dict[str, Any]], object] = lambda values: None,
+    ) -> Kind:
+        """Train as the command does, on flags by name, and load what came of it.
+
+        phases: flags that the method says, None for those not given; options: the arguments of its caller, which may name none
+        of them. output_dir: None for a temporary folder, which is removed with the model. make_task(settings) is the command's
+        task. check: sees all values and may change them.
+        """
+        kind: Any = cls  # whose own `load` takes more than that of another
+        values, _ = parse_arguments(settings_class, options, phases)
+        said = {name: value for name, value in phases.items() if value is not None}
+        values |= {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in said.items()}
+        values["do_train"] = True
+        check(complete(values))
+        folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else os.fspath(output_dir)
+        try:
+            settings = build(settings_class, values | {"output_dir": folder})
+            report = driver.run(make_task(settings), settings)
+            model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
+        except BaseException:
+            if output_dir is None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if output_dir is None:
+            weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
+        model.report, model.output_dir = report, folder
+        return model

@@ -1,0 +1,71 @@
+"""Opening a trained model with the flags that its training run left, and refusing one of another command."""
+
+import os
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.base.kinds import CLASSIFIER, KINDS, SPANS, TAGGER
+from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
+from bert_cli.model.config import ModuleConfig
+from bert_cli.runs import sources
+from bert_cli.runs.manifest import COMMAND, read_manifest
+from bert_cli.settings.option import build
+from bert_cli.settings.saved import read_flags, remembered
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
+
+# The command of each kind of model, the class that loads it from Python, and a flag that its flags.txt alone has.
+_CLASSIFY, _TAG, _SQUAD = "bert-classify", "bert-tag", "bert-squad"
+_KIND = {_CLASSIFY: CLASSIFIER, _TAG: TAGGER, _SQUAD: SPANS}
+_CLASS = {_CLASSIFY: "Classifier", _TAG: "Tagger", _SQUAD: "QuestionAnswerer"}
+_OWN_FLAG = {_CLASSIFY: "threshold", _TAG: "tag_scheme", _SQUAD: "n_best_size"}
+
+
+def open_model(
+    checkpoint: CheckpointPath, settings_class: type, given: dict[str, Any], remembers: bool = True
+) -> tuple[Any, sources.AnyModel]:
+    """A command's settings for a checkpoint, and the model's files.
+
+    Settings are those given by name (None for not given), else, where it `remembers`, what the training run had, else the
+    command's defaults; max_seq_length is then at most what the model has positions for.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    saved = remembered(settings_class, checkpoint.folder, given.keys()) if remembers else {}
+    values = saved | given
+    settings = build(settings_class, values)
+    model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1), settings.hub)
+    if settings.hub.hub_module and not isinstance(model.config, ModuleConfig):
+        raise InputError(
+            f"--hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
+        )
+    if "max_seq_length" not in values:
+        length = min(settings.length.max_seq_length, model.config.max_position_embeddings)
+        settings = build(settings_class, values | {"max_seq_length": length})
+    return settings, model
+
+
+def command_of(checkpoint: CheckpointPath) -> str | None:
+    """The command that trained a model, or that one of Hugging Face is for; None where its files do not tell."""
+    manifest = read_manifest(checkpoint.folder)
+    if manifest and COMMAND in manifest:
+        return str(manifest[COMMAND])
+    saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
+    known = next((command for command, flag in _OWN_FLAG.items() if flag in saved), None)
+    path = os.path.join(checkpoint.folder, HUGGING_FACE_CONFIG)
+    if known or checkpoint.kind != HUGGING_FACE or not files.exists(path):
+        return known
+    values = read_json(path, "fetch the model again")
+    named = values.get("architectures") if isinstance(values, dict) else None
+    named = named if isinstance(named, list) else []
+    return next((command for command, kind in _KIND.items() if KINDS[kind].architecture in named), None)
+
+
+def check_command(checkpoint: CheckpointPath, command: str) -> None:
+    """InputError for a model that another command trained than the one that is to use it."""
+    found = command_of(checkpoint)
+    if found in _KIND and found != command:
+        raise InputError(
+            f"{checkpoint.folder}: holds a model of {found}, and one of {command} is needed; use {found} (from Python "
+            f"{_CLASS[found]}), or give another folder"
+        )

@@ -1,0 +1,13 @@
+"""What every command that trains makes of its flags before they are put together, also from Python (api/training.py)."""
+
+from typing import Any
+
+from bert_cli.settings.groups import check_hub
+
+
+def complete(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of all flags by name, with those that follow from others. InputError for what does not go together."""
+    check_hub(values)
+    if "freeze_encoder" in values:
+        values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
+    return values

@@ -1,0 +1,171 @@
+"""Training from Python: the very model of the command, from files, data frames and lists; and what is refused."""
+
+import pathlib
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger
+from bert_cli.api.tables import are_numbers
+from bert_cli.base.errors import InputError
+from bert_cli.run_classifier import main
+from tests.commands import squad_run
+from tests.commands.conftest import SENTENCES
+from tests.commands.helpers import assert_same_tensors
+
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+TEXTS = [text for text, _ in SENTENCES]
+FRAME = pd.DataFrame({"text": ["a", "b"]})
+LABELS = ["person" if of_people else "animal" for _, of_people in SENTENCES]
+
+
+@pytest.fixture(scope="module")
+def options(model) -> dict:
+    return {
+        "vocab_file": model / "vocab.txt",
+        "bert_config_file": str(model / "bert_config.json"),
+        "max_seq_length": 32,
+        "train_batch_size": 4,
+        "learning_rate": 0.003,
+        "num_train_epochs": 2,
+        "precision": "float32",
+    }
+
+
+@pytest.fixture(scope="module")
+def fitted(options, tmp_path_factory) -> Classifier:
+    folder = tmp_path_factory.mktemp("fitted") / "out"
+    return Classifier.fit(
+        TEXTS, np.array(LABELS), dev_texts=TEXTS[:5], dev_labels=LABELS[:5], output_dir=folder, **options
+    )
+
+
+def flags_of(options: dict) -> list[str]:
+    return [f"--{name}={value}" for name, value in options.items()]
+
+
+def test_the_model_is_that_of_the_command(fitted, options, tmp_path, run_folder):
+    rows = [f"{text}\t{label}\n" for text, label in zip(TEXTS, LABELS, strict=True)]
+    (tmp_path / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
+    (tmp_path / "dev.tsv").write_text("text\tlabel\n" + "".join(rows[:5]))
+    flags = [f"--train_file={tmp_path / 'train.tsv'}", f"--dev_file={tmp_path / 'dev.tsv'}", *flags_of(options)]
+    assert main([*flags, f"--output_dir={tmp_path / 'out'}", "--do_train", "--do_eval"]) == 0
+    made, ours = run_folder(tmp_path / "out"), run_folder(pathlib.Path(fitted.output_dir))
+    assert_same_tensors(ours.tensors(12), made.tensors(12))
+    assert ours.names() == made.names()
+    assert fitted.report["eval"] == made.report()["eval"]
+    assert (fitted.labels, fitted.problem_type) == (("animal", "person"), "single_label")
+    again = Classifier.load(fitted.output_dir, precision="float32").predict(TEXTS)
+    np.testing.assert_array_equal(fitted.predict(TEXTS).probabilities, again.probabilities)
+    # A frame of the same rows is the same run, which is finished.
+    frame = pd.DataFrame({"label": LABELS, "text": TEXTS})
+    train = Classifier.train(frame, output_dir=fitted.output_dir, **options)
+    assert "train_seconds" not in train.report
+    np.testing.assert_array_equal(train.predict(TEXTS).probabilities, again.probabilities)
+    with pytest.raises(InputError, match=r"learning_rate was 0\.003, is now 0\.01; use another output_dir to keep"):
+        Classifier.train(frame, output_dir=fitted.output_dir, **(options | {"learning_rate": 0.01}))
+
+
+def test_pairs_several_labels_and_numbers(options):
+    options = options | {"num_train_epochs": 1, "train_batch_size": 8}
+    labels = [[1, 7] if label == "person" else [] for label in LABELS]
+    several = Classifier.fit([(text, "a cat") for text in TEXTS], labels, **options)
+    assert (several.labels, several.problem_type) == (("1", "7"), "multi_label")
+    rows = [{"text": text, "label": number / 4} for number, text in enumerate(TEXTS)]
+    value = Classifier.train(rows, problem_type="regression", dev_split=0.25, **options)
+    assert value.predict(["a cat"]).values.shape == (1,)
+    assert {"eval_pearson", "global_step"} <= set(value.report["eval"])
+    assert pathlib.Path(value.output_dir).is_dir()
+
+
+def test_taggers(options, tmp_path):
+    sentences = [(["the", "old", "dog", "sees"], ["O", "B-X", "I-X", "O"]), (("a", "cat"), ("O", "B-X"))]
+    options = options | {"train_batch_size": 1, "num_train_epochs": 40, "learning_rate": 0.01}
+    tagger = Tagger.train(sentences, dev=sentences, output_dir=tmp_path / "tagger", **options)
+    assert tagger.tag(["The old dog sees"])[0].tags == ("O", "B-X", "I-X", "O")
+    assert tagger.report["eval"]["eval_f1"] == 100
+    # Its folder has another kind of model than the others take.
+    for kind, command in ((Classifier, "bert-classify"), (QuestionAnswerer, "bert-squad")):
+        with pytest.raises(InputError, match=f"holds a model of bert-tag, and one of {command} is needed; .*Tagger"):
+            kind.load(tagger.output_dir)
+    assert FeatureExtractor.load(tagger.output_dir).extract(["a cat"]).shape == (1, 16)
+    assert main([f"--output_dir={tmp_path / 'tagger'}", "--text=a cat"]) == 1
+    (tmp_path / "tagger" / "run.json").unlink()  # as bert-convert leaves it
+    with pytest.raises(InputError, match="holds a model of bert-tag"):
+        Classifier.load(tagger.output_dir)
+    for wrong in ([(["a"], ["O", "O"])], [("a cat", "O O")], [(["a"], [1])]):
+        with pytest.raises(InputError, match=r"^train\[0\]: "):
+            Tagger.train(wrong, **options)
+    with pytest.raises(InputError, match=r"^dev\[1\]: tag 'B-Y' is not among those of the training file"):
+        Tagger.train(sentences, dev=[sentences[0], (["a", "cat"], ["O", "B-Y"])], **options)
+
+
+def test_answers(model, tmp_path):
+    path, flags = squad_run.write_data(tmp_path / "train.json", 4), squad_run.base_flags(model)
+    answerer = QuestionAnswerer.train(path, path, **flags)
+    assert {"exact_match", "f1"} <= set(answerer.report["eval"])
+    assert len(answerer.answer([("who ?", "the farmer sings .")])) == 1
+    with pytest.raises(InputError, match=r"check train_file$"):
+        QuestionAnswerer.train(tmp_path / "none.json", **flags)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((TEXTS, LABELS[1:]), {}, "^texts has 24 entries and its labels 23"),
+        ((["a", 3], ["x", "y"]), {}, r"^texts\[1\]: a text, or a pair of texts"),
+        ((["a", ("b", "c")], ["x", "y"]), {}, "^texts: holds single texts and pairs"),
+        ((["a", "b"], [["x"], "y"]), {}, r"^texts\[1\]: a list of labels is needed"),
+        ((["a", "b"], [["x", "x"], ["y"]]), {}, r"^texts\[0\]: names a label twice"),
+        ((["a", "c", "b"], ["x", None, "y"]), {}, r"^texts\[1\]: the label is empty"),
+        ((["a", "b"], ["x", "x"]), {}, "^texts: every row has the label 'x'"),
+        (([], []), {}, "^texts: is empty"),
+        (("a text", ["x"]), {}, "^texts: a list is needed"),
+        ((TEXTS, LABELS), {"max_seq_lenght": 3}, "^unknown argument max_seq_lenght; did you mean max_seq_length"),
+        ((TEXTS, LABELS), {"do_train": True}, "^unknown argument do_train"),
+        ((TEXTS, LABELS), {"train_batch_size": 0}, "^train_batch_size=0: 0 is not a positive integer"),
+        ((TEXTS, LABELS), {"max_seq_length": 2}, "^max_seq_length: 2 is too short for single texts"),
+        ((TEXTS, LABELS), {"dev_split": 0.5, "dev_texts": ["a"], "dev_labels": ["animal"]}, "^dev_texts and dev_split"),
+        ((TEXTS, LABELS), {"dev_texts": ["a"]}, "^dev_texts and dev_labels: one is missing"),
+        ((TEXTS, LABELS), {"dev_texts": ["a"], "dev_labels": ["bird"]}, r"^dev_texts\[0\]: label 'bird' is not among"),
+        ((TEXTS, LABELS), {"hub_trainable": False}, "^hub_trainable=False is about hub_module"),
+        ((TEXTS, LABELS), {"init_checkpoint": "/none/here"}, "check init_checkpoint$"),
+    ],
+)  # fmt: skip
+def test_refused(arguments, options, message):
+    with pytest.raises(InputError, match=message):
+        Classifier.fit(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([("a", "x"), ("b",)], r"^train\[1\]: \(text, label\) or"),
+        (FRAME.assign(n=[1, 2]), r"^train: no column that is the label without doubt; give label_column"),
+        (FRAME.assign(label=[0.5, 1]), r"^train\[0\]: the label is the decimal 0\.5: give problem_type"),
+        (FRAME.assign(label=["x", {}]), r"^train\[1\]: a text, a number or a list of names"),
+        (FRAME, "^labels=.*: a comma inside a name"),
+        (None, "^train is needed, or task_name"),
+        ("none.tsv", "train"),
+    ],
+)  # fmt: skip
+def test_tables_refused(data, message):
+    with pytest.raises(InputError, match=message):
+        Classifier.train(data, labels=["a,b", "c"] if message.startswith("^labels=") else None)
+
+
+def test_floats_are_numbers_to_predict():
+    found = [are_numbers(labels) for labels in ([0.5, 1], np.arange(3) / 4, [1, 2], ["0.5"], np.array([1, 0]), [])]
+    assert found == [True, True, False, False, False, False]
+
+
+def test_the_first_example_of_the_readme():
+    block = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    *lines, last = block.rstrip().splitlines()
+    assert any("Classifier.fit(" in line for line in lines)
+    code, _, said = last.partition("  # ")
+    names: dict = {}
+    exec("\n".join(lines), names)
+    assert repr(eval(code, names)) == said.replace('"', "'")

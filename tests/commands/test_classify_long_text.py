@@ -1,0 +1,67 @@
+"""Texts that are longer than a sequence: windows in training and prediction, remembered, resumed, and not exported."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bert_cli import Classifier, export_model
+from bert_cli.run_classifier import main
+from tests.commands import helpers
+from tests.commands.conftest import SENTENCES
+from tests.commands.helpers import assert_same_tensors, interrupted_after
+
+
+@pytest.fixture(scope="module")
+def windowed(tmp_path_factory, model_flags):
+    """An output_dir after training on windows, and its flags; of 24 texts 13 are longer than 8 tokens."""
+    folder = tmp_path_factory.mktemp("windows")
+    rows = [f"{text}\t{'person' if of_people else 'animal'}\n" for text, of_people in SENTENCES]
+    (folder / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
+    (folder / "new.txt").write_text("".join(text + "\n" for text, _ in SENTENCES[:7]))
+    flags = [*model_flags, f"--train_file={folder / 'train.tsv'}", "--max_seq_length=8", "--long_text=windows"]
+    flags += ["--num_train_epochs=2", "--do_train"]
+    predict = [
+        "--do_eval",
+        f"--dev_file={folder / 'train.tsv'}",
+        "--do_predict",
+        f"--predict_file={folder / 'new.txt'}",
+    ]
+    assert main([*flags, *predict, f"--output_dir={folder / 'out'}"]) == 0
+    return folder / "out", flags
+
+
+def test_windows_are_remembered(windowed, run_folder, classify):
+    folder, _ = windowed
+    wanted = run_folder(folder).probabilities()
+    texts = [text for text, _ in SENTENCES[:7]]
+    np.testing.assert_allclose(
+        Classifier.load(folder, precision="float32").predict(texts).probabilities, wanted, atol=1e-6
+    )
+    done = classify(f"--output_dir={folder}", f"--text={texts[0]}", "--precision=float32")
+    np.testing.assert_allclose(list(json.loads(done.out)["probabilities"].values()), wanted[0], atol=1e-5)
+    # The windows of a text by hand: the mean of their logits, which a shift of all logits of a window does not change.
+    words = "a horse likes a small dog and a green bird ."
+    alone = ["a horse likes a small dog", "a small dog and a green", "and a green bird ."]
+    cut = Classifier.load(folder, precision="float32", long_text="truncate").predict(alone).probabilities
+    mean = np.exp(np.log(cut).mean(axis=0))
+    found = Classifier.load(folder, precision="float32").predict([words, "a cat"]).probabilities
+    np.testing.assert_allclose(found[0], mean / mean.sum(), atol=1e-5)
+
+
+def test_a_stopped_run_ends_the_same(windowed, run_folder, classify, tmp_path):
+    folder, flags = windowed
+    with interrupted_after("saved"):
+        assert main([*flags, f"--output_dir={tmp_path / 'out'}"]) == 130
+    done = classify(*flags, f"--output_dir={tmp_path / 'out'}")
+    assert "going on from" in done.err
+    assert "examples are longer than 8 tokens" in done.err
+    assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
+    other = classify(*flags, "--long_text=head_tail", f"--output_dir={tmp_path / 'out'}")
+    other.assert_refused("long_text was windows, is now head_tail")
+
+
+def test_it_is_not_exported(windowed, tmp_path, capfd):
+    flags = helpers.words({"init_checkpoint": windowed[0], "export_dir": tmp_path / "serving"})
+    done = helpers.call(capfd, "bert-export", export_model.main, *flags)
+    done.assert_refused("was trained with --long_text=windows", "--format=hub")
