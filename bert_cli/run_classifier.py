@@ -14,7 +14,8 @@ prints its label and probabilities as JSON; --input_file answers a text a line. 
 
     bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
 
-reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth of it out.
+reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth of it out. --label_column=a,b,c has several
+labels a text, --problem_type=regression a number, and --choice_columns=a,b,c endings of which one is right.
 """
 
 from bert_cli.base.errors import InputError
@@ -43,6 +44,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
+    # What the training files are says nothing of another file.
+    values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:
         find_task(values["task_name"])
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):

@@ -7,18 +7,19 @@ is ["0"] or ["1"], a label of labels.txt for each text. The first `load` of a pr
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import classification_features
 from bert_cli.runs import driver, sources
 from bert_cli.runs.classification import ClassificationTask
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.settings.classification import ClassifySettings, read_threshold
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 class Predictions(NamedTuple):
     """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in Classifier.labels.
 
-    Where a text may have several labels, the probability of each stands for itself. The numbers of a regression are
-    `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
+    Where a text may have several labels, `best` has for each text a tuple of those whose probability is at or above the
+    threshold, in the order of the columns, () for none; each probability stands for itself. The numbers of a regression
+    are `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
     """
 
-    best: list[str]
+    best: list[Any]
     probabilities: np.ndarray
     values: np.ndarray | None = None
 
@@ -50,12 +52,13 @@ class Classifier:
         tokenizer: FullTokenizer,
         labels: tuple[str, ...],
         max_seq_length: int,
-        problem_type: str = SINGLE_LABEL,
+        problem_type: str,
+        answers: Answers,
     ):
         self.labels = labels
         self.problem_type = problem_type
         self.max_seq_length = max_seq_length
-        self._session, self._tokenizer = session, tokenizer
+        self._session, self._tokenizer, self._answers = session, tokenizer, answers
 
     @classmethod
     def load(
@@ -66,13 +69,16 @@ class Classifier:
         do_lower_case: bool | None = None,
         precision: str | None = None,
         hub_module: str | None = None,
+        threshold: float | str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens; what is longer is cut), do_lower_case: default as the files beside the
         checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32, bfloat16
         or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does not lie
-        in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
+        in the model's folder. threshold: of labels that do not exclude each other, a probability, or "tuned" for the
+        thresholds.json in the model's folder; default as the model was trained. Raises InputError where something is
+        missing, damaged, or does not fit together, and for a model that chooses one of several endings.
         """
         checkpoint = loading.find(path)
         given = {
@@ -80,17 +86,23 @@ class Classifier:
             "do_lower_case": do_lower_case,
             "precision": precision,
             "hub_module": hub_module,
+            "threshold": None if threshold is None else read_threshold(str(threshold)),
         }
         settings, model = loading.open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
+        task.take_kind(model.sources)
+        if task.problem_type == MULTIPLE_CHOICE:
+            raise InputError(
+                f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
+            )
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
         if task.problem_type == REGRESSION and task.labels:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
-        if not task.labels and task.problem_type != REGRESSION:
+        if not task.labels and task.has_labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        session = driver.open_session(task, model, settings)
-        session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length, task.problem_type)
+        answers = make_answers(task.problem_type, task.labels, settings.results, False, [checkpoint.folder])
+        session = driver.open_trained(task, model, settings)
+        return cls(session, model.tokenizer, task.labels, settings.length.max_seq_length, task.problem_type, answers)
 
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
@@ -111,5 +123,4 @@ class Classifier:
         found = self._session.infer(features, batch_size, "predicting")
         if self.problem_type == REGRESSION:
             return Predictions([], nothing, found["values"])
-        probabilities = found["probabilities"]
-        return Predictions([self.labels[column] for column in probabilities.argmax(axis=1)], probabilities)
+        return Predictions(self._answers.best(found), found["probabilities"])

@@ -1,13 +1,23 @@
 """The data of a bert-classify run: the files of a task, or a user's own. What kind of problem it is, is asked here alone."""
 
 import dataclasses
+import logging
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import exists
-from bert_cli.base.kinds import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.examples.choice import (
+    AUTO,
+    CHOICE_LABELS,
+    FROM_0,
+    ChoiceExample,
+    choice_examples,
+    find_choice_labels,
+    read_choice_file,
+)
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
 from bert_cli.examples.glue import TASKS, Task, find_task
 from bert_cli.examples.own_data import (
@@ -20,24 +30,32 @@ from bert_cli.examples.own_data import (
 )
 from bert_cli.settings.classification import ClassifySettings
 
+LOG = logging.getLogger("bert_cli")
+Examples = Sequence[ClassificationExample | ChoiceExample]
+
 
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
-    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression. splits: of
-    train, dev and test those that the phases need, and the other halves of the task that are there. task: None for own
-    files. found: values of flags that the data gave.
+    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression and a choice.
+    splits: of train, dev and test those that the phases need, and the other halves of the task that are there. task: None
+    for own files. found: values of flags that the data gave.
     """
 
     problem_type: str
     labels: tuple[str, ...]
-    splits: dict[str, list[ClassificationExample]]
+    splits: dict[str, Examples]
     task: Task | None
     found: dict[str, Any]
 
 
-def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> ClassificationData:
-    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says."""
-    reader = _Reader(settings, labels)
+def read_data(
+    settings: ClassifySettings, labels: tuple[str, ...] | None, problem_type: str | None
+) -> ClassificationData:
+    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says.
+
+    problem_type: None where the data has to tell it.
+    """
+    reader = _Reader(settings, labels, problem_type)
     phases, held_out = settings.phases, settings.held_out
     share = settings.dev_split.dev_split if held_out.dev_file is None else 0.0
     if phases.do_train or (phases.do_eval and share):
@@ -63,15 +81,33 @@ def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> Cla
 
 
 def known_problem_type(settings: ClassifySettings) -> str | None:
-    """The task's, else what the flag says, which later runs remember; None where the data has to tell it.
+    """The task's, else what the flags say, which later runs remember; None where the data has to tell it.
 
-    InputError where both say something, and not the same.
+    InputError where two of them say something, and not the same.
     """
     given, name = settings.label_kind.problem_type, settings.task.task_name
     kind = find_task(name).kind if name else given
     if given and given != kind:
         raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
-    return kind
+    choices, columns = settings.endings.choice_columns, settings.columns
+    if kind == MULTIPLE_CHOICE and not (name or choices):
+        raise InputError(f"--problem_type={kind}: the columns of the endings are needed, --choice_columns=a,b,c")
+    if not choices:
+        return kind
+    if kind not in (None, MULTIPLE_CHOICE):
+        said = f"--task_name={name}" if name else f"the model, or --problem_type={kind},"
+        raise InputError(f"--choice_columns: {said} is not about choosing an ending, but {kind}; leave it out")
+    for flag, is_given in (
+        ("text_b_column", columns.text_b_column),
+        ("label_separator", settings.label_kind.label_separator),
+        ("label_column with several columns", len(columns.label_columns) > 1),
+        ("labels", settings.labels.labels),
+    ):
+        if is_given:
+            raise InputError(
+                f"--choice_columns: a text has endings, of which one is right; --{flag} goes with no choice"
+            )
+    return MULTIPLE_CHOICE
 
 
 def check_submission(settings: ClassifySettings) -> None:
@@ -87,14 +123,17 @@ def check_submission(settings: ClassifySettings) -> None:
 class _Reader:
     """Reads split by split; the first one with labels tells what the others have to be."""
 
-    def __init__(self, settings: ClassifySettings, labels: tuple[str, ...] | None):
+    def __init__(self, settings: ClassifySettings, labels: tuple[str, ...] | None, problem_type: str | None):
         self.settings, self.labels = settings, labels
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
-        self.problem_type = known_problem_type(settings)
-        self.splits: dict[str, list[ClassificationExample]] = {}
+        self.problem_type = problem_type
+        self.splits: dict[str, Examples] = {}
         self.found: dict[str, Any] = {}
-        if self.task and labels is None and not settings.phases.do_train:
+        self.choice_labels = settings.endings.choice_labels
+        if problem_type == MULTIPLE_CHOICE:
+            self.labels = ()
+        elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
 
     def read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
@@ -106,8 +145,10 @@ class _Reader:
             if any(map(exists, paths)):
                 self.splits[other] = self.read(other, None)
 
-    def read(self, split: str, path: str | None, is_plain: bool = False) -> list[ClassificationExample]:
+    def read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
+        if self.problem_type == MULTIPLE_CHOICE:
+            return self._read_choices(split, path, is_plain)
         if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
         settings = self.settings
@@ -123,12 +164,33 @@ class _Reader:
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
-    def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
+    def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if is_plain else f"{split}_file"
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
+        settings, header = self.settings, self.settings.header.header
+        if is_plain:
+            header = settings.predict_header.predict_header or header
+        return read_own_file(path, split, settings.columns, header, flag, split != "test", choices)
+
+    def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
+        """As `read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
+        settings, endings = self.settings, self.settings.endings
+        if self.task and not (is_plain and endings.choice_columns):
+            layout = self.task.splits[split][0]
+            path = path or os.path.join(settings.data.data_dir, layout.file)
+            return choice_examples(read_choice_file(path, split, layout, "data_dir"), FROM_0, not is_plain)
+        file = self._own_file(split, path, is_plain, endings.choice_columns or ())
+        if self.choice_labels == AUTO and file.has_labels and not is_plain:
+            self.choice_labels = find_choice_labels(file)
+            LOG.info("%s: took %s for the right ending", path, CHOICE_LABELS[self.choice_labels])
+        if split == "train":
+            self.found = _found(file, MULTIPLE_CHOICE) | {"choice_labels": self.choice_labels}
+        return choice_examples(file, self.choice_labels, not is_plain)
+
+    def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
         settings, needs_label = self.settings, split != "test"
-        file = read_own_file(path, split, settings.columns, settings.header.header, flag, needs_label)
+        file = self._own_file(split, path, is_plain)
         separator = settings.label_kind.label_separator
         if self.problem_type is None and file.has_labels and not is_plain:
             self.problem_type = find_problem_type(file, settings.label_kind)
@@ -155,12 +217,17 @@ def _found(file: OwnFile, problem_type: str) -> dict[str, Any]:
     """Values of flags with which another file is read as this one was."""
     places = file.places
 
-    def written(columns: Sequence[int]) -> str:
+    def written(columns: Sequence[int]) -> tuple[str, ...]:
         names = [places.called(column) for column in columns]
         is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
-        return ",".join(names if is_plain else map(str, columns))
+        return tuple(names if is_plain else map(str, columns))
 
-    found = {"text_column": written([places.text_a]), "label_column": written(places.labels)}
+    found: dict[str, Any] = {
+        "text_column": written([places.text_a])[0],
+        "label_column": ",".join(written(places.labels)),
+    }
     if places.text_b is not None:
-        found["text_b_column"] = written([places.text_b])
+        found["text_b_column"] = written([places.text_b])[0]
+    if places.choices:
+        found["choice_columns"] = written(places.choices)
     return found | {"problem_type": problem_type}
