@@ -90,13 +90,11 @@ def known_problem_type(settings: ClassifySettings) -> str | None:
     if given and given != kind:
         raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
     choices, columns = settings.endings.choice_columns, settings.columns
-    if kind == MULTIPLE_CHOICE and not (name or choices):
-        raise InputError(f"--problem_type={kind}: the columns of the endings are needed, --choice_columns=a,b,c")
     if not choices:
         return kind
     if kind not in (None, MULTIPLE_CHOICE):
-        said = f"--task_name={name}" if name else f"the model, or --problem_type={kind},"
-        raise InputError(f"--choice_columns: {said} is not about choosing an ending, but {kind}; leave it out")
+        said = f"--task_name={name}" if name else "--problem_type, as given or as the model was trained,"
+        raise InputError(f"--choice_columns: {said} is {kind}, not {MULTIPLE_CHOICE}; leave --choice_columns out")
     for flag, is_given in (
         ("text_b_column", columns.text_b_column),
         ("label_separator", settings.label_kind.label_separator),
@@ -105,7 +103,7 @@ def known_problem_type(settings: ClassifySettings) -> str | None:
     ):
         if is_given:
             raise InputError(
-                f"--choice_columns: a text has endings, of which one is right; --{flag} goes with no choice"
+                f"--choice_columns: a text has endings, of which one is right; --{flag} does not go with it"
             )
     return MULTIPLE_CHOICE
 
@@ -180,7 +178,9 @@ class _Reader:
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
             return choice_examples(read_choice_file(path, split, layout, "data_dir"), FROM_0, not is_plain)
-        file = self._own_file(split, path, is_plain, endings.choice_columns or ())
+        if not endings.choice_columns:
+            raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
+        file = self._own_file(split, path, is_plain, endings.choice_columns)
         if self.choice_labels == AUTO and file.has_labels and not is_plain:
             self.choice_labels = find_choice_labels(file)
             LOG.info("%s: took %s for the right ending", path, CHOICE_LABELS[self.choice_labels])
