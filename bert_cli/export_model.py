@@ -66,7 +66,7 @@ def run(settings: ExportSettings) -> list[str]:
     prepare_host()
     from bert_cli.exports.saved_models import export_saved_models
 
-    return export_saved_models(folder, exported)
+    return export_saved_models(folder, exported, is_encoder=export.format == "hub")
 
 
 def main(arguments: list[str] | None = None) -> int:

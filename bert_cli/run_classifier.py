@@ -20,6 +20,7 @@ Examples:
 
     bert-classify --task_name=cola --do_train --do_eval --do_predict
     bert-classify --output_dir=bert_output --text "the dog sees a cat ."
+    bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
 """
 
 from bert_cli.base.errors import InputError
@@ -48,6 +49,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
+    # What the training files are says nothing of another file.
+    values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:
         find_task(values["task_name"])
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,13 +28,17 @@ LOG = logging.getLogger("bert_cli")
 
 
 class OwnRow(NamedTuple):
-    """One row of a file: where it begins, its id, its texts, and the cells of its label columns, without blanks around."""
+    """One row of a file: where it begins, its id, its texts, and the cells of its label columns, without blanks around.
+
+    choices: the texts in the columns of endings, as they stand there.
+    """
 
     line: int
     identifier: str
     text_a: str
     text_b: str | None
     labels: tuple[str | tuple[str, ...], ...]
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,22 @@ class OwnFile:
         return bool(self.places.labels)
 
 
-def read_own_file(path: str, split: str, columns: Columns, header: str, flag: str, needs_label: bool) -> OwnFile:
+def read_own_file(
+    path: str,
+    split: str,
+    columns: Columns,
+    header: str,
+    flag: str,
+    needs_label: bool,
+    choices: Sequence[str] = (),
+) -> OwnFile:
     """The rows of one file. split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`.
 
-    flag: named where the file is missing. needs_label: see place_columns. An empty text is told, with its line, and kept: its
-    answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and what
-    own_rows and own_columns refuse.
+    flag: named where the file is missing. needs_label, choices: see place_columns. An empty text is told, with its line, and
+    kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
+    what own_rows and own_columns refuse.
     """
-    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label)
+    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label, choices)
 
 
 def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool) -> OwnFile:
@@ -67,12 +79,18 @@ def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool
 
 
 def _own_file(
-    path: str, stream: Iterator[Row], split: str, columns: Columns, header: str, needs_label: bool
+    path: str,
+    stream: Iterator[Row],
+    split: str,
+    columns: Columns,
+    header: str,
+    needs_label: bool,
+    choices: Sequence[str] = (),
 ) -> OwnFile:
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-    places = place_columns(path, sample, columns, header, needs_label)
+    places = place_columns(path, sample, columns, header, needs_label, choices)
     rows: list[OwnRow] = []
     empty: list[int] = []
     for row in itertools.chain(sample if places.names is None else sample[1:], stream):
@@ -96,6 +114,7 @@ def _own_row(row: Row, places: Places, name: str) -> OwnRow:
         cells[places.text_a],
         None if places.text_b is None else cells[places.text_b],
         tuple(cell.strip() if isinstance(cell, str) else tuple(part.strip() for part in cell) for cell in labels),
+        tuple(cells[column] for column in places.choices),
     )
 
 
@@ -242,9 +261,19 @@ def _known_labels(file: OwnFile, problem_type: str, labels: Sequence[str], separ
     return made
 
 
+class Labelled(Protocol):
+    """An example of any kind of problem."""
+
+    @property
+    def label(self) -> object: ...
+
+
+Example = TypeVar("Example", bound=Labelled)
+
+
 def split_dev(
-    examples: Sequence[ClassificationExample], share: float, seed: int, problem_type: str = SINGLE_LABEL
-) -> tuple[list[ClassificationExample], list[ClassificationExample]]:
+    examples: Sequence[Example], share: float, seed: int, problem_type: str = SINGLE_LABEL
+) -> tuple[list[Example], list[Example]]:
     """(those to train on, those to evaluate on), each in file order: `share` of the rows, of each label alike.
 
     Every k-th row is taken of the rows sorted by label (by value, for a regression) and shuffled within one. A label with one

@@ -15,6 +15,7 @@ LABEL_COLUMN_NAMES = frozenset(
     ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
     + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
 )
+_MANY = 10  # rows that have a label
 
 
 class Row(NamedTuple):
@@ -134,6 +135,14 @@ def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
     if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
         return f"its id {quoted(cell)} is like those of other rows"
     return ""
+
+
+def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str], label: int | None) -> bool:
+    """Whether the first row is one of data without doubt: its label is a known one that ten other rows have too."""
+    cell = first.cell(label)
+    if label is None or cell not in labels or is_numbering(first.cells):
+        return False
+    return sum(row.cell(label) == cell for row in others if row.cells != first.cells) >= _MANY
 
 
 def data_reason(

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, KINDS, POOLER, TAGGER
+from bert_cli.base.kinds import CLASSIFIER, KINDS, MULTIPLE_CHOICE, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.companions import Companions, check_labels, write_companions
@@ -59,7 +59,8 @@ def convert(
     heads = found if kind is None else KINDS[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.classifier_shape if CLASSIFIER in heads else None
-    labels = _labels(shape, companions, target, config) if shape else None
+    has_labels = shape is not None and kind != MULTIPLE_CHOICE
+    labels = _labels(shape, companions, target, config) if shape and has_labels else None
     tensors, left_out = dict(loaded.tensors), []
     if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bert_cli.base.kinds import CLASSIFIER, SPANS, TAGGER
+from bert_cli.base.kinds import CLASSIFIER, MULTI_LABEL, REGRESSION, SINGLE_LABEL, SPANS, TAGGER
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layout import MASKED_SCORE
@@ -132,12 +132,19 @@ class _Bert:
         return self.graph.add("Add", self.graph.add("MatMul", x, kernel), self.weight(f"{scope}output_bias"))
 
 
-def _outputs(bert: _Bert, kind: str, layers: Sequence[int]) -> dict[str, list]:
+def _outputs(bert: _Bert, kind: str, layers: Sequence[int], problem_type: str) -> dict[str, list]:
     """Adds what stands on the encoder; returns the shape of each output: B is the batch, S the length."""
     graph, states = bert.graph, bert.states()
     hidden = bert.config.hidden_size
     if kind == CLASSIFIER:
-        graph.add("Softmax", bert.head(bert.pooled(states[-1])), name="probabilities", axis=-1)
+        logits = bert.head(bert.pooled(states[-1]))
+        if problem_type == REGRESSION:
+            graph.add("Squeeze", logits, graph.numbers(1), name="value")
+            return {"value": ["batch"]}
+        if problem_type == MULTI_LABEL:
+            graph.add("Sigmoid", logits, name="probabilities")
+        else:
+            graph.add("Softmax", logits, name="probabilities", axis=-1)
         return {"probabilities": ["batch", len(bert.tensors["output_bias"])]}
     if kind == TAGGER:
         chosen = [states[layer] for layer in layers]
@@ -163,16 +170,18 @@ def build(
     kind: str,
     metadata: dict[str, str],
     layers: Sequence[int] = (-1,),
+    problem_type: str = SINGLE_LABEL,
 ) -> onnx.ModelProto:
     """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch, length], of any sizes.
 
     tensors: Google's name -> float32, encoder and head. kind: one of this module's. Outputs, float32: of a classifier
-    `probabilities` [batch, n], of a tagger `probabilities` [batch, length, n] (it reads the outputs of `layers` side by
-    side), of spans `start_logits` and `end_logits` [batch, length], of an encoder `sequence_output` [batch, length, H]
-    and, where there is a pooler, `pooled_output` [batch, H]. `metadata` is kept in metadata_props.
+    `probabilities` [batch, n], or `value` [batch] of a regression (`problem_type`), of a tagger `probabilities` [batch,
+    length, n] (it reads the outputs of `layers` side by side), of spans `start_logits` and `end_logits` [batch, length], of
+    an encoder `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H]. `metadata` is
+    kept in metadata_props.
     """
     graph = _Graph()
-    shapes = _outputs(_Bert(graph, tensors, config), kind, layers)
+    shapes = _outputs(_Bert(graph, tensors, config), kind, layers, problem_type)
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in INPUTS]
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
     constants = [numpy_helper.from_array(value, name) for name, value in graph.constants.items()]

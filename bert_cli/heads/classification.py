@@ -87,8 +87,11 @@ class BertClassifier(TaskModel):
     def predictions(self, batch, packed):
         """`probabilities` [B, n], or `values` [B] of a regression, and `losses` [B], float32."""
         logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
-        losses = self.losses(batch["label_ids"], logits)
+        name = "values" if self.problem_type == REGRESSION else "probabilities"
+        return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits)}
+
+    def activated(self, logits: tf.Tensor) -> tf.Tensor:
+        """What is told of each example: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
         if self.problem_type == REGRESSION:
-            return {"values": logits[:, 0], "losses": losses}
-        activate = tf.nn.sigmoid if self.problem_type == MULTI_LABEL else tf.nn.softmax
-        return {"probabilities": activate(logits), "losses": losses}
+            return logits[:, 0]
+        return tf.nn.sigmoid(logits) if self.problem_type == MULTI_LABEL else tf.nn.softmax(logits)

@@ -5,19 +5,14 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
-from bert_cli.examples.classification import ClassificationExample, describe_examples
+from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
-from bert_cli.features.classification import (
-    ClassificationFeatures,
-    classification_features,
-    format_cuts,
-    format_features,
-)
+from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
@@ -28,8 +23,10 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.runs.classification_split import Split, example_lines, make_split
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.runs.trained_kind import agreed_labels, stated_problem_type
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
@@ -43,16 +40,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-class Split(NamedTuple):
-    """One file of the data: its rows, and their features."""
-
-    examples: list[ClassificationExample]
-    features: ClassificationFeatures
-
-
 class ClassificationTask:
-    """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a regression), `answers`, and `splits`: those
-    that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
+    """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a number or a choice), `answers`, and `splits`:
+    those that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
     """
 
     command = "bert-classify"
@@ -60,7 +50,8 @@ class ClassificationTask:
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
         """tables: see classification_data.read_data."""
         self.settings, self._tables = settings, tables
-        self.problem_type = known_problem_type(settings) or SINGLE_LABEL
+        self._known = known_problem_type(settings)
+        self.problem_type = self._known or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
         self._data: ClassificationData | None = None
@@ -96,7 +87,20 @@ class ClassificationTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        if not settings.phases.do_train:
+            self.take_kind(model.sources)
+        return model
+
+    def take_kind(self, trained: sources.ModelSources) -> None:
+        """What the files of a trained model say of the kind of problem, where no flag says it."""
+        self._known = self._known or stated_problem_type(trained)
+        self.problem_type = self._known or SINGLE_LABEL
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the outputs have names."""
+        return self.problem_type not in (REGRESSION, MULTIPLE_CHOICE)
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
@@ -105,23 +109,22 @@ class ClassificationTask:
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
-            labels = agreed_labels(labels, checkpoint)
+            labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
-        self._data = data = read_data(settings, labels or None, self._tables)
+        self._data = data = read_data(settings, labels or None, self._known, self._tables)
         self.labels, self.problem_type = data.labels, data.problem_type
-        if not self.labels and self.problem_type != REGRESSION:
+        if not self.labels and self.has_labels:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
         tunes = phases.do_eval or not settings.prediction.do_predict
         self._answers = make_answers(self.problem_type, self.labels, settings.results, tunes, folders)
         length = settings.length.max_seq_length
         for name, examples in data.splits.items():
-            features = self.features(examples, model.tokenizer)
-            LOG.info("%s: %s", name, describe_examples(examples, self.labels))
-            for line in format_cuts(features, length):
-                LOG.info("%s: %s", name, line)
-            self.splits[name] = Split(examples, features)
-        LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
+            self.splits[name] = make_split(
+                name, examples, self.labels, model.tokenizer, length, self.problem_type, settings.long_text.long_text
+            )
+        if self.problem_type != MULTIPLE_CHOICE:
+            LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
         """The features of any examples of this task, after `read` or with `labels` set."""
@@ -140,7 +143,7 @@ class ClassificationTask:
 
     def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.splits.values():
-            for line in format_features(split.features, self.labels, model.tokenizer, count):
+            for line in example_lines(split, self.labels, model.tokenizer, count):
                 LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
@@ -176,12 +179,16 @@ class ClassificationTask:
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
+        seed = self.settings.seed.random_seed
+        if self.problem_type == MULTIPLE_CHOICE:
+            return BertChoice(model.config, compute_dtype, seed)
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
         kind = BertWindowsClassifier if self.settings.long_text.long_text == WINDOWS else BertClassifier
-        return kind(model.config, count, compute_dtype, self.settings.seed.random_seed, self.problem_type)
+        return kind(model.config, count, compute_dtype, seed, self.problem_type)
 
     @property
     def freezes_encoder(self) -> bool:
@@ -235,11 +242,10 @@ class ClassificationTask:
 
     def _write(self, name: str, split: Split, found: dict[str, Any]) -> None:
         folder, results = self.settings.phases.output_dir, self.settings.results
-        texts = [(example.text_a, example.text_b) for example in split.examples]
         paths = [os.path.join(folder, each) for each in self._names(name)]
         write_test_results(paths[0], self.answers.numbers(found))
-        self.answers.write_table(paths[1], split.features.guids, texts, found, results.output_format)
-        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(texts))
+        self.answers.write_table(paths[1], split.examples, found, results.output_format)
+        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
         for path in paths[2:]:
             submission = os.path.basename(path).removesuffix(".tsv")
             ids = [example.identifier for example in split.examples]
@@ -247,14 +253,9 @@ class ClassificationTask:
             LOG.info("wrote %s", path)
 
 
-def agreed_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
     """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
     saved = sources.read_labels(checkpoint)
     if not given and not saved:
         check_labels((), checkpoint)  # a run of ours had some
-    if given and saved and given != saved:
-        raise InputError(
-            f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
-            "order; leave --labels out"
-        )
-    return given or saved or ()
+    return agreed_labels(given, saved, checkpoint.folder) or ()

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION
+from bert_cli.base.kinds import MULTIPLE_CHOICE
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
-from bert_cli.runs.classification import ClassificationTask, agreed_labels
+from bert_cli.runs.classification import ClassificationTask, trained_labels
 from bert_cli.runs.classification_results import make_answers
 from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
@@ -27,16 +27,20 @@ def answer_texts(settings: ClassifySettings) -> dict:
         check_command(chosen, task.command)
     model = task.open(chosen)
     checkpoint = model.sources.required_checkpoint
-    task.labels = agreed_labels(settings.labels.labels or (), checkpoint)
+    if task.problem_type == MULTIPLE_CHOICE:
+        raise InputError(
+            f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
+            "texts with their endings as a --predict_file, with --do_predict"
+        )
+    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
     if not task.labels and settings.task.task_name:
         task.labels = find_task(settings.task.task_name).labels
-    if not task.labels and task.problem_type != REGRESSION:
+    if not task.labels and task.has_labels:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     found = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = driver.open_session(task, model, settings)
-    session.load_trained(checkpoint)
+    session = driver.open_trained(task, model, settings)
 
     def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
         features = _features(chunk, task, model)

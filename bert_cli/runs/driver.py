@@ -94,6 +94,13 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
     )
 
 
+def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
+    """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
+    session = open_session(task, model, settings)
+    session.load_trained(model.sources.required_checkpoint)
+    return session
+
+
 @dataclasses.dataclass(frozen=True)
 class _Planned:
     """A training run: its manifest, what flags.txt will say, the checkpoint that it goes on from, if there is one, its history

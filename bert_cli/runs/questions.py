@@ -127,8 +127,7 @@ def run(settings: SquadSettings) -> dict:
         files.check_readable(source, "input_file")
     to_file = target not in ("", STANDARD)
     files.check_output_files([target], [source, asked.context_file])
-    session = driver.open_session(task, model, settings)
-    session.load_trained(checkpoint)
+    session = driver.open_trained(task, model, settings)
     windows = Windows.of(settings)
     if asked.question:
         record = answer_record(example, answer(session, [example], model.tokenizer, windows, task.rules)[0])

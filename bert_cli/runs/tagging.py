@@ -180,13 +180,11 @@ def tag_text(settings: TagSettings) -> dict:
     if checkpoint:
         check_command(checkpoint, task.command)
     model = task.open(checkpoint)
-    checkpoint = model.sources.required_checkpoint
-    labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
+    labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
     task.data = TaggingData(labels, scheme, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
-    session = driver.open_session(task, model, settings)
-    session.load_trained(checkpoint)
+    session = driver.open_trained(task, model, settings)
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]

@@ -4,7 +4,16 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.settings.controls import Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
-from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
+from bert_cli.settings.data import (
+    Columns,
+    DevSplit,
+    Endings,
+    Header,
+    HeldOutFiles,
+    LabelKind,
+    PredictFile,
+    PredictHeader,
+)
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -43,7 +52,8 @@ class Classification:
 
     task_name: str = option(
         "",
-        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax or xnli; none for your own files",
+        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli or swag; none for your own "
+        "files",
         decides=True,
         remembered=True,
         read=str.lower,
@@ -109,7 +119,9 @@ class ClassifySettings:
         PredictFile, {"predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line"}
     )
     header: Header = group(Header)
+    predict_header: PredictHeader = group(PredictHeader)
     columns: Columns = group(Columns)
+    endings: Endings = group(Endings)
     label_kind: LabelKind = group(LabelKind)
     dev_split: DevSplit = group(DevSplit)
     labels: Labels = group(Labels)

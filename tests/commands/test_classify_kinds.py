@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli import Classifier
+from bert_cli import Classifier, convert_checkpoint
 from bert_cli.base.errors import InputError
 from tests.commands.conftest import SENTENCES, write_table
 from tests.commands.helpers import RunFolder, words
@@ -105,6 +105,21 @@ def test_several_labels_from_python(marked):
     assert (classifier.problem_type, classifier.labels) == ("multi_label", NAMES)
     found = classifier.predict([text for text, _ in SENTENCES])
     np.testing.assert_allclose(found.probabilities, out.probabilities(), atol=1e-5)
+    # As the run was told: those over the thresholds of its thresholds.json, which is another threshold for each label.
+    assert [",".join(labels) for labels in found.best] == list(out.predictions()["labels"])
+    texts = [text for text, _ in SENTENCES[:3]]
+    assert Classifier.load(out.path, precision="float32", threshold=0.0).predict(texts).best == [NAMES] * 3
+    assert Classifier.load(out.path, precision="float32", threshold=1).predict(texts).best == [()] * 3
+    with pytest.raises(InputError, match=r"--threshold=2: a number from 0 to 1"):
+        Classifier.load(out.path, threshold="2")
+
+    # In Hugging Face's form the folder still says what its outputs are; thresholds are not part of it.
+    assert convert_checkpoint.main([f"--from={out.path}", f"--to={out.path.parent / 'hf'}"]) == 0
+    config = json.loads((out.path.parent / "hf" / "config.json").read_text("utf-8"))
+    assert config["problem_type"] == "multi_label_classification"
+    converted = Classifier.load(out.path.parent / "hf", precision="float32", max_seq_length=32)
+    assert (converted.problem_type, converted.labels) == ("multi_label", NAMES)
+    np.testing.assert_allclose(converted.predict(texts).probabilities, found.probabilities[:3], atol=2e-3)
 
 
 def test_numbers(classify, model_flags, tmp_path):
@@ -134,6 +149,10 @@ def test_numbers(classify, model_flags, tmp_path):
     found = classifier.predict([(text, SENTENCES[n - n % 2][0]) for n, (text, _) in enumerate(SENTENCES[:7])])
     np.testing.assert_allclose(found.values, table["value"], atol=1e-5)
     assert found.best == []
+    assert convert_checkpoint.main([f"--from={out.path}", f"--to={tmp_path / 'hf'}"]) == 0
+    config = json.loads((tmp_path / "hf" / "config.json").read_text("utf-8"))
+    assert config["problem_type"] == "regression"
+    assert config["id2label"] == {"0": "LABEL_0"}
     with pytest.raises(InputError, match="predicts a number"):
         Classifier.load(out.path, labels=["a", "b"])
 
