@@ -74,10 +74,10 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs_pages
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-all: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 quickstart: install
 	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict

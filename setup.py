@@ -56,7 +56,7 @@ setup(
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
         "dev": [
             "pytest>=8",
-            "pytest-xdist>=3.5",
+            "pytest-xdist>=3.7",
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",

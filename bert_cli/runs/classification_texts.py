@@ -42,8 +42,11 @@ def answer_texts(settings: ClassifySettings) -> dict:
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
     session = driver.open_trained(task, model, settings)
 
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
     def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
         features = _features(chunk, task, model)
+        check(features.sequences)
         numbers = session.infer(features, settings.prediction.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}
