@@ -19,7 +19,6 @@ from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.manifest import COMMAND
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.task import Model, Task, TrainingSettings
-from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
@@ -36,10 +35,10 @@ LOG = logging.getLogger("bert_cli")
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     began, phases = time.monotonic(), settings.phases
-    does_predict = getattr(settings, "prediction", Prediction()).do_predict
+    does_predict = settings.prediction.do_predict
     folder = phases.output_dir
     files.check_can_write(folder, "output_dir")
-    checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, phases)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
         task.read(model, stack)

@@ -6,6 +6,7 @@ from bert_cli.settings.groups import (
     BatchSize,
     Devices,
     Evaluation,
+    Hub,
     Input,
     Length,
     Log,
@@ -13,6 +14,7 @@ from bert_cli.settings.groups import (
     ModelFiles,
     Output,
     Phases,
+    Prediction,
     Saving,
     Seed,
     Start,
@@ -136,6 +138,16 @@ class PretrainSettings:
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
     log: Log = group(Log)
+
+    @property
+    def hub(self) -> Hub:
+        """It starts from no module."""
+        return Hub()
+
+    @property
+    def prediction(self) -> Prediction:
+        """It predicts nothing."""
+        return Prediction()
 
 
 @dataclasses.dataclass(frozen=True)

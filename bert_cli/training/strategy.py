@@ -1,16 +1,17 @@
 """Where the computation runs: one device, several, several machines, or a TPU."""
 
-import json
 import os
 
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import expect, parse_json
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
+_CLUSTER = 'it has to be as {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": 0}}'
 
 
 def make_strategy(
@@ -38,11 +39,11 @@ def make_strategy(
 
 def _workers() -> list[str]:
     """Addresses of the worker machines in the environment variable TF_CONFIG; empty where it is not set."""
-    text = os.environ.get("TF_CONFIG") or "{}"
-    try:
-        return json.loads(text).get("cluster", {}).get("worker", [])
-    except (ValueError, RecursionError, AttributeError):
-        raise InputError(f"the environment variable TF_CONFIG is no JSON object: {text[:60]!r}") from None
+    place = "the environment variable TF_CONFIG"
+    found = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", place, advice=_CLUSTER), dict, place, _CLUSTER)
+    cluster = expect(found.get("cluster", {}), dict, f"{place}.cluster", _CLUSTER)
+    workers = expect(cluster.get("worker", []), list, f"{place}.cluster.worker", _CLUSTER)
+    return [expect(worker, str, f"{place}.cluster.worker", _CLUSTER) for worker in workers]
 
 
 def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str | None) -> tf.distribute.Strategy:
