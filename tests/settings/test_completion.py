@@ -127,6 +127,9 @@ def test_words_that_are_files_in_bash():
     ]  # fmt: skip
 
 
+PROMPT = b"tell > "
+
+
 def typed(shell: list[str], setup: str, lines: list[str]) -> list[str]:
     """What a command gets in an interactive shell from each of `lines` with a tab after it."""
     ours, theirs = pty.openpty()
@@ -138,14 +141,17 @@ def typed(shell: list[str], setup: str, lines: list[str]) -> list[str]:
     said, ends = b"", time.monotonic() + 60
 
     def read_until(count: int) -> None:
+        """Until the command has answered so often, and the shell listens again."""
         nonlocal said
-        while said.count(b"\n::") < count and time.monotonic() < ends:
+        while (said.count(b"\n:: ") < count or PROMPT not in said.rpartition(b"\n:: ")[2]) and time.monotonic() < ends:
             if select.select([ours], [], [], 0.2)[0]:
                 said += os.read(ours, 4096)
 
     try:
         # The command prints the words that it gets, behind a mark that the echo of the line does not have at its start.
-        os.write(ours, f"{setup}; {COMMAND}() {{ printf '%s' ':: '; echo \"$*\"; }}; {COMMAND} ready\n".encode())
+        prompt = "PS1='t''ell > '"  # so that its own echo is not taken for it
+        print_words = f"{COMMAND}() {{ printf '%s' ':: '; echo \"$*\"; }}"
+        os.write(ours, f"{setup}; {prompt}; {print_words}; {COMMAND} ready\n".encode())
         read_until(1)
         for number, line in enumerate(lines, start=2):
             os.write(ours, f"{COMMAND} {line}\t".encode())
