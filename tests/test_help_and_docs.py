@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 
@@ -63,7 +64,7 @@ def test_examples_are_accepted(command, monkeypatch, tmp_path):
 
 def documented(command: str) -> tuple[set[str], set[str]]:
     """Files that the docstring lists as written into output_dir: always, and with a flag alone."""
-    text = docs_pages.module_of(command).__doc__.partition("into output_dir:\n\n")[2].partition("\n\n")[0]
+    text = re.split(r"into\s+output_dir:\n\n", docs_pages.module_of(command).__doc__)[1].partition("\n\n")[0]
     always, sometimes = set(), set()
     for line in text.split("\n"):
         names, _, told = line.strip().partition("  ")
@@ -71,6 +72,14 @@ def documented(command: str) -> tuple[set[str], set[str]]:
             continue
         (sometimes if told.strip().startswith("with ") else always).update(names.split(", "))
     return always, sometimes
+
+
+@pytest.mark.parametrize("command", FEW_STEPS)
+def test_the_files_of_output_dir_are_listed(command):
+    """test_examples_work compares them with those that are left."""
+    always, sometimes = documented(command)
+    assert {"model.ckpt-N", "eval_results.txt", "run_report.json", "flags.txt", "vocab.txt", "checkpoint"} <= always
+    assert not always & sometimes
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -57,7 +57,7 @@ class Progress:
         self._line = ""
         self._bar: Bar | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._is_shown and sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
@@ -78,7 +78,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(self, kind, *exception):
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         if self._bar:
             self._bar.stop()
             if kind is None and self._line:

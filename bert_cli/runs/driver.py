@@ -24,7 +24,6 @@ from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
-from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.settings.watching import check_watching
@@ -41,12 +40,12 @@ LOG = logging.getLogger("bert_cli")
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     began, phases = time.monotonic(), settings.phases
-    does_predict = getattr(settings, "prediction", Prediction()).do_predict
+    does_predict = settings.prediction.do_predict
     folder = phases.output_dir
     check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, settings.devices.distribution_strategy)
-    checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, phases)
     if checkpoint and not phases.do_train:
         check_command(checkpoint, task.command)
     with contextlib.ExitStack() as stack:

@@ -80,16 +80,16 @@ class PretrainingTask:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         if phases.do_train:
             share = 0.0 if task.eval_file else task.eval_share
-            self.data["train"] = self.data["held_out"] = stack.enter_context(
-                self._open_data("input_file", model, share)
-            )
+            self.data["train"] = self.data["held_out"] = self._open_data("input_file", model, share)
+            stack.enter_context(self.data["train"])
         if phases.do_eval and (task.eval_file or "train" not in self.data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
             trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
-            self.data["held_out"] = stack.enter_context(self._open_data(flag, model, share))
+            self.data["held_out"] = self._open_data(flag, model, share)
+            stack.enter_context(self.data["held_out"])
         for data, split in {data: split for split, data in reversed(self.data.items())}.items():  # each text once
             if isinstance(data, TextInput) and model.vocabulary:
                 counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict

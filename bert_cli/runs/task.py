@@ -7,7 +7,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
-from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
+from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TrainingSettings(Protocol):
-    """The groups that the Settings of every command that trains have."""
+    """The groups that the Settings of every command that trains have; one without such flags says so by a property."""
 
     @property
     def phases(self) -> Phases: ...
@@ -29,6 +29,12 @@ class TrainingSettings(Protocol):
 
     @property
     def model(self) -> ModelFiles: ...
+
+    @property
+    def hub(self) -> Hub: ...
+
+    @property
+    def prediction(self) -> Prediction: ...
 
     @property
     def length(self) -> Length: ...

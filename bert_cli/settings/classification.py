@@ -43,6 +43,19 @@ from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
+TASK_NAMES = (
+    "cola",
+    "sst-2",
+    "mrpc",
+    "sts-b",
+    "qqp",
+    "mnli",
+    "qnli",
+    "rte",
+    "wnli",
+    "ax",
+    "xnli",
+)  # in any case of letters
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
@@ -57,6 +70,7 @@ class Classification:
         decides=True,
         remembered=True,
         read=str.lower,
+        usual=TASK_NAMES,
     )
     language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
 

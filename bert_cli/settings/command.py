@@ -20,7 +20,7 @@ from bert_cli.settings.parser import parse
 class _StderrHandler(logging.Handler):
     """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), file=sys.stderr, flush=True)
 
 

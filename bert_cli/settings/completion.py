@@ -57,7 +57,7 @@ def completion(settings_class: type, command: str, shell: str) -> str:
     known = [
         _Known(
             flag.name,
-            flag.option.choices or (_BOOLEAN if flag.kind is bool else ()),
+            flag.option.choices or flag.option.usual or (_BOOLEAN if flag.kind is bool else ()),
             flag.kind is bool,
             flag.is_file,
             _short(flag.option.help),

@@ -7,6 +7,7 @@ from bert_cli.settings.groups import (
     BatchSize,
     Devices,
     Evaluation,
+    Hub,
     Input,
     Length,
     Log,
@@ -14,6 +15,7 @@ from bert_cli.settings.groups import (
     ModelFiles,
     Output,
     Phases,
+    Prediction,
     Saving,
     Seed,
     Start,
@@ -139,6 +141,16 @@ class PretrainSettings:
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
     log: Log = group(Log)
+
+    @property
+    def hub(self) -> Hub:
+        """It starts from no module."""
+        return Hub()
+
+    @property
+    def prediction(self) -> Prediction:
+        """It predicts nothing."""
+        return Prediction()
 
 
 @dataclasses.dataclass(frozen=True)

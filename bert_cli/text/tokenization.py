@@ -64,7 +64,7 @@ class _Memo(dict):
             self[text] = result
         return result
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple]:
         return _Memo, (self.compute, self.size)  # a worker process gets the tokenizer, not what it remembers
 
 

@@ -12,7 +12,9 @@ import time
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.glue import TASKS
 from bert_cli.run_classifier import main
+from bert_cli.settings.classification import TASK_NAMES
 from bert_cli.settings.completion import SHELLS, asked_shell, completion
 from bert_cli.settings.option import group, option
 
@@ -27,6 +29,7 @@ class Data:
     model: str = option("", "a folder", path=True)
     target: str = option("", "a folder", file=True, flag="to")
     text: str = option("", "a text (or two)")
+    task: str = option("", "any name", usual=("cola", "sst-2"))
     overwrite_dir: bool = option(False, "write over a folder")
     gelu: str = option("auto", "form of gelu", choices=("auto", "erf", "tanh"))
     steps: int = option(10, "how many", lower=1)
@@ -61,8 +64,8 @@ def folder(tmp_path, monkeypatch):
 
 
 FLAGS = [
-    "--completion=", "--flagfile=", "--gelu=", "--help", "--input_file=", "--model=", "--overwrite_dir", "--steps=", "--text=",
-    "--to=", "--version",
+    "--completion=", "--flagfile=", "--gelu=", "--help", "--input_file=", "--model=", "--overwrite_dir", "--steps=", "--task=",
+    "--text=", "--to=", "--version",
 ]  # fmt: skip
 FILES = ["models", "my table.tsv", "my text.txt"]
 # The words of a line -> what its last one may become.
@@ -82,6 +85,7 @@ LINES = {
     (COMMAND, "--to=mo"): ["--to=models"],
     (COMMAND, "--text", "=", "m"): [],
     (COMMAND, "--steps", ""): [],
+    (COMMAND, "--task", "=", ""): ["cola", "sst-2"],
     (COMMAND, "--completion", "=", ""): ["bash", "fish", "zsh"],
     (COMMAND, "--no_such", "=", "m"): [],
 }
@@ -123,51 +127,67 @@ def test_words_that_are_files_in_bash():
     ]  # fmt: skip
 
 
-def answers_of_zsh(lines: list[str]) -> list[str]:
-    """What stands in the line of an interactive zsh after each of `lines` and a tab, as the command gets it."""
-    pathlib.Path("script.zsh").write_text(completion(WordSettings, COMMAND, "zsh"), encoding="utf-8")
+PROMPT = b"tell > "
+
+
+def typed(shell: list[str], setup: str, lines: list[str]) -> list[str]:
+    """What a command gets in an interactive shell from each of `lines` with a tab after it."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "dumb", "ZDOTDIR": os.getcwd()}
-    shell = subprocess.Popen(
-        ["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    environment = {**os.environ, "TERM": "dumb", "HOME": os.getcwd(), "ZDOTDIR": os.getcwd()}
+    process = subprocess.Popen(
+        shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     )
     os.close(theirs)
     said, ends = b"", time.monotonic() + 60
 
     def read_until(count: int) -> None:
+        """Until the command has answered so often, and the shell listens again."""
         nonlocal said
-        while said.count(b"\n::") < count and time.monotonic() < ends:
+        while (said.count(b"\n:: ") < count or PROMPT not in said.rpartition(b"\n:: ")[2]) and time.monotonic() < ends:
             if select.select([ours], [], [], 0.2)[0]:
                 said += os.read(ours, 4096)
 
     try:
         # The command prints the words that it gets, behind a mark that the echo of the line does not have at its start.
-        os.write(ours, b"autoload -Uz compinit; compinit -D -u; source script.zsh; unsetopt beep\n")
-        os.write(ours, b"bert-something() { print -r -- '::' \"$@\" }; bert-something ready\n")
+        prompt = "PS1='t''ell > '"  # so that its own echo is not taken for it
+        print_words = f"{COMMAND}() {{ printf '%s' ':: '; echo \"$*\"; }}"
+        os.write(ours, f"{setup}; {prompt}; {print_words}; {COMMAND} ready\n".encode())
         read_until(1)
         for number, line in enumerate(lines, start=2):
-            os.write(ours, f"bert-something {line}\t".encode())
+            os.write(ours, f"{COMMAND} {line}\t".encode())
             os.write(ours, b"\n")
             read_until(number)
     finally:
-        shell.kill()
-        shell.wait()
+        process.kill()
+        process.wait()
         os.close(ours)
     return [line.partition(b"\r")[0].decode() for line in said.split(b"\n:: ")[2:]]
 
 
+TYPED = {
+    "--ste": "--steps=",
+    "--gelu=e": "--gelu=erf",
+    "--gelu t": "--gelu tanh",
+    "--nooverw": "--nooverwrite_dir",
+    "--overwrite_dir=f": "--overwrite_dir=false",
+    "--input_file=my\\ te": "--input_file=my text.txt",
+    "mod": "models/",
+}
+
+
+def test_typed_in_bash():
+    pathlib.Path("script.bash").write_text(completion(WordSettings, COMMAND, "bash"), encoding="utf-8")
+    found = typed(["bash", "--norc", "-i"], "source script.bash", list(TYPED))
+    assert dict(zip(TYPED, found, strict=True)) == TYPED
+
+
 @pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
 def test_zsh():
-    asked = {
-        "--ste": "--steps",  # zsh takes the sign back where the line ends there, and the / of a folder
-        "--gelu=e": "--gelu=erf",
-        "--gelu t": "--gelu tanh",
-        "--nooverw": "--nooverwrite_dir",
-        "--overwrite_dir=f": "--overwrite_dir=false",
-        "--input_file=my\\ te": "--input_file=my text.txt",
-        "mod": "models",
-    }
-    assert dict(zip(asked, answers_of_zsh(list(asked)), strict=True)) == asked
+    pathlib.Path("script.zsh").write_text(completion(WordSettings, COMMAND, "zsh"), encoding="utf-8")
+    setup = "autoload -Uz compinit; compinit -D -u; unsetopt beep; source script.zsh"
+    found = typed(["zsh", "-f", "-i"], setup, list(TYPED))
+    # At the end of a line zsh takes the sign and the slash back, which it put there for what might follow.
+    assert dict(zip(TYPED, found, strict=True)) == {line: answer.rstrip("=/") for line, answer in TYPED.items()}
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
@@ -200,6 +220,12 @@ def test_a_command_prints_it(shell, capsys):
         out = capsys.readouterr().out
         assert "max_seq_length" in out
         assert "bert-classify" in out
+
+
+def test_names_of_tasks(capsys):
+    assert tuple(TASKS) == TASK_NAMES
+    assert main(["--completion=bash"]) == 0
+    assert f'--task_name) values="{" ".join(TASKS)}" ;;' in capsys.readouterr().out
 
 
 def test_another_shell(capsys):

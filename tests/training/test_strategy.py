@@ -55,11 +55,24 @@ def test_several_machines_need_to_be_named(config, text):
         make_strategy("multi_worker", use_tpu=False)
 
 
-@pytest.mark.parametrize("text", ["{bad", "worker-0:2222"])
-def test_a_tf_config_that_is_not_json_is_told_in_one_line(config, text):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{bad", "TF_CONFIG:1: is not JSON: "),
+        ("worker-0:2222", "TF_CONFIG:1: is not JSON: "),
+        ("[" * 10**6, "TF_CONFIG:1: cannot be read as JSON: "),
+        ("[]", "TF_CONFIG: is an array, an object is needed; "),
+        ('{"cluster": null}', "TF_CONFIG.cluster: is null, an object is needed; "),
+        ('{"cluster": {"worker": "a:1"}}', "TF_CONFIG.cluster.worker: is a string, an array is needed; "),
+        ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker: is a number, a string is needed; "),
+    ],
+)
+def test_a_tf_config_that_names_no_machines_is_told_in_one_line(config, text, said):
     config(text)
-    with pytest.raises(InputError, match="TF_CONFIG"):
+    with pytest.raises(InputError, match=r'has to be as \{"cluster"') as error:
         make_strategy("auto", use_tpu=False)
+    assert str(error.value).startswith(f"the environment variable {said}")
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
