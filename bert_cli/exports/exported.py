@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, TAGGER
+from bert_cli.base.kinds import MULTI_LABEL, POOLED, REGRESSION, TAGGER
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
@@ -36,6 +36,11 @@ class Exported:
     def layers(self) -> tuple[int, ...]:
         """The layers that a tagger reads."""
         return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
+
+    @property
+    def head_input(self) -> str:
+        """What a classifier of texts reads; see base.kinds."""
+        return self.source.saved_flags.get("head_input", POOLED)
 
 
 def find_exported(

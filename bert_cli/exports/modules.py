@@ -10,6 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import POOLED
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
@@ -26,8 +27,13 @@ _TEXTS = tf.TensorSpec([None], tf.string, name="text")
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 
 
-def load_classifier(checkpoint: CheckpointPath, config: BertConfig, labels: Sequence[str]) -> BertClassifier:
-    """The model with its weights; InputError where the checkpoint holds no classifier of these labels."""
+def load_classifier(
+    checkpoint: CheckpointPath, config: BertConfig, labels: Sequence[str], head_input: str = POOLED
+) -> BertClassifier:
+    """The model with its weights; InputError where the checkpoint holds no classifier of these labels.
+
+    head_input: see base.kinds.
+    """
     reader = open_checkpoint(checkpoint)
     shape = reader.shapes.get("output_weights")
     if shape is None:
@@ -40,7 +46,7 @@ def load_classifier(checkpoint: CheckpointPath, config: BertConfig, labels: Sequ
             f"{reader.description}: output_weights has the shape {list(shape)}, {len(labels)} labels ({', '.join(labels)}) "
             f"need {[len(labels), config.hidden_size]}; check --labels"
         )
-    model = BertClassifier(config, len(labels))
+    model = BertClassifier(config, len(labels), head_input=head_input)
     _check_whole(load_weights(named_weights(model), reader))
     return model
 

@@ -28,12 +28,15 @@ _BATCH_TOKENS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A model of one `kind` (see weights.kinds) with its tensors; `layers` are those that a tagger reads."""
+    """A model of one `kind` (see base.kinds) with its tensors; `layers` are those that a tagger reads, `head_input` is what a
+    classifier does.
+    """
 
     kind: str
     layers: tuple[int, ...]
     model: keras.Model
     tensors: dict[str, np.ndarray]
+    head_input: str
 
     def outputs(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What the ONNX model should give."""
@@ -60,7 +63,7 @@ def find_kind(reader: Reader, of_tokens: bool) -> str:
     return SPANS if SPANS in heads else ENCODER
 
 
-def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
+def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...], head_input: str) -> Loaded:
     """Load encoder and head. A pooler may be missing where nothing reads it; InputError where anything else is."""
     count, width = reader.shapes.get("output_weights", (0, 0))
     if count and width != config.hidden_size * (len(layers) if kind == TAGGER else 1):
@@ -69,7 +72,7 @@ def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...])
         )
     model = {
         ENCODER: lambda: BertEncoder(config),
-        CLASSIFIER: lambda: BertClassifier(config, count),
+        CLASSIFIER: lambda: BertClassifier(config, count, head_input=head_input),
         TAGGER: lambda: BertTagger(config, count, layers),
         SPANS: lambda: BertSpanModel(config),
     }[kind]()
@@ -79,7 +82,7 @@ def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...])
     missing = [name for name in report.missing if not name.startswith(optional)]
     if missing:
         raise InputError(f"{report.source}: lacks {', '.join(missing[:3])}; it is no whole BERT")
-    return Loaded(kind, layers, model, {name: variables[name].numpy() for name in report.loaded})
+    return Loaded(kind, layers, model, {name: variables[name].numpy() for name in report.loaded}, head_input)
 
 
 def write(path: str, loaded: Loaded, config: BertConfig, metadata: dict[str, str], seed: int = 0) -> float:
@@ -89,7 +92,7 @@ def write(path: str, loaded: Loaded, config: BertConfig, metadata: dict[str, str
     """
     import onnx
 
-    onnx.save(onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers), path)
+    onnx.save(onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers, loaded.head_input), path)
     difference = largest_difference(path, loaded, config, seed)
     if not difference <= _MAX_DIFFERENCE:
         raise InputError(

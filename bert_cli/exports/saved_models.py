@@ -24,7 +24,7 @@ def export_saved_models(folder: str, exported: Exported) -> list[str]:
     checkpoint, config, companions = exported.source.checkpoint, exported.config, exported.companions
     labels, vocabulary, lower = exported.labels, exported.vocabulary, companions.do_lower_case
     if labels:
-        loaded = modules.load_classifier(checkpoint, config, labels)
+        loaded = modules.load_classifier(checkpoint, config, labels, exported.head_input)
     else:
         loaded = modules.load_encoder(checkpoint, config)
     LOG.info(

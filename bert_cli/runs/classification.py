@@ -154,7 +154,8 @@ class ClassificationTask:
         from bert_cli.heads.classification import BertClassifier
 
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
-        return BertClassifier(model.config, count, compute_dtype, self.settings.seed.random_seed, self.problem_type)
+        seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
+        return BertClassifier(model.config, count, compute_dtype, seed, self.problem_type, head_input)
 
     @property
     def freezes_encoder(self) -> bool:

@@ -181,7 +181,8 @@ TOGETHER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["nadam", pytest.param("lamb", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TOGETHER)
 def test_a_killed_run_goes_on_bit_for_bit(name, features, tmp_path):
     """What is left of a run that is killed behind step 5 is the checkpoint of step 3."""
     wanted = train(TOGETHER[name], features, tmp_path / "whole")
