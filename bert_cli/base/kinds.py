@@ -16,6 +16,8 @@ ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
 SINGLE_LABEL, MULTI_LABEL, REGRESSION = "single_label", "multi_label", "regression"
 MULTIPLE_CHOICE = "multiple_choice"
 PROBLEM_TYPES = (SINGLE_LABEL, MULTI_LABEL, REGRESSION, MULTIPLE_CHOICE)
+# What a classifier of texts reads: the pooler's output, the last layer's [CLS], or the mean over its tokens.
+POOLED, FIRST, MEAN = HEAD_INPUTS = ("pooled", "cls", "mean")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, TAGGER
+from bert_cli.base.kinds import MULTIPLE_CHOICE, POOLED, TAGGER
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
@@ -36,6 +36,7 @@ class Companions:
     problem_type: str | None  # of a classifier of texts, see runs.trained_kind
     flags_file: str | None
     last_layer_only: bool  # False where a tagger reads other layers
+    head_input: str = POOLED  # of a classifier of texts, see base.kinds
 
 
 def read_companions(flags: ModelFiles, model: sources.StoredModel, config: BertConfig) -> Companions:
@@ -71,7 +72,10 @@ def read_companions(flags: ModelFiles, model: sources.StoredModel, config: BertC
     layers = saved.get("layers", "-1")
     flags_file = os.path.join(checkpoint.folder, FLAGS) if saved else None
     last_only = layers in ("-1", str(config.num_hidden_layers - 1))
-    return Companions(vocabulary, vocab_bytes, do_lower_case, labels, kind, problem_type, flags_file, last_only)
+    head_input = saved.get("head_input", POOLED)
+    return Companions(
+        vocabulary, vocab_bytes, do_lower_case, labels, kind, problem_type, flags_file, last_only, head_input
+    )
 
 
 def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:

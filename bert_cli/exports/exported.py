@@ -44,6 +44,11 @@ class Exported:
         """The layers that a tagger reads."""
         return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
 
+    @property
+    def head_input(self) -> str:
+        """What a classifier of texts reads; see base.kinds."""
+        return self.companions.head_input
+
 
 def find_exported(
     checkpoint: CheckpointPath,

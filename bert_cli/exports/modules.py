@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import SINGLE_LABEL
+from bert_cli.base.kinds import POOLED, SINGLE_LABEL
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
@@ -28,9 +28,16 @@ _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 
 
 def load_classifier(
-    checkpoint: CheckpointPath, config: BertConfig, labels: Sequence[str] | None, problem_type: str
+    checkpoint: CheckpointPath,
+    config: BertConfig,
+    labels: Sequence[str] | None,
+    problem_type: str,
+    head_input: str = POOLED,
 ) -> BertClassifier:
-    """The model with its weights; InputError where the checkpoint holds no classifier of these labels (None: of a number)."""
+    """The model with its weights; InputError where the checkpoint holds no classifier of these labels (None: of a number).
+
+    head_input: see base.kinds.
+    """
     reader = open_checkpoint(checkpoint)
     shape = reader.shapes.get("output_weights")
     if shape is None:
@@ -45,7 +52,7 @@ def load_classifier(
             f"{reader.description}: output_weights has the shape {list(shape)}, {what} {[count, config.hidden_size]}; check "
             "--labels"
         )
-    model = BertClassifier(config, count, problem_type=problem_type)
+    model = BertClassifier(config, count, problem_type=problem_type, head_input=head_input)
     _check_whole(load_weights(named_weights(model), reader))
     return model
 

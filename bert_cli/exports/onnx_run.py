@@ -65,7 +65,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
 
     reader = open_checkpoint(exported.source.checkpoint)
     kind = onnx_export.find_kind(reader, companions.kind == TAGGER)
-    loaded = onnx_export.load(reader, config, kind, exported.layers, exported.problem_type)
+    loaded = onnx_export.load(reader, config, kind, exported.layers, exported.problem_type, exported.head_input)
     labels = exported.labels if kind in (CLASSIFIER, TAGGER) else None
     if labels and len(labels) != len(loaded.tensors["output_bias"]):
         count = len(loaded.tensors["output_bias"])

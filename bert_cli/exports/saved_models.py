@@ -26,7 +26,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     if is_encoder:
         loaded = modules.load_encoder(checkpoint, config)
     else:
-        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type)
+        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type, exported.head_input)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",

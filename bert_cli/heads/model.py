@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import keras
 import tensorflow as tf
 
+from bert_cli.base.kinds import MEAN, POOLED
 from bert_cli.features.spec import Column
 from bert_cli.heads.losses import PLAIN
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -32,11 +33,13 @@ class TaskModel(keras.Model):
     # Of training; what a kind has no use for stays as it is here.
     loss_rule = PLAIN
     head_dropout = 0.0
+    # Of base.kinds.HEAD_INPUTS: what a head of texts reads.
+    head_input = POOLED
 
     @property
     def top_layer(self) -> int | None:
         """The highest layer of the encoder that the loss reads, 0-based; None for the pooled output."""
-        return None
+        return None if self.head_input == POOLED else self.encoder.config.num_hidden_layers - 1
 
     def without_gradient(self, frozen: bool = False) -> set[str]:
         """Names of the variables that the loss does not depend on, those of a `frozen` encoder left aside."""
@@ -64,6 +67,23 @@ def make_encoder(
     if isinstance(config, ModuleConfig):
         return ModuleEncoder(config)
     return BertEncoder(config, compute_dtype, seed)
+
+
+def text_rows(
+    encoder: BertEncoder | ModuleEncoder,
+    head_input: str,
+    inputs: dict[str, tf.Tensor],
+    training: bool,
+    seed: tf.Tensor | None,
+    packed: bool,
+) -> tf.Tensor:
+    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]; head_input: see base.kinds."""
+    is_mean = head_input == MEAN
+    outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=not is_mean)
+    if not is_mean:
+        return outputs["pooled_output" if head_input == POOLED else "first_output"]
+    real = tf.cast(inputs["input_mask"], tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
+    return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 
 
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:

@@ -37,7 +37,8 @@ class BertEncoder(keras.Model):
 
         training: apply dropout, drawn from `seed` (int32 [2]; a fresh one where None is given).
         packed: skip padding. Equal results at real tokens, zeros at padded ones.
-        pooled_only: return `pooled_output` alone, and compute in the last layer only what it depends on.
+        pooled_only: return `pooled_output` and `first_output` [B, H], the last layer's first token, alone, and compute in the
+        last layer only what they depend on.
         """
         mask = inputs["input_mask"]
         layout = packed_layout(mask, self.config.num_attention_heads) if packed else dense_layout(mask)
@@ -55,9 +56,10 @@ class BertEncoder(keras.Model):
             states.append(x)
             attention.append(probabilities)
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
-        pooled = tf.tanh(self.pooler(tf.cast(first, tf.float32)))
+        first = tf.cast(first, tf.float32)
+        pooled = tf.tanh(self.pooler(first))
         if pooled_only:
-            return {"pooled_output": pooled}
+            return {"pooled_output": pooled, "first_output": first}
         states = [tf.cast(spread(state, layout), tf.float32) for state in states]
         outputs = {
             "embedding_output": states[0],

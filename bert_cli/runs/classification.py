@@ -183,12 +183,12 @@ class ClassificationTask:
         from bert_cli.heads.classification import BertClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
-        seed = self.settings.seed.random_seed
+        seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
         if self.problem_type == MULTIPLE_CHOICE:
-            return BertChoice(model.config, compute_dtype, seed)
+            return BertChoice(model.config, compute_dtype, seed, head_input)
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
         kind = BertWindowsClassifier if self.settings.long_text.long_text == WINDOWS else BertClassifier
-        return kind(model.config, count, compute_dtype, seed, self.problem_type)
+        return kind(model.config, count, compute_dtype, seed, self.problem_type, head_input)
 
     @property
     def freezes_encoder(self) -> bool:

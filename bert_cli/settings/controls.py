@@ -3,12 +3,12 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import HEAD_INPUTS, POOLED
 from bert_cli.settings.option import option
 
 OPTIMIZERS = ("adamw", "lamb", "nadam")
 LR_SCHEDULES = ("linear", "cosine", "constant")
 LOSSES = ("cross_entropy", "focal")
-HEAD_INPUTS = ("pooled", "cls", "mean")
 BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
 _MOST_DROPOUT = 0.99
 
@@ -93,7 +93,7 @@ class HeadInput:
     """Controls"""
 
     head_input: str = option(
-        "pooled",
+        POOLED,
         "what the classifier reads: pooled: the pooler's output, Google's; cls: the last layer's [CLS]; mean: the mean over "
         "the last layer's tokens",
         choices=HEAD_INPUTS,
