@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
@@ -21,6 +23,7 @@ from bert_cli.features.classification import (
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import main_metrics
 from bert_cli.runs import folder as run_folder
@@ -136,6 +139,14 @@ class ClassificationTask:
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
+
+    def surveys(self) -> dict[str, Survey]:
+        found = {}
+        for name, (examples, features) in self.splits.items():
+            texts = [(example.text_a, example.text_b) for example in examples]
+            special = np.array([3 if example.text_b else 2 for example in examples])
+            found[name] = Survey(texts, [example.label for example in examples], features.text_tokens + special)
+        return found
 
     def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.splits.values():

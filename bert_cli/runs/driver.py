@@ -16,6 +16,7 @@ from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
+from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.manifest import COMMAND
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.task import Model, Task, TrainingSettings
@@ -55,8 +56,15 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             run_folder.check_results(folder, results)
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
+        reading = time.monotonic() - began
+        if settings.dry_run.dry_run:
+            survey(task, model, settings.length.max_seq_length)
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
+        ready = time.monotonic()
         session = open_session(task, model, settings)
+        if plan and settings.dry_run.dry_run:
+            done = step_number(plan.state) if plan.state else 0
+            return try_out(task, session, model, plan.updates, done, settings, reading, ready)
         report = {**task.facts(), "precision": session.precision}
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)

@@ -92,6 +92,12 @@ class TrainingRun:
         )
         return tf.reduce_sum(losses * weights)
 
+    def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
+        """One update on a batch that `specs` describe; see training.step.make_train_step."""
+        strategy, seed = self._session.strategy, self._updates.random_seed
+        shown = specs if strategy.num_replicas_in_sync == 1 else None
+        return make_train_step(strategy, self._loss, self.optimizer, seed, self.loss_scale, shown)
+
     def go(
         self,
         batches: Iterable[dict[str, np.ndarray]],
@@ -105,8 +111,7 @@ class TrainingRun:
         same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
-        shown = specs if strategy.num_replicas_in_sync == 1 else None
-        step_fn = make_train_step(strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown)
+        step_fn = self.step_function(specs)
         placed = (place(batch, strategy) for batch in batches)
         saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()))
         all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
