@@ -106,16 +106,24 @@ def _own_file(
 
 
 def _own_row(row: Row, places: Places, name: str) -> OwnRow:
-    cells = [cell if isinstance(cell, str) else " ".join(cell) for cell in row.cells]
-    labels = tuple(row.cells[column] for column in places.labels)
+    cells = row.cells
+    identifier = "" if places.identifier is None else _one_text(cells[places.identifier])
     return OwnRow(
         row.line,
-        cells[places.identifier] if places.identifier is not None and cells[places.identifier].strip() else name,
-        cells[places.text_a],
-        None if places.text_b is None else cells[places.text_b],
-        tuple(cell.strip() if isinstance(cell, str) else tuple(part.strip() for part in cell) for cell in labels),
-        tuple(cells[column] for column in places.choices),
+        identifier if identifier.strip() else name,
+        _one_text(cells[places.text_a]),
+        None if places.text_b is None else _one_text(cells[places.text_b]),
+        tuple([_stripped(cells[column]) for column in places.labels]),
+        tuple([_one_text(cells[column]) for column in places.choices]),
     )
+
+
+def _one_text(cell: str | Sequence[str]) -> str:
+    return cell if isinstance(cell, str) else " ".join(cell)
+
+
+def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
+    return cell.strip() if isinstance(cell, str) else tuple(part.strip() for part in cell)
 
 
 def find_problem_type(file: OwnFile, kind: LabelKind) -> str:

@@ -102,12 +102,19 @@ def classification_features(
     for example in examples:
         ids_a = tokenizer.encode(example.text_a)
         ids_b = None if example.text_b is None else tokenizer.encode(example.text_b)
+        total = len(ids_a) + len(ids_b or ())
+        text_tokens.append(total)
+        if total + (3 if ids_b else 2) <= max_seq_length:  # as `pack`, without its lists: most rows of most files
+            token_ids.fromlist([cls_id, *ids_a, sep_id, *ids_b, sep_id] if ids_b else [cls_id, *ids_a, sep_id])
+            segment_ids.frombytes(bytes(len(ids_a) + 2) + b"\1" * (len(ids_b) + 1 if ids_b else 0))
+            ends.append(len(token_ids))
+            row_starts.append(len(ends) - 1)
+            continue
         sequences = long_sequences(ids_a, ids_b, max_seq_length, cls_id, sep_id, long_text)
         for packed in sequences:
             token_ids.extend(packed.token_ids)
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
-        text_tokens.append(len(ids_a) + len(ids_b or ()))
         row_starts.append(len(ends) - 1)
         if sequences[0].is_truncated:
             num_truncated += 1

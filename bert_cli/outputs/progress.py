@@ -13,7 +13,8 @@ _LEAST_BAR = 4  # columns; rich makes none narrower
 _SHORT = {"learning rate": "lr"}  # names on the terminal, where every column counts
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Seconds as 0:05, 12:34 or 1:02:03."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
@@ -102,13 +103,13 @@ class Progress:
         rate = self.rate()
         left = (self.total - position) * self.unit_size / rate if rate else 0.0
         values = values or {}
-        shown = {**values, f"{self.unit}/s": f"{rate:.1f}", "left": _clock(left)}
+        shown = {**values, f"{self.unit}/s": f"{rate:.1f}", "left": clock(left)}
         text = "  ".join(f"{name} {value}" for name, value in shown.items())
         counts = f"{position}/{self.total}"
         self._line = f"{self.title} {counts}  {text}"
         if self._bar:
             room = self._bar.console.width - len(f"{self.title}  {counts} ") - _LEAST_BAR
-            text = fitted(values, f"{rate:.1f}/s", _clock(left), room)
+            text = fitted(values, f"{rate:.1f}/s", clock(left), room)
             self._bar.update(self._task, completed=position, text=text)
         elif self._is_shown and (position // self.every > previous // self.every or position == self.total):
             LOG.info(self._line)

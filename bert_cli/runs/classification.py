@@ -16,6 +16,7 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import known_metrics, main_metrics
 from bert_cli.runs import controls, sources
@@ -23,7 +24,7 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
-from bert_cli.runs.classification_split import Split, example_lines, make_split
+from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.runs.trained_kind import agreed_labels, stated_problem_type
@@ -140,6 +141,9 @@ class ClassificationTask:
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
+
+    def surveys(self) -> dict[str, Survey]:
+        return {name: survey_of(split) for name, split in self.splits.items()}
 
     def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.splits.values():

@@ -3,6 +3,8 @@
 import logging
 from typing import NamedTuple
 
+import numpy as np
+
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.features.choice import ChoiceFeatures, choice_features, format_choices
@@ -12,6 +14,7 @@ from bert_cli.features.classification import (
     format_cuts,
     format_features,
 )
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.runs.classification_data import Examples
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -51,6 +54,19 @@ def make_split(
     for line in lines:
         LOG.info("%s: %s", name, line)
     return Split(examples, features)
+
+
+def survey_of(split: Split) -> Survey:
+    """What --dry_run looks at; the lengths of a choice are those of its sequences, after cutting."""
+    labels = [each.label for each in split.examples]
+    if isinstance(split.features, ChoiceFeatures):
+        choices = [each for each in split.examples if isinstance(each, ChoiceExample)]
+        return Survey(
+            [(each.context, each.endings) for each in choices], labels, split.features.sequences.lengths, "sequence"
+        )
+    texts = [each for each in split.examples if isinstance(each, ClassificationExample)]
+    special = np.array([3 if each.text_b else 2 for each in texts])
+    return Survey([(each.text_a, each.text_b) for each in texts], labels, split.features.text_tokens + special)
 
 
 def example_lines(split: Split, labels: tuple[str, ...], tokenizer: FullTokenizer, count: int) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.task import TrainingSettings
+from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.settings.controls import (
     BALANCED,
     NO_WEIGHTS,
@@ -24,6 +24,7 @@ from bert_cli.training.factors import FROZEN_ENCODER, layer_factors, rate_factor
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
 
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
@@ -74,6 +75,15 @@ def factors(
     if rates.is_default:
         return rate_factors(names, {})
     return rate_factors(names, layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers))
+
+
+def prepare(
+    session: "Session", task: Task[Model], model: Model, settings: TrainingSettings, weights: tuple | None
+) -> dict[str, float]:
+    """Make a session ready to train; returns the factor of the rate of each variable. weights: what class_weights says."""
+    prepare_model(session.model, settings, weights)
+    # Which variables are trained, and how fast, is one table for all tasks.
+    return factors(session.variables, model.config, settings.rates, task.freezes_encoder)
 
 
 def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple | None) -> None:

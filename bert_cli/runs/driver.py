@@ -18,6 +18,7 @@ from bert_cli.outputs.history import History
 from bert_cli.runs import controls, lock
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
+from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
@@ -62,9 +63,18 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             run_folder.check_results(folder, results)
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
+        reading = time.monotonic() - began
+        if settings.dry_run.dry_run:
+            survey(task, model, settings.length.max_seq_length)
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
-        stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
+        ready = time.monotonic()
+        if not settings.dry_run.dry_run:
+            stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
         session = open_session(task, model, settings)
+        if plan and settings.dry_run.dry_run:
+            done = step_number(plan.state) if plan.state else 0
+            factors = controls.prepare(session, task, model, settings, plan.class_weights)
+            return try_out(task, session, model, plan.updates, factors, done, settings, reading, ready)
         report = {**task.facts(), "precision": session.precision}
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
@@ -209,9 +219,7 @@ def _train(
         names = _files(task, settings)
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
     plan.history.open(writes=session.is_chief)
-    # Which variables are trained, and how fast, is one table for all tasks.
-    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
-    controls.prepare_model(session.model, settings, plan.class_weights)
+    factors = controls.prepare(session, task, model, settings, plan.class_weights)
     figures = task.train(
         session,
         updates=plan.updates,

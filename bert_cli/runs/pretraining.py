@@ -11,6 +11,7 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
 from bert_cli.runs.model_checks import check_unknown_share
@@ -109,6 +110,10 @@ class PretrainingTask:
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
+        """None: text and records are streamed."""
+        return {}
+
+    def surveys(self) -> dict[str, Survey]:
         """None: text and records are streamed."""
         return {}
 

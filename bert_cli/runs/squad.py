@@ -20,6 +20,7 @@ from bert_cli.examples.squad import (
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.features.stream import check_steps
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
     AnswerRules,
@@ -154,6 +155,16 @@ class SquadTask:
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: windows.sequences for name, windows in self.windows.items()}
+
+    def surveys(self) -> dict[str, Survey]:
+        found = {}
+        for name, windows in self.windows.items():
+            examples = self.examples[name]
+            texts = [(example.question, example.context) for example in examples]
+            found[name] = Survey(
+                texts, [example.answer_text for example in examples], windows.sequences.lengths, "window"
+            )
+        return found
 
     def show_examples(self, model: sources.AnyModel, count: int) -> None:
         shown = _SHOWN if self.settings.answers.verbose_logging else count

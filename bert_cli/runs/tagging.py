@@ -22,6 +22,7 @@ from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -75,6 +76,15 @@ class TaggingTask:
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.data.splits.items()}
+
+    def surveys(self) -> dict[str, Survey]:
+        found = {}
+        for name, split in self.data.splits.items():
+            examples = split.file.examples
+            labels = [" ".join(example.tags) if example.tags else None for example in examples]
+            texts = [" ".join(example.words) for example in examples]
+            found[name] = Survey(texts, labels, split.features.sequences.lengths, "window")
+        return found
 
     def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.data.splits.values():

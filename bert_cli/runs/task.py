@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.dry_run import Survey
 from bert_cli.runs import sources
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
+from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
@@ -62,6 +64,9 @@ class TrainingSettings(Protocol):
 
     @property
     def watching(self) -> Watching: ...
+
+    @property
+    def dry_run(self) -> DryRun: ...
 
 
 class Plan(NamedTuple):
@@ -142,6 +147,9 @@ class Task(Protocol[Model]):
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         """The tokens of each split that was read, as far as they are held in memory."""
+
+    def surveys(self) -> dict[str, Survey]:
+        """What --dry_run looks at of each split that was read, as far as it is held in memory."""
 
     def plan(self, model: Model) -> Plan:
         """What is to be trained."""

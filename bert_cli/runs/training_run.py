@@ -105,6 +105,14 @@ class TrainingRun:
         )
         return tf.reduce_sum(losses * weights)
 
+    def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
+        """One update on a batch that `specs` describe; see training.step.make_train_step."""
+        strategy, updates = self._session.strategy, self._updates
+        shown = specs if strategy.num_replicas_in_sync == 1 else None
+        return make_train_step(
+            strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, updates.parts
+        )
+
     def go(
         self,
         batches: Iterable[dict[str, np.ndarray]],
@@ -120,9 +128,7 @@ class TrainingRun:
         history: gets a line each log_steps.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
-        shown = specs if strategy.num_replicas_in_sync == 1 else None
-        seed, parts = updates.random_seed, updates.parts
-        step_fn = make_train_step(strategy, self._loss, self.optimizer, seed, self.loss_scale, shown, parts)
+        step_fn = self.step_function(specs)
         placed = (place(batch, strategy) for batch in batches)
         saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()), saves=True)
         all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from bert_cli.settings.dry_run import check_dry_run
 from bert_cli.settings.groups import check_hub
 
 
 def complete(values: dict[str, Any]) -> dict[str, Any]:
     """The values of all flags by name, with those that follow from others. InputError for what does not go together."""
-    check_hub(values)
+    check_dry_run(values)
+    if "hub_module" in values:
+        check_hub(values)
     if "freeze_encoder" in values:
         values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
     return values

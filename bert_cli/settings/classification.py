@@ -14,6 +14,7 @@ from bert_cli.settings.data import (
     PredictFile,
     PredictHeader,
 )
+from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -145,6 +146,7 @@ class ClassifySettings:
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
     hub_training: HubTraining = group(HubTraining)
+    dry_run: DryRun = group(DryRun)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
     prediction: Prediction = group(Prediction)
     results: Results = group(Results)

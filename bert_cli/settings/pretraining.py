@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
+from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     BatchSize,
     Devices,
@@ -129,6 +130,7 @@ class PretrainSettings:
     )
     start: Start = group(Start)
     model: ModelFiles = group(ModelFiles)
+    dry_run: DryRun = group(DryRun)
     phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})

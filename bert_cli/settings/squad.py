@@ -4,6 +4,7 @@ import dataclasses
 
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.data import PredictFile
+from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     Devices,
     FineTuning,
@@ -113,6 +114,7 @@ class SquadSettings:
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
     hub_training: HubTraining = group(HubTraining)
+    dry_run: DryRun = group(DryRun)
     phases: Phases = group(
         Phases,
         {"do_train": "train on train_file", "do_eval": "evaluate on predict_file: exact match and F1"},

@@ -5,6 +5,7 @@ import dataclasses
 from bert_cli.base.errors import InputError
 from bert_cli.settings.controls import Dropout, HeadDropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import HeldOutFiles
+from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     DataFolder,
     Devices,
@@ -132,6 +133,7 @@ class TagSettings:
     hub: Hub = group(Hub)
     hub_training: HubTraining = group(HubTraining, {"hub_trainable": {"decides": False}})  # it is a freeze_encoder here
     tagger: TaggerModel = group(TaggerModel)
+    dry_run: DryRun = group(DryRun)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
     prediction: Prediction = group(
         Prediction,

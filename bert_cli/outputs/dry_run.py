@@ -1,0 +1,181 @@
+"""What --dry_run says: what is in the splits and between them, and how long and in how much memory a run will train.
+
+All of it is computed from what was read and from a trial of a few steps (runs/trial.py); no TensorFlow here.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.outputs.progress import clock
+
+_SHOWN = 60  # characters of a text in a message
+_PERCENTILES = (5, 25, 50, 75, 95, 99)
+# Of the seconds of a training step, what its forward pass takes: the backward pass computes two products for each of its.
+FORWARD_SHARE = 1 / 3
+_DISK = 300e6  # bytes a second that a checkpoint is taken to be written with
+
+
+class Survey(NamedTuple):
+    """The n rows of a split. texts: what makes two rows the same; labels: None where there are none, also for one row.
+
+    lengths: tokens of each row before anything is cut, or of each window; unit: what these are called.
+    """
+
+    texts: Sequence[Hashable]
+    labels: Sequence[Hashable]
+    lengths: np.ndarray
+    unit: str = "row"
+
+
+class Trial(NamedTuple):
+    """What a few steps of training took.
+
+    first: seconds of the first step, which is that of the largest batch and has the compilation in it; seconds and tokens: of
+    each of the others; mean_tokens: of all steps of an epoch. saving: seconds to put a checkpoint together, of so many
+    checkpoint_bytes. memory: the most bytes that were taken, on `memory_of`. passes_once: a frozen encoder computes each row
+    once, not in each epoch.
+    """
+
+    first: float
+    seconds: list[float]
+    tokens: list[int]
+    mean_tokens: float
+    saving: float
+    checkpoint_bytes: int
+    memory: int
+    memory_of: str
+    passes_once: bool = False
+
+
+class Forecast(NamedTuple):
+    """What a run will take: seconds in all and of its parts."""
+
+    seconds: float
+    parts: dict[str, float]
+
+
+def shown(text: Hashable) -> str:
+    """A text, or texts, of a row for a message: quoted, on one line, cut."""
+    parts = [part for part in text if part is not None] if isinstance(text, tuple) else [text]
+    line = " ".join(" | ".join(map(str, parts)).split())
+    return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
+
+
+def length_line(lengths: np.ndarray, unit: str, max_seq_length: int) -> str:
+    """Percentiles of lengths, and how many are above max_seq_length."""
+    if not len(lengths):
+        return f"no {unit}"
+    found = ", ".join(
+        f"{share}% {value}"
+        for share, value in zip(
+            _PERCENTILES, np.percentile(lengths, _PERCENTILES, method="higher").astype(int), strict=True
+        )
+    )
+    over = int((lengths > max_seq_length).sum())
+    return (
+        f"tokens in a {unit}: least {lengths.min()}, {found}, most {lengths.max()}, mean {lengths.mean():.1f}; {over} of "
+        f"{len(lengths)} have more than {max_seq_length}"
+    )
+
+
+def unknown_line(sequences: RaggedFeatures, unknown_id: int, special_ids: Sequence[int]) -> str:
+    """How many of the tokens, but for special ones, are [UNK]."""
+    total = len(sequences.token_ids) - int(np.isin(sequences.token_ids, special_ids).sum())
+    unknown = int((sequences.token_ids == unknown_id).sum())
+    return f"[UNK]: {unknown} of {total} tokens ({unknown / max(1, total):.2%})"
+
+
+def repeated_lines(survey: Survey) -> list[str]:
+    """Rows that come again within a split, and texts with more than one label; rows are numbered from 1."""
+    first: dict[Hashable, int] = {}
+    again: list[tuple[int, int]] = []
+    conflicts: dict[Hashable, tuple[int, int]] = {}
+    for row, text in enumerate(survey.texts):
+        before = first.setdefault(text, row)
+        if before == row:
+            continue
+        again.append((before, row))
+        if survey.labels[before] != survey.labels[row]:
+            conflicts.setdefault(text, (before, row))
+    lines = []
+    if again:
+        before, row = again[0]
+        lines.append(
+            f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} that of row {before + 1}: "
+            f"{shown(survey.texts[row])}"
+        )
+    if conflicts:
+        text, (before, row) = next(iter(conflicts.items()))
+        one, other = survey.labels[before], survey.labels[row]
+        lines.append(
+            f"conflicting labels: {len(conflicts)} texts have different labels, such as rows {before + 1} ({one}) and "
+            f"{row + 1} ({other}): {shown(text)}"
+        )
+    return lines
+
+
+def leak_lines(surveys: Mapping[str, Survey]) -> list[str]:
+    """For each two splits the rows of the second one whose text is also in the first one."""
+    lines, names = [], list(surveys)
+    for place, one in enumerate(names):
+        known = dict(zip(reversed(surveys[one].texts), reversed(surveys[one].labels), strict=True))
+        for other in names[place + 1 :]:
+            survey = surveys[other]
+            rows = [row for row, text in enumerate(survey.texts) if text in known]
+            if not rows:
+                continue
+            differ = [
+                row
+                for row in rows
+                if None not in (survey.labels[row], known[survey.texts[row]])
+                and survey.labels[row] != known[survey.texts[row]]
+            ]
+            lines.append(
+                f"leak: {len(rows)} of {len(survey.texts)} rows of {other} are in {one} too"
+                + (f", {len(differ)} of them with another label" if differ else "")
+                + f", such as row {rows[0] + 1}: {shown(survey.texts[rows[0]])}"
+            )
+    return lines
+
+
+def make_forecast(
+    trial: Trial, steps: int, epochs: float, saves: int, other_tokens: int, reading: float, starting: float
+) -> Forecast:
+    """Seconds of a run of so many steps and checkpoints.
+
+    other_tokens: of the splits that are evaluated and predicted; reading, starting: seconds measured, for the data and for the
+    model, its first step among them.
+    """
+    per_token = sum(trial.seconds) / max(1, sum(trial.tokens))
+    step = per_token * trial.mean_tokens
+    passes = steps / max(1.0, epochs) if trial.passes_once else steps
+    parts = {
+        "reading": reading,
+        "starting": starting,
+        "training": passes * step,
+        "saving": saves * (trial.saving + trial.checkpoint_bytes / _DISK),
+        "evaluating and predicting": other_tokens * per_token * FORWARD_SHARE,
+    }
+    return Forecast(sum(parts.values()), parts)
+
+
+def forecast_lines(forecast: Forecast, trial: Trial, steps: int, batch_size: int) -> list[str]:
+    """The forecast for the log."""
+    step = sum(trial.seconds) / max(1, sum(trial.tokens)) * trial.mean_tokens
+    parts = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.parts.items() if seconds >= 0.5)
+    return [
+        f"steps: {steps}, of {batch_size} rows and {trial.mean_tokens:.0f} tokens on average; {1000 * step:.0f} ms each "
+        f"({len(trial.seconds)} tried)",
+        f"time: about {clock(forecast.seconds)} ({parts})",
+        f"memory: about {_size(trial.memory)} ({trial.memory_of}); a checkpoint has {_size(trial.checkpoint_bytes)}",
+    ]
+
+
+def _size(count: int) -> str:
+    """Bytes for people: 1.5 GB."""
+    power = min(3, max(0, int(math.log(max(1, count), 1000))))
+    return f"{count / 1000**power:.{1 if power > 1 else 0}f} {('bytes', 'kB', 'MB', 'GB')[power]}"

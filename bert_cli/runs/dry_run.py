@@ -1,0 +1,76 @@
+"""--dry_run of any command that trains: a survey of its data, then a trial of its model; see driver.run."""
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from bert_cli.base.log import RESULT
+from bert_cli.outputs.dry_run import (
+    Trial,
+    forecast_lines,
+    leak_lines,
+    length_line,
+    make_forecast,
+    repeated_lines,
+    unknown_line,
+)
+from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.text.vocabulary import CLS, SEP, UNK
+from bert_cli.training.updates import Updates
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
+LOG = logging.getLogger("bert_cli")
+
+
+def survey(task: Task[Model], model: Model, max_seq_length: int) -> None:
+    """Say what is in the splits and between them."""
+    LOG.log(RESULT, "***** Dry run *****")
+    sequences, surveys = task.sequences(), task.surveys()
+    for split, found in surveys.items():
+        lines = [f"{len(found.texts)} rows", length_line(found.lengths, found.unit, max_seq_length)]
+        if model.vocabulary and split in sequences:
+            ids = model.vocabulary.ids
+            lines.append(unknown_line(sequences[split], ids[UNK], (ids[CLS], ids[SEP])))
+        for line in lines + repeated_lines(found):
+            LOG.log(RESULT, "  %s: %s", split, line)
+    for line in leak_lines(surveys):
+        LOG.log(RESULT, "  %s", line)
+
+
+def try_out(
+    task: Task[Model],
+    session: "Session",
+    model: Model,
+    updates: Updates,
+    factors: dict[str, float],
+    done: int,
+    settings: TrainingSettings,
+    reading: float,
+    began: float,
+) -> dict[str, Any]:
+    """Train a few steps, say what the run will take, and return it for a report that is not written.
+
+    factors: of the learning rate. done: steps that an earlier call has trained. reading: seconds until TensorFlow was
+    needed; began: when that was.
+    """
+    from bert_cli.runs.trial import TrialSession
+
+    session.load_initial(model.sources.checkpoint, model.sources.is_builtin, None)
+    trials = TrialSession(session)
+    task.train(cast("Session", trials), updates=updates, factors=factors)
+    trial = cast(Trial, trials.trial)
+    starting = time.monotonic() - began - sum(trial.seconds) - trial.saving
+    steps = max(0, updates.steps - done)
+    sequences = task.sequences()
+    epochs = updates.steps * updates.batch_size / max(1, len(sequences["train"]) if "train" in sequences else 1)
+    others = sum(len(found.token_ids) for split, found in sequences.items() if split != "train")
+    saves = -(-steps // settings.saving.save_checkpoints_steps)
+    forecast = make_forecast(trial, steps, epochs, saves, others, reading, starting)
+    if done:
+        LOG.log(RESULT, "  %d of %d steps are trained already", done, updates.steps)
+    for line in forecast_lines(forecast, trial, steps, updates.batch_size):
+        LOG.log(RESULT, "  %s", line)
+    LOG.log(RESULT, "nothing was written; the run without --dry_run starts anew")
+    return {"steps": steps, "seconds": forecast.seconds, "parts": forecast.parts, "memory": trial.memory}

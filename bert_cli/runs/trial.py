@@ -1,0 +1,123 @@
+"""A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports TensorFlow."""
+
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bert_cli.features.pretraining_batch import training_batch
+from bert_cli.features.ragged import Features, row_lengths, with_token_ids
+from bert_cli.features.stream import training_rows
+from bert_cli.heads.model import tensor_specs
+from bert_cli.outputs.dry_run import Trial
+from bert_cli.runs.training_run import TrainingRun, memory_advice
+from bert_cli.settings.groups import Saving
+from bert_cli.training.feeding import place
+from bert_cli.training.saving import training_tensors
+from bert_cli.training.updates import Updates
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
+_LEAST, _MOST = 2, 12  # steps that are measured, behind the first one
+_SECONDS = 2.5  # after so long no further step is begun
+
+
+def typical_rows(lengths: np.ndarray, updates: Updates) -> tuple[list[np.ndarray], float]:
+    """(rows of batches to try, tokens of a batch on average), of those of the first epoch.
+
+    First comes the batch with the most tokens, then those whose tokens are nearest to the average.
+    """
+    count = min(updates.steps, -(-len(lengths) // updates.batch_size))
+    batches = list(itertools.islice(training_rows(len(lengths), updates.batch_size, updates.random_seed), count))
+    tokens = np.array([lengths[rows].sum() for rows in batches])
+    nearest = np.argsort(np.abs(tokens - tokens.mean()), kind="stable")[:_MOST]
+    return [batches[int(tokens.argmax())], *(batches[number] for number in nearest)], float(tokens.mean())
+
+
+class TrialSession:
+    """Stands where a Session does in Task.train. `trial`, after it: what was measured."""
+
+    def __init__(self, session: "Session"):
+        self._session = session
+        self.trial: Trial | None = None
+
+    def train(
+        self, features: Features, updates: Updates, factors: Mapping[str, float] | None = None, **how: Any
+    ) -> dict[str, Any]:
+        """As Session.train, on a few batches. What a frozen encoder says is not kept here, but computed in each step."""
+        session, token_ids = self._session, features.sequences.token_ids
+        run = TrainingRun(session, updates, Saving(), "", None, factors, token_ids)
+        lengths = row_lengths(features)
+        if run.compact:
+            features = with_token_ids(features, run.compact.compact_ids(token_ids))
+        width = None if session.packed and not session.model.padding_counts else session.max_seq_length
+        chosen, mean = typical_rows(lengths, updates)
+        once = run.is_frozen and bool(session.model.state_columns)
+        return self._go(run, updates, (features.batch(rows, width) for rows in chosen), mean, once)
+
+    def train_stream(
+        self, make_stream: Callable, updates: Updates, factors: Mapping[str, float] | None = None, **how: Any
+    ) -> dict[str, Any]:
+        """As Session.train_stream, on its first batches."""
+        run = TrainingRun(self._session, updates, Saving(), "", None, factors, None)
+        batches = (training_batch(features, trim=self._session.packed) for features, _ in make_stream(None))
+        return self._go(run, updates, batches, None, False)
+
+    def _go(
+        self, run: TrainingRun, updates: Updates, batches: Iterable[dict], mean: float | None, once: bool
+    ) -> dict[str, Any]:
+        session = self._session
+        step = run.step_function(tensor_specs(session.model.columns))
+        seconds: list[float] = []
+        tokens: list[int] = []
+        with memory_advice("train_batch_size"):
+            for batch in _for_a_while(batches):
+                began = time.monotonic()
+                float(step(place(batch, session.strategy))[0])  # waits for the device
+                seconds.append(time.monotonic() - began)
+                tokens.append(int(batch["input_mask"].sum()))
+        began = time.monotonic()
+        tensors = training_tensors(session.variables, run.optimizer, run.compact, run.loss_scale)
+        # Where one batch is all that there is, its first step is all that can be told.
+        self.trial = Trial(
+            first=seconds[0],
+            seconds=seconds[1:] or seconds,
+            tokens=tokens[1:] or tokens,
+            mean_tokens=float(np.mean(tokens)) if mean is None else mean,
+            saving=time.monotonic() - began,
+            checkpoint_bytes=sum(np.asarray(values).nbytes for values in tensors.values()),
+            memory=0,
+            memory_of="",
+            passes_once=once,
+        )
+        memory, of = most_memory()
+        self.trial = self.trial._replace(memory=memory, memory_of=of)
+        return {}
+
+
+def _for_a_while(batches: Iterable[dict]) -> Iterator[dict]:
+    """One batch, and then some for as long as a trial may last."""
+    until = float("inf")
+    for number, batch in enumerate(batches):
+        if number > _LEAST and (number > _MOST or time.monotonic() > until):
+            return
+        yield batch
+        if number == 0:
+            until = time.monotonic() + _SECONDS
+
+
+def most_memory() -> tuple[int, str]:
+    """The most bytes that this process has taken until now, and of which memory: that of the first GPU, where there is one."""
+    import resource  # not on every system, and none of those without it has TensorFlow's GPUs
+
+    import tensorflow as tf
+
+    gpus = tf.config.list_logical_devices("GPU")
+    if gpus:
+        return int(tf.config.experimental.get_memory_info(gpus[0].name.removeprefix("/device:"))["peak"]), "of the GPU"
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, "of the process"

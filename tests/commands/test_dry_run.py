@@ -1,0 +1,90 @@
+"""--dry_run of every command that trains: what it finds, and that it writes nothing."""
+
+import functools
+import re
+
+import pytest
+
+from bert_cli import run_pretraining, run_squad
+from tests.commands import helpers, squad_run
+
+
+def forecast_of(outcome) -> tuple[int, str]:
+    """The steps that are told, and the last line; the forecast is there."""
+    assert outcome.code == 0, outcome.err
+    assert re.search(r"\n  time: about \d+:\d\d \(", outcome.err)
+    assert re.search(r"\n  memory: about \d+(\.\d)? [MG]B \(of the process\); a checkpoint has ", outcome.err)
+    return int(re.search(r"\n  steps: (\d+), of \d+ rows", outcome.err)[1]), outcome.last_line
+
+
+def test_classifier(classify, flags, cola, tmp_path, snapshot):
+    train = (cola / "train.tsv").read_text().splitlines()
+    (cola / "train.tsv").write_text("\n".join([*train, train[0], train[1].replace("\t0\t", "\t1\t")]) + "\n")
+    before = snapshot(tmp_path)
+    done = classify(*flags, "--do_train", "--do_eval", "--dry_run", f"--output_dir={tmp_path / 'out'}")
+    assert forecast_of(done) == (32, "nothing was written; the run without --dry_run starts anew")
+    assert snapshot(tmp_path) == before
+    for line in (
+        "train: 26 rows",
+        "train: tokens in a row: least 5, ",
+        "train: [UNK]: 0 of ",
+        "train: duplicates: 2 rows have the text of an earlier one, such as row 25 that of row 1: 'the old farmer buys",
+        "train: conflicting labels: 1 texts have different labels, such as rows 2 (0) and 26 (1): 'a dog chases a cat .'",
+        "leak: 11 of 11 rows of dev are in train too, 2 of them with another label, such as row 1: ",
+    ):
+        assert f"\n  {line}" in done.err, line
+    assert done.err.count("*** Example ***") == 4
+
+
+def test_what_is_trained_already(classify, trained, trained_flags, snapshot):
+    before = snapshot(trained)
+    done = classify(*trained_flags, f"--output_dir={trained}", "--dry_run")
+    assert forecast_of(done)[0] == 0
+    assert "\n  30 of 30 steps are trained already" in done.err
+    assert snapshot(trained) == before
+    classify(f"--output_dir={trained}", "--do_eval", "--dry_run").assert_refused("--dry_run is about --do_train")
+
+
+@pytest.mark.slow
+def test_tagger(tag, model_flags, tmp_path, snapshot):
+    (tmp_path / "train.txt").write_text("the\tO\nold\tB-X\ndog\tI-X\n\na\tO\ncat\tB-X\n\n" * 3)
+    before = snapshot(tmp_path)
+    for more in ([], ["--freeze_encoder"]):
+        done = tag(
+            *model_flags, f"--data_dir={tmp_path}", f"--output_dir={tmp_path / 'out'}", "--do_train", "--dry_run", *more
+        )
+        assert forecast_of(done)[0] == 7
+        assert "\n  train: duplicates: 4 rows have the text" in done.err
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_answers(model, tmp_path, capfd, snapshot):
+    path = squad_run.write_data(tmp_path / "train.json", 6)
+    before = snapshot(tmp_path)
+    flags = squad_run.base_flags(model) | {"train_file": path, "output_dir": tmp_path / "out"}
+    done = helpers.call(capfd, "bert-squad", run_squad.main, *helpers.words(flags), "--do_train", "--dry_run")
+    assert forecast_of(done)[0] > 0
+    assert "train: tokens in a window: least" in done.err
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_pretraining(model, tmp_path, capfd, snapshot):
+    (tmp_path / "corpus.txt").write_text(("a dog sees a cat .\nthe cat eats .\n\nmy bird sings .\na fish\n\n") * 20)
+    before = snapshot(tmp_path)
+    flags = {
+        "input_file": tmp_path / "corpus.txt",
+        "output_dir": tmp_path / "out",
+        "vocab_file": model / "vocab.txt",
+        "bert_config_file": model / "bert_config.json",
+        "max_seq_length": 16,
+        "max_predictions_per_seq": 3,
+        "num_train_steps": 50,
+        "num_warmup_steps": 5,
+        "train_batch_size": 4,
+    }
+    call = functools.partial(helpers.call, capfd, "bert-pretrain", run_pretraining.main)
+    done = call(*helpers.words(flags), "--do_train", "--dry_run")
+    assert forecast_of(done)[0] == 50
+    assert snapshot(tmp_path) == before

@@ -1,0 +1,74 @@
+"""What a dry run says, on rows and seconds small enough to check by hand."""
+
+import numpy as np
+import pytest
+
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.outputs.dry_run import (
+    Survey,
+    Trial,
+    forecast_lines,
+    leak_lines,
+    length_line,
+    make_forecast,
+    repeated_lines,
+    shown,
+    unknown_line,
+)
+
+
+def survey(*rows):
+    return Survey([text for text, _ in rows], [label for _, label in rows], np.ones(len(rows), int))
+
+
+TRAIN = survey(("a", "x"), ("b", "y"), ("a", "x"), ("c", "x"), ("b", "x"), ("b", "y"))
+
+
+def test_rows_that_come_again():
+    assert repeated_lines(TRAIN) == [
+        "duplicates: 3 rows have the text of an earlier one, such as row 3 that of row 1: 'a'",
+        "conflicting labels: 1 texts have different labels, such as rows 2 (y) and 5 (x): 'b'",
+    ]
+    assert repeated_lines(survey(("a", "x"), ("b", "x"))) == []
+
+
+def test_leaks():
+    found = leak_lines({"train": TRAIN, "dev": survey(("d", "x"), ("c", "y"), ("a", "x")), "test": survey(("c", None))})
+    assert found == [
+        "leak: 2 of 3 rows of dev are in train too, 1 of them with another label, such as row 2: 'c'",
+        "leak: 1 of 1 rows of test are in train too, such as row 1: 'c'",
+        "leak: 1 of 1 rows of test are in dev too, such as row 1: 'c'",
+    ]
+
+
+def test_lengths_and_unknown_words():
+    assert length_line(np.arange(1, 101), "row", 90) == (
+        "tokens in a row: least 1, 5% 6, 25% 26, 50% 51, 75% 76, 95% 96, 99% 100, most 100, mean 50.5; 10 of 100 have more "
+        "than 90"
+    )
+    sequences = RaggedFeatures(np.array([2, 1, 5, 3, 2, 1, 3]), np.zeros(7, np.int8), np.array([0, 4, 7]))
+    assert unknown_line(sequences, 1, (2, 3)) == "[UNK]: 2 of 3 tokens (66.67%)"
+
+
+def test_texts_are_shown_on_one_line():
+    assert shown(("a\nb", None)) == "'a b'"
+    assert shown(("a", "b")) == "'a | b'"
+    assert shown("x" * 100) == "'" + "x" * 59 + "…'"
+
+
+def test_forecast():
+    """10 ms for 100 tokens, 200 tokens a step: 20 ms a step, and a third of 0.1 ms for each token that is evaluated."""
+    trial = Trial(5.0, [0.01, 0.02], [100, 200], 200.0, 1.0, 600_000_000, 1_500_000_000, "of the process")
+    found = make_forecast(trial, 1000, 2.0, 2, 30_000, reading=3.0, starting=7.0)
+    assert found.parts == pytest.approx(
+        {"reading": 3.0, "starting": 7.0, "training": 20.0, "saving": 2 * (1.0 + 2.0), "evaluating and predicting": 1.0}
+    )
+    assert found.seconds == pytest.approx(37.0)
+    # What a frozen encoder says is computed once, in the steps of one epoch.
+    once = make_forecast(trial._replace(passes_once=True), 1000, 2.0, 2, 30_000, 3.0, 7.0)
+    assert once.parts["training"] == pytest.approx(10.0)
+    assert forecast_lines(found, trial, 1000, 8) == [
+        "steps: 1000, of 8 rows and 200 tokens on average; 20 ms each (2 tried)",
+        "time: about 0:37 (reading 0:03, starting 0:07, training 0:20, saving 0:06, evaluating and predicting 0:01)",
+        "memory: about 1.5 GB (of the process); a checkpoint has 600.0 MB",
+    ]
