@@ -7,6 +7,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
+from bert_cli.settings.repeats import Runs
 from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
@@ -46,6 +47,9 @@ class TrainingSettings(Protocol):
 
     @property
     def watching(self) -> Watching: ...
+
+    @property
+    def runs(self) -> Runs: ...
 
 
 class Plan(NamedTuple):

@@ -22,6 +22,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
 from bert_cli.settings.watching import Watching
 
 MULTIPLE_ANSWERS = ("first", "all")
@@ -137,6 +138,7 @@ class SquadSettings:
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SquadTraining = group(SquadTraining)
     watching: Watching = group(Watching)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

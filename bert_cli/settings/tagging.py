@@ -26,6 +26,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
 from bert_cli.settings.watching import Watching
 
 DECODINGS = ("argmax", "viterbi")
@@ -156,6 +157,7 @@ class TagSettings:
     # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning, bias_correction=True)
     watching: Watching = group(Watching)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
