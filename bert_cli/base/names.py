@@ -13,6 +13,8 @@ LOCK = ".bert_cli.lock"  # of the run that is at work
 STATE = "checkpoint"  # names the newest model.ckpt-N
 CHECKPOINT = "model.ckpt-"  # before the number of steps
 HISTORY = "history.jsonl"
+RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"  # of several runs
+OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
 BEST = "best"  # folder of the best checkpoint
 BEST_FILE = "best.json"  # names the folder within this one whose model counts: best, or one of several runs
 

@@ -43,7 +43,8 @@ LOG = logging.getLogger("bert_cli")
 
 class ClassificationTask:
     """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a number or a choice), `answers`, and `splits`:
-    those that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
+    those that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there. `found`: what
+    the model said of the splits that were evaluated last.
     """
 
     command = "bert-classify"
@@ -55,6 +56,7 @@ class ClassificationTask:
         self.problem_type = self._known or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
+        self.found: dict[str, dict[str, Any]] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
 
@@ -219,7 +221,7 @@ class ClassificationTask:
         rate = 0.0
         for split in (name for name in self.splits if name.startswith("dev")):
             features, half = self.splits[split].features, split.removeprefix("dev")
-            found = session.infer(features, batch_size, "evaluating")
+            found = self.found[split] = session.infer(features, batch_size, "evaluating")
             scores = self.answers.evaluate(features.label_ids, found, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
             details |= {f"{key}{half}": value for key, value in scores.details.items()}

@@ -15,7 +15,8 @@ from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_RESULTS, FLAGS, HISTORY
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
-from bert_cli.runs import controls, lock
+from bert_cli.outputs.selection import find_metric
+from bert_cli.runs import controls, lock, several
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.dry_run import survey, try_out
@@ -26,6 +27,7 @@ from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.option import deciding
+from bert_cli.settings.repeats import is_several
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.settings.watching import check_watching
 from bert_cli.training.host import prepare_host
@@ -40,6 +42,8 @@ LOG = logging.getLogger("bert_cli")
 
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
+    if is_several(settings):
+        return several.run(task, settings, run)
     began, phases = time.monotonic(), settings.phases
     does_predict = settings.prediction.do_predict
     folder = phases.output_dir
@@ -75,7 +79,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             done = step_number(plan.state) if plan.state else 0
             factors = controls.prepare(session, task, model, settings, plan.class_weights)
             return try_out(task, session, model, plan.updates, factors, done, settings, reading, ready)
-        report = {**task.facts(), "precision": session.precision}
+        report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
@@ -113,7 +117,7 @@ def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) ->
 @dataclasses.dataclass(frozen=True)
 class _Planned:
     """A training run: its manifest, what flags.txt will say, the checkpoint that it goes on from, if there is one, its history
-    up to there, and what evaluations on the way decide."""
+    up to there, what evaluations on the way decide, and by which metric it is compared."""
 
     updates: Updates
     manifest: dict[str, Any]
@@ -123,6 +127,7 @@ class _Planned:
     state: str | None
     history: History
     watch: Watch | None
+    metric: str
 
     @staticmethod
     def make(
@@ -130,7 +135,7 @@ class _Planned:
     ) -> "_Planned":
         """InputError where output_dir holds another run."""
         plan, phases, watching = task.plan(model), settings.phases, settings.watching
-        training = settings.training
+        training, metric = settings.training, find_metric(watching.metric_for_best, task.metrics)
         # All that decides the result of training: a run with another manifest is another run.
         manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
@@ -149,7 +154,7 @@ class _Planned:
         history, watch = History(phases.output_dir, done), None
         if watching.eval_every:
             every = interval(watching.eval_every, plan.examples, training.train_batch_size)
-            watch = Watch(watching, task.metrics, every, first, phases.output_dir, history)
+            watch = Watch(watching, metric, every, first, phases.output_dir, history)
         updates = Updates(
             steps=plan.steps,
             warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
@@ -161,7 +166,7 @@ class _Planned:
             **controls.update_rules(settings),
         )
         flags, manifest = flags_to_save(settings, plan.found), manifest | {PLAN_FROM: first}
-        return _Planned(updates, manifest, flags, plan.labels, plan.class_weights, state, history, watch)
+        return _Planned(updates, manifest, flags, plan.labels, plan.class_weights, state, history, watch, metric)
 
     @property
     def finished(self) -> str | None:

@@ -32,7 +32,7 @@ from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs import best_folder
 from bert_cli.runs.longer import GROWING, OF_LENGTH, STEPS, is_longer
-from bert_cli.runs.manifest import COMMAND, FILES, read_manifest, vocabulary_digest
+from bert_cli.runs.manifest import COMMAND, FILES, SEVERAL, read_manifest, vocabulary_digest
 from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.settings.saved import write_flags
 from bert_cli.weights.path import CheckpointPath, latest_checkpoint, newest_whole, step_number
@@ -83,6 +83,8 @@ def find_state(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
+    if not overwrite and (read_manifest(folder, _ANEW) or {}).get(SEVERAL):
+        raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
     if overwrite or latest is None:
@@ -151,6 +153,19 @@ def begin(
     folder where any of the files to be written is somebody else's.
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
+    clear(folder)
+    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
+    if labels is not None:
+        write_lines(os.path.join(folder, LABELS), labels)
+    if vocabulary is not None:
+        with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
+            file.write(vocabulary)
+    write_config(os.path.join(folder, CONFIG), config)
+    write_flags(os.path.join(folder, FLAGS), flags)
+
+
+def clear(folder: str) -> None:
+    """Make the folder, or remove what earlier runs of ours left there; other files and folders are left alone."""
     files.make_directory(folder)
     remove_leftovers(folder)
     owned = owned_names(folder)
@@ -162,14 +177,25 @@ def begin(
             files.remove(path)
         elif name == BEST:
             best_folder.remove(folder)
-    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
-    if labels is not None:
-        write_lines(os.path.join(folder, LABELS), labels)
-    if vocabulary is not None:
-        with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
-            file.write(vocabulary)
-    write_config(os.path.join(folder, CONFIG), config)
-    write_flags(os.path.join(folder, FLAGS), flags)
+
+
+def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """Start or go on with several runs in folders within this one, which gets a run.json of its own.
+
+    kind: what of: runs, grid, folds. names: of the files that are written into this folder. InputError where it holds another
+    kind of run and `overwrite` is not set, or a file of these names that no run of ours has listed.
+    """
+    before = None if overwrite else read_manifest(folder, _ANEW)
+    if before is not None and (before.get(COMMAND), before.get(SEVERAL)) != (command, kind):
+        raise InputError(f"{folder}: holds another run; {_OTHER}")
+    if not files.exists(os.path.join(folder, MANIFEST)):
+        _check_no_run(folder, latest_checkpoint(folder))
+    check_ours(folder, (MANIFEST, *names))
+    if before is None:
+        clear(folder)
+    listed = dict.fromkeys([MANIFEST, REPORT, *(before or {}).get(FILES, []), *names])
+    manifest = {COMMAND: command, SEVERAL: kind, "config": {}, FILES: list(listed)}
+    write_json(os.path.join(folder, MANIFEST), manifest)
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:

@@ -23,7 +23,7 @@ from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.updates import Updates
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
@@ -85,7 +85,7 @@ class PretrainingTask:
             stack.enter_context(self.data["train"])
         if phases.do_eval and (task.eval_file or "train" not in self.data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
-            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
+            trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"

@@ -8,14 +8,14 @@ killed between the two finds the one that it needs.
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, CHECKPOINT
 from bert_cli.outputs.history import History, plain_number
-from bert_cli.outputs.selection import Selection, find_metric, select
+from bert_cli.outputs.selection import Selection, select
 from bert_cli.runs import best_folder
 from bert_cli.settings.watching import EPOCH, Watching
 from bert_cli.training.loop import Hook
@@ -43,17 +43,14 @@ class Watch:
     def __init__(
         self,
         watching: Watching,
-        metrics: Sequence[str],
+        metric: str,
         every: Fraction,
         first_step: int,
         folder: str,
         history: History,
     ):
-        """metrics: the names that an evaluation gives, the task's main one first. every: steps, see `interval`.
-
-        first_step: where the training was made longer; patience is counted from there. InputError for an unknown metric.
-        """
-        self.metric = find_metric(watching.metric_for_best, metrics)
+        """every: steps, see `interval`. first_step: where the training was made longer; patience is counted from there."""
+        self.metric = metric
         self._patience, self._every, self._first_step = watching.early_stopping_patience, every, first_step
         self._folder, self._history = folder, history
         self._held: dict[str, Any] | None = None  # best weights, in a process that writes no files

@@ -40,6 +40,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Folds, Runs, SplitSeed
 from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
@@ -139,6 +140,7 @@ class ClassifySettings:
     endings: Endings = group(Endings)
     label_kind: LabelKind = group(LabelKind)
     dev_split: DevSplit = group(DevSplit)
+    split_seed: SplitSeed = group(SplitSeed)
     labels: Labels = group(Labels)
     length: Length = group(Length)
     long_text: LongText = group(LongText)
@@ -172,6 +174,8 @@ class ClassifySettings:
     head_dropout: HeadDropout = group(HeadDropout)
     head_input: HeadInput = group(HeadInput)
     loss: Loss = group(Loss)
+    runs: Runs = group(Runs)
+    folds: Folds = group(Folds)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

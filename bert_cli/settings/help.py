@@ -81,9 +81,10 @@ def _told(flag: Flag) -> str:
     choices = f" <{'|'.join(flag.option.choices)}>:" if flag.option.choices else ""
     if len(choices) > _WIDEST:
         choices = choices.replace("|", " | ")  # may be torn at blanks
+    grid = "; a list makes a grid of runs" if flag.option.grid else ""
     default = default_of(flag)
     # The no-break space is ours alone: it keeps "default:" and its value in one line.
-    return f"--{flag.name}:{choices} {flag.option.help}" + (f" (default:\u00a0{default})" if default else "")
+    return f"--{flag.name}:{choices} {flag.option.help}{grid}" + (f" (default:\u00a0{default})" if default else "")
 
 
 def _wrapped(text: str, first: str = "", rest: str = "") -> list[str]:

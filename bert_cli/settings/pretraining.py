@@ -24,6 +24,7 @@ from bert_cli.settings.groups import (
     Workers,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
 from bert_cli.settings.watching import Watching
 
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
@@ -139,6 +140,7 @@ class PretrainSettings:
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

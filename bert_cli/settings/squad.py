@@ -24,6 +24,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
 from bert_cli.settings.watching import Watching
 
 MULTIPLE_ANSWERS = ("first", "all")
@@ -143,6 +144,7 @@ class SquadSettings:
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

@@ -28,6 +28,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
 from bert_cli.settings.watching import Watching
 
 DECODINGS = ("argmax", "viterbi")
@@ -161,6 +162,7 @@ class TagSettings:
     dropout: Dropout = group(Dropout)
     head_dropout: HeadDropout = group(HeadDropout)
     loss: Loss = group(Loss)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

@@ -12,14 +12,14 @@ from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.watching import Watching, check_watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
-METRICS = ("eval_accuracy", "eval_loss")
-
 
 def watch_of(folder, values, patience=0, first_step=0, metric=""):
     """A Watch after evaluations at the steps 2, 4, 6 …"""
     history = History(str(folder), 0)
     history.open(writes=True)
-    watch = Watch(Watching("2", metric, patience), METRICS, Fraction(2), first_step, str(folder), history)
+    watch = Watch(
+        Watching("2", metric, patience), f"eval_{metric or 'accuracy'}", Fraction(2), first_step, str(folder), history
+    )
     for number, value in enumerate(values, 1):
         history.add_evaluation(2 * number, {"eval_accuracy": value, "eval_loss": 1 - value})
     return watch
@@ -48,8 +48,10 @@ def test_a_run_that_was_made_longer_has_its_patience_again(tmp_path):
 
 def test_the_metric_decides_the_direction(tmp_path):
     assert watch_of(tmp_path, [0.3, 0.5, 0.4], metric="loss").selection().step == 4
-    with pytest.raises(InputError, match="--metric_for_best=f1: this run has eval_accuracy, eval_loss; give one of"):
-        watch_of(tmp_path, [], metric="f1")
+    with pytest.raises(
+        InputError, match="--metric_for_best=eval_f1: is not defined on the data that is evaluated, which"
+    ):
+        watch_of(tmp_path, [0.5], metric="f1").selection()
 
 
 def checkpoint(folder, step):
