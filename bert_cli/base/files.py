@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import STANDARD
 
 
@@ -37,7 +37,7 @@ def _reporting(function):
         try:
             return function(path)
         except tf.errors.OpError as error:
-            raise InputError(f"{path}: cannot be reached: {error.message.splitlines()[0]}") from None
+            raise InputError(f"{path}: cannot be reached: {first_line(error)}") from None
 
     return reporting
 
