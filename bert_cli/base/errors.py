@@ -24,13 +24,20 @@ def first_line(error: Exception) -> str:
     return lines[0][:160] if lines else type(error).__name__
 
 
-def why_not_written(error: Exception, folder: str, size: int | None = None) -> str:
-    """Why a file could not be written into a folder; where the disk is full, with the `size` (bytes) that was needed."""
+def why_not_written(error: Exception, folder: str, size: int | None = None, is_all: bool = True) -> str:
+    """Why a file could not be written into a folder, which may be missing.
+
+    Where the disk is full, with the `size` (bytes) that was needed.
+
+    is_all: False where the size is that of a part of it.
+    """
     reason = (error.strerror if isinstance(error, OSError) else None) or first_line(error)
     is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if not is_full and os.strerror(errno.ENOSPC).lower() not in reason.lower():
         return reason
-    needed = f"{_amount(size)} are needed, " if size is not None else ""
+    needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed, " if size is not None else ""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(os.path.abspath(folder))
     return f"{os.strerror(errno.ENOSPC)}: {needed}{_amount(shutil.disk_usage(folder).free)} are free in {folder}"
 
 

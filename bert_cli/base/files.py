@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import STANDARD
 
 _Found = TypeVar("_Found")
@@ -39,7 +39,7 @@ def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
         try:
             return function(path)
         except tf.errors.OpError as error:
-            raise InputError(f"{path}: cannot be reached: {error.message.splitlines()[0]}") from None
+            raise InputError(f"{path}: cannot be reached: {first_line(error)}") from None
 
     return reporting
 

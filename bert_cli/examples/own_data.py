@@ -25,6 +25,7 @@ from bert_cli.examples.tables import Row, Table, is_number, more, quoted
 from bert_cli.settings.data import Columns, LabelKind
 
 LOG = logging.getLogger("bert_cli")
+_MOST_DIGITS = 4300  # of a number that int() takes
 
 
 class OwnRow(NamedTuple):
@@ -149,11 +150,16 @@ def find_problem_type(file: OwnFile, kind: LabelKind) -> str:
     return SINGLE_LABEL
 
 
+def _is_whole(part: str) -> bool:
+    """Whether a part of a label is a number; what has more digits than int() takes is none."""
+    return part.isdecimal() and len(part) < _MOST_DIGITS
+
+
 def natural_key(label: str) -> tuple:
     """For sorting: numbers by value before words, and 'grade 2' before 'grade 10'."""
     if is_number(label):
         return (0, float(label), (), label)
-    parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", label))
+    parts = tuple((0, int(part), "") if _is_whole(part) else (1, 0, part) for part in re.split(r"(\d+)", label))
     return (1, 0.0, parts, label)
 
 

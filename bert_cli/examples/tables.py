@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import read_text
+from bert_cli.base.lines import read_text, split_lines
 
 LOG = logging.getLogger("bert_cli")
 
@@ -52,7 +52,7 @@ def read_rows(path: str) -> list[Row]:
     rows: list[Row] = []
     blank: list[int] = []
     glued: list[int] = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in enumerate(split_lines(read_text(path), path), start=1):
         line = line.rstrip("\r")
         if "\t" not in line and not line.strip():
             blank.append(number)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.kinds import POOLED, SINGLE_LABEL
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
@@ -74,10 +74,8 @@ def writing(folder: str) -> Iterator[None]:
     """Turn what goes wrong with files into an InputError."""
     try:
         yield
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    except tf.errors.OpError as error:
-        raise InputError(f"{folder}: cannot be written: {error.message.splitlines()[0][:160]}") from None
+    except (OSError, tf.errors.OpError) as error:
+        raise InputError(f"{folder}: cannot be written: {why_not_written(error, folder)}") from None
 
 
 def save_classifier(

@@ -8,13 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import RESULT
 from bert_cli.base.signals import Stopped, raised
 from bert_cli.settings.completion import asked_shell, completion
 from bert_cli.settings.help import help_text
-from bert_cli.settings.option import build
+from bert_cli.settings.option import build, every_flag
 from bert_cli.settings.parser import parse
+
+_MEMORY_FLAGS = (
+    "train_batch_size",
+    "eval_batch_size",
+    "predict_batch_size",
+    "batch_size",
+    "max_seq_length",
+    "num_workers",
+)
 
 
 class _StderrHandler(logging.Handler):
@@ -46,6 +55,9 @@ def run_command(
     except InputError as error:
         print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
+    except MemoryError as error:
+        print(f"{command}: error: out of memory{_memory_advice(settings_class)} ({first_line(error)})", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print(f"{command}: interrupted; {interrupted}", file=sys.stderr)
         return 130
@@ -57,6 +69,12 @@ def run_command(
         for descriptor in (1, 2):
             os.dup2(nowhere, descriptor)
         return 1
+
+
+def _memory_advice(settings_class: type) -> str:
+    """The flags of a command that make it need less memory."""
+    names = [f"--{flag.name}" for flag in every_flag(settings_class) if flag.name in _MEMORY_FLAGS]
+    return f": lower {', '.join(names)}" if names else ""
 
 
 def _run_command(

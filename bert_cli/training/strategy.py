@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from bert_cli.base.cluster import read_cluster
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -43,9 +43,9 @@ def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str |
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
     except (ValueError, RuntimeError, ImportError, tf.errors.OpError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            f"no TPU could be reached with --tpu_name={tpu_name}: {reason} (a TPU needs tensorflow-tpu 2.20; see README)"
+            f"no TPU could be reached with --tpu_name={tpu_name}: {first_line(error)} (a TPU needs tensorflow-tpu 2.20; see "
+            "README)"
         ) from None
 
 

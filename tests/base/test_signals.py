@@ -98,6 +98,6 @@ def test_a_command_that_waits_for_its_input(number, code, said, tmp_path):
         time.sleep(0.5)  # Python misses a signal between two reads of a pipe until there is more to read
         process.send_signal(number)
         assert process.wait(60) == code
-        assert process.stderr.read().startswith(f"bert-build-vocab: {said}")
+        assert f"\nbert-build-vocab: {said}" in f"\n{process.stderr.read()}"
         process.stdin.close()
     assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.own_data import (
     find_own_labels,
     find_problem_type,
+    natural_key,
     own_examples,
     read_own_file,
     split_dev,
@@ -233,3 +234,8 @@ def test_real_files(shared):
     spam = read_own_file(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "x", columns, "auto", "f", True)
     assert len(spam.rows) == 5574
     assert find_own_labels(spam, "single_label", None) == ("ham", "spam")
+
+
+def test_a_label_with_more_digits_than_a_number_has_is_a_word():
+    many = "9" * 5000
+    assert sorted([f"b{many}", "b10", "b9"], key=natural_key) == ["b9", "b10", f"b{many}"]
