@@ -9,7 +9,7 @@ TensorFlow (seconds).
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Predictions(NamedTuple):
     are `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
     """
 
-    best: list[Any]
+    best: list[str] | list[tuple[str, ...]]
     probabilities: np.ndarray
     values: np.ndarray | None = None
 

@@ -59,8 +59,11 @@ def convert(
     heads = found if kind is None else KINDS[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.classifier_shape if CLASSIFIER in heads else None
-    has_labels = shape is not None and kind != MULTIPLE_CHOICE
-    labels = _labels(shape, companions, target, config) if shape and has_labels else None
+    if kind == MULTIPLE_CHOICE and shape and shape[0] != 1:
+        raise InputError(
+            f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
+        )
+    labels = _labels(shape, companions, target, config) if shape and kind != MULTIPLE_CHOICE else None
     tensors, left_out = dict(loaded.tensors), []
     if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]

@@ -97,23 +97,32 @@ def known_problem_type(settings: ClassifySettings) -> str | None:
     kind = find_task(name).kind if name else given
     if given and given != kind:
         raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
-    choices, columns = settings.endings.choice_columns, settings.columns
-    if not choices:
-        return kind
-    if kind not in (None, MULTIPLE_CHOICE):
+    choices = settings.endings.choice_columns
+    if choices and kind not in (None, MULTIPLE_CHOICE):
         said = f"--task_name={name}" if name else "--problem_type, as given or as the model was trained,"
         raise InputError(f"--choice_columns: {said} is {kind}, not {MULTIPLE_CHOICE}; leave --choice_columns out")
+    if choices or kind == MULTIPLE_CHOICE:
+        _check_choice(settings)
+        return MULTIPLE_CHOICE
+    if settings.endings.choice_labels != AUTO:
+        raise InputError("--choice_labels is about --choice_columns, which is missing")
+    return kind
+
+
+def _check_choice(settings: ClassifySettings) -> None:
+    """InputError for flags that say nothing of texts with endings."""
+    task, columns = settings.task.task_name, settings.columns
     for flag, is_given in (
         ("text_b_column", columns.text_b_column),
         ("label_separator", settings.label_kind.label_separator),
         ("label_column with several columns", len(columns.label_columns) > 1),
         ("labels", settings.labels.labels),
+        ("header=no", task and settings.header.header == "no"),
     ):
         if is_given:
-            raise InputError(
-                f"--choice_columns: a text has endings, of which one is right; --{flag} does not go with it"
-            )
-    return MULTIPLE_CHOICE
+            what = f"--task_name={task}" if task else "--choice_columns"
+            said = "has its columns by name" if flag == "header=no" else "has endings of a text, of which one is right"
+            raise InputError(f"{what} {said}; --{flag} does not go with it")
 
 
 def check_submission(settings: ClassifySettings) -> None:

@@ -126,7 +126,10 @@ TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
     [
         ([*TRAIN, "--choice_columns=first"], ["--choice_columns=first: two or more different names"]),
         ([*TRAIN, "--choice_columns=first,fourth"], ["own.csv:1: --choice_columns=fourth: there is no such column"]),
-        ([*TRAIN, *ENDINGS, "--text_b_column=third"], ["--choice_columns: ", "--text_b_column does not go with it"]),
+        (
+            [*TRAIN, *ENDINGS, "--text_b_column=third"],
+            ["--choice_columns has endings", "--text_b_column does not go with it"],
+        ),
         ([*TRAIN, *ENDINGS, "--label_separator=;"], ["--label_separator does not go with it"]),
         ([*TRAIN, *ENDINGS, "--labels=0,1"], ["--labels does not go with it"]),
         ([*TRAIN, *ENDINGS, "--label_column=answer,first"], ["several columns does not go with it"]),
@@ -139,6 +142,9 @@ TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
         (["--do_train", "--task_name=swag", "--data_dir={folder}"], ["train.csv: no such file"]),
         (["--do_train", "--task_name=swag", "--problem_type=regression"], ["--task_name=swag is multiple_choice"]),
         (["--do_train", "--task_name=swag", "--glue_submission"], ["--glue_submission"]),
+        (["--do_train", "--task_name=swag", "--labels=0,1"], ["--task_name=swag has endings", "--labels does not go"]),
+        (["--do_train", "--task_name=swag", "--header=no"], ["--task_name=swag has its columns by name; --header=no"]),
+        ([*TRAIN, "--choice_labels=name"], ["--choice_labels is about --choice_columns, which is missing"]),
     ],
 )
 def test_refused(refused, model_flags, tmp_path, given, parts):

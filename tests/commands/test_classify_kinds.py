@@ -1,7 +1,10 @@
 """bert-classify on labels that do not exclude each other, on numbers, and on both halves of mnli; what GLUE takes."""
 
+import contextlib
 import csv
+import io
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -9,6 +12,7 @@ import pytest
 
 from bert_cli import Classifier, convert_checkpoint
 from bert_cli.base.errors import InputError
+from bert_cli.run_classifier import main
 from tests.commands.conftest import SENTENCES, write_table
 from tests.commands.helpers import RunFolder, words
 
@@ -46,26 +50,33 @@ def marks(tmp_path):
     return write_marks(tmp_path / "marks.csv")
 
 
+@pytest.fixture(scope="module")
+def marked_once(model_flags, tmp_path_factory):
+    """An output_dir of a run on three labels with thresholds of its own, and what the run said. Not to be changed."""
+    folder, said = tmp_path_factory.mktemp("marked"), io.StringIO()
+    marks = write_marks(folder / "marks.csv")
+    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "threshold": "tuned"}
+    given |= {"output_dir": folder / "out", "label_column": ",".join(NAMES)}
+    with contextlib.redirect_stderr(said):
+        assert main([*model_flags, *words(given), *PHASES]) == 0
+    return folder / "out", said.getvalue()
+
+
 @pytest.fixture
-def marked(classify, model_flags, marks, tmp_path):
-    """An output_dir of a run on three labels with thresholds of its own, and what the run said."""
-    out = tmp_path / "out"
-    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "output_dir": out, "threshold": "tuned"}
-    given["label_column"] = ",".join(NAMES)
-    done = classify(*model_flags, *words(given), *PHASES)
-    assert done.code == 0, done.err
-    return RunFolder(out), done
+def marked(marked_once, tmp_path):
+    """A copy of the output_dir for one test."""
+    return RunFolder(shutil.copytree(marked_once[0], tmp_path / "out"))
 
 
-def test_several_labels(marked, classify, marks):
-    out, done = marked
+def test_several_labels(marked, marked_once, classify, marks):
+    out, said = marked, marked_once[1]
     thresholds = json.loads((out.path / "thresholds.json").read_text("utf-8"))
     assert tuple(thresholds) == NAMES
     results = out.eval_results()
     assert results["eval_examples"] == 24
     assert {"eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc"} <= results.keys()
     assert "eval_accuracy" not in results
-    assert "label: people, red (ids = 1 0 1)" in done.err or "label: people (ids = 1 0 0)" in done.err
+    assert "label: people, red (ids = 1 0 1)" in said or "label: people (ids = 1 0 0)" in said
 
     table = out.predictions()
     columns = [f"prob_{name}" for name in NAMES]
@@ -93,14 +104,14 @@ def test_several_labels(marked, classify, marks):
 
 
 def test_a_fixed_threshold(marked, classify, marks):
-    out, _ = marked
+    out = marked
     done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--threshold=0")
     assert done.code == 0, done.err
     assert set(out.predictions()["labels"]) == {",".join(NAMES)}
 
 
 def test_several_labels_from_python(marked):
-    out, _ = marked
+    out = marked
     classifier = Classifier.load(out.path, precision="float32")
     assert (classifier.problem_type, classifier.labels) == ("multi_label", NAMES)
     found = classifier.predict([text for text, _ in SENTENCES])
