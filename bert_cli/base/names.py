@@ -10,6 +10,9 @@ REPORT = "run_report.json"
 FLAGS = "flags.txt"
 EVAL_RESULTS = "eval_results.txt"
 STATE = "checkpoint"  # names the newest model.ckpt-N
+EVAL_EXAMPLES = "eval_examples.jsonl"
+HISTORY = "history.jsonl"
+PAGE = "report.html"
 CHECKPOINT = "model.ckpt-"  # before the number of steps
 
 # What stands beside a checkpoint.

@@ -1,6 +1,7 @@
 """What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
 import contextlib
+import functools
 import logging
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,15 +14,18 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
+from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import main_metrics
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
-from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
+from bert_cli.runs.explanation import explain_rows
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
 
@@ -53,6 +57,7 @@ class ClassificationTask:
         self.splits: dict[str, Split] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
+        self._tokenizer: FullTokenizer  # known after `read`
 
     @property
     def data(self) -> ClassificationData:
@@ -90,6 +95,7 @@ class ClassificationTask:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
+        self._tokenizer = model.tokenizer
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
@@ -161,7 +167,8 @@ class ClassificationTask:
         return session.train(self.splits["train"].features, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "problem_type": self.problem_type}
+        cut = {name: split.features.num_truncated for name, split in self.splits.items()}
+        return {"labels": list(self.labels), "problem_type": self.problem_type, "cut_examples": cut}
 
     def evaluate(self, session: "Session") -> Evaluation:
         """Metrics and scores of each label; of a second half the same, its name behind that of each metric."""
@@ -169,7 +176,7 @@ class ClassificationTask:
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
-        rate = 0.0
+        rate, examples = 0.0, None
         for split in (name for name in self.splits if name.startswith("dev")):
             features, half = self.splits[split].features, split.removeprefix("dev")
             found = session.infer(features, batch_size, "evaluating")
@@ -182,9 +189,21 @@ class ClassificationTask:
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             rate = rate or found["examples_per_second"]
+            examples = examples or functools.partial(self._eval_examples, session, self.splits[split], found)
         if session.is_chief:
             self.answers.write_companions(self.settings.phases.output_dir)
-        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details})
+        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details}, examples)
+
+    def _eval_examples(self, session: "Session", split: Split, found: dict[str, Any]) -> EvalExamples:
+        texts = [(example.text_a, example.text_b) for example in split.examples]
+        thresholds = self.answers.thresholds if isinstance(self.answers, SeveralLabels) else None
+        kind, features = self.problem_type, split.features
+        examples = classification_examples(
+            kind, self.labels, features.guids, texts, features.label_ids, found, thresholds
+        )
+        batch_size = self.settings.evaluation.eval_batch_size
+        explain_rows(session, self._tokenizer, kind, self.labels, examples.rows, batch_size)
+        return examples
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
-from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, PAGE
+from bert_cli.outputs.eval_examples import write_eval_examples
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.manifest import COMMAND
 from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
@@ -47,7 +49,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             for split, sequences in task.sequences().items():
                 check_unknown(split, sequences, model.vocabulary, settings.model.strict)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
-        results = (EVAL_RESULTS, *task.evaluation_files) * phases.do_eval + task.files * does_predict
+        results = (EVAL_RESULTS, EVAL_EXAMPLES, *task.evaluation_files) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
@@ -61,9 +63,11 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             report |= evaluate(task, session, folder, report["global_step"])
         if does_predict:
             report |= task.predict(session)
+        report |= run_facts(session, task.sequences())
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
+            finish(folder, phases.do_train or phases.do_eval)
     return report
 
 
@@ -159,15 +163,18 @@ def train_or_load(
 
 
 def _files(task: Task[Model]) -> tuple[str, ...]:
-    return (*task.files, *task.evaluation_files)
+    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, PAGE)
 
 
 def evaluate(task: Task[Model], session: "Session", folder: str, global_step: int) -> dict[str, Any]:
     """Write eval_results.txt and log it; returns entries of the report."""
     found = task.evaluate(session)
     results = found.results | {"global_step": global_step}
+    examples = found.examples() if found.examples else None
     if session.is_chief:
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
+        if examples:
+            write_eval_examples(os.path.join(folder, EVAL_EXAMPLES), examples)
     for line in (*format_eval_results(results), *found.lines):
         LOG.log(RESULT, line)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
