@@ -10,7 +10,8 @@ labels.txt), predictions.tsv (the same with header, id, label and text), and wha
 
     bert-classify --output_dir=bert_output --text "the dog sees a cat ."
 
-prints its label and probabilities as JSON; --input_file answers a text a line. And
+prints its label and probabilities as JSON; --input_file answers a text a line, and --explain "the dog sees a cat ." in place
+of --text shows which words mattered. And
 
     bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
 
@@ -34,7 +35,7 @@ _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     is_for_text = answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
-    if values["text_b"] and not values["text"]:
+    if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
         if {one, other} <= given:
@@ -60,7 +61,7 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text or settings.input.input_file:
+    if settings.new.text or settings.input.input_file or settings.explanation.explain:
         return answer_texts(settings)
     return driver.run(ClassificationTask(settings), settings)
 

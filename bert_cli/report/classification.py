@@ -19,7 +19,7 @@ _SHOWN_PROBABILITIES = 5
 def classification_section(run: Run) -> Section:
     """Of one label, several labels, or a number, by what the evaluation left."""
     evaluation = run.report.get("eval", {})
-    cards = [*_matrix(evaluation, run), *_classes(evaluation), *_label_scores(evaluation)]
+    cards, scores = _matrix(evaluation, run), [*_classes(evaluation), *_label_scores(evaluation)]
     if run.examples:
         head, rows = run.examples
         if head["kind"] == REGRESSION:
@@ -28,8 +28,8 @@ def classification_section(run: Run) -> Section:
             cards += _roc(head, rows)
         else:
             cards += _calibration(rows)
-        cards += [*_mistakes(head, rows), *_explained(rows)]
-    return Section("evaluation", "Evaluation", tuple(cards))
+        scores += [*_mistakes(head, rows), *_explained(rows)]
+    return Section("evaluation", "Evaluation", (*cards, *scores))
 
 
 def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
@@ -53,7 +53,8 @@ def _classes(evaluation: Mapping[str, Any]) -> list[Card]:
         return []
     rows = [(name, *(number(each[key]) for key in ("precision", "recall", "f1")), number(each["support"]))
             for name, each in classes.items()]  # fmt: skip
-    return [Card("card-classes", "Each label", "table", Table(("label", "precision", "recall", "F1", "rows"), rows))]
+    table = Table(("label", "precision", "recall", "F1", "rows"), rows)
+    return [Card("card-classes", "Each label", "table", table, is_wide=True)]
 
 
 def _label_scores(evaluation: Mapping[str, Any]) -> list[Card]:
@@ -90,7 +91,9 @@ def _calibration(rows: list[dict]) -> list[Card]:
     means, rights, counts, error = reliability(probabilities.max(axis=1), is_right)
     series = [Line("model", means, rights, points=True), Line("ideal", [0, 1], [0, 1], dashed=True)]
     title = "Share of right predictions over their probability"
-    figure = lines("calibration", title, series, "probability of the predicted label", "share that is right", (-0.03, 1.03))
+    figure = lines(
+        "calibration", title, series, "probability of the predicted label", "share that is right", (-0.03, 1.03)
+    )
     note = (
         f"On the dashed line the model is as sure as it should be; the mean distance is {percent(error)} "
         f"({sum(counts):,} rows)."
@@ -124,8 +127,10 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
 
 
 def _scatter(rows: list[dict]) -> list[Card]:
-    values = thinned([row["value"] for row in rows]), thinned([row["predicted"] for row in rows])
-    figure = points("scatter", "Predicted over given numbers", *values, "in the data", "predicted", diagonal=True)
+    values = [thinned([row[name] for row in rows]).tolist() for name in ("value", "predicted")]
+    figure = points(
+        "scatter", "Predicted over given numbers", values[0], values[1], "in the data", "predicted", diagonal=True
+    )
     note = f"{len(values[0]):,} of {len(rows):,} rows; on the dashed line both are equal."
     return [figure_card("card-scatter", "Predicted and given", figure, note)]
 
@@ -149,7 +154,9 @@ def _error(row: Mapping[str, Any], head: Mapping[str, Any]) -> float:
         best = int(np.argmax(shares))
         return shares[best] if best != row["label"] else 0.0
     decisions = zip(row["labels"], shares, head["thresholds"], strict=True)
-    return max((abs(has - share) for has, share, threshold in decisions if (share >= threshold) != bool(has)), default=0.0)
+    return max(
+        (abs(has - share) for has, share, threshold in decisions if (share >= threshold) != bool(has)), default=0.0
+    )
 
 
 def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,11 +171,9 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
         own = {column for column, has in enumerate(row["labels"]) if has}
         taken = {column for column, share in enumerate(shares) if share >= head["thresholds"][column]}
     order = sorted(range(len(labels)), key=lambda column: -shares[column])
-    bars = [column for column in order[:_SHOWN_PROBABILITIES]]
+    bars = order[:_SHOWN_PROBABILITIES]
     bars += sorted(own - set(bars))
-    shown["bars"] = [
-        {"label": labels[column], "share": shares[column], "is_own": column in own} for column in bars
-    ]
+    shown["bars"] = [{"label": labels[column], "share": shares[column], "is_own": column in own} for column in bars]
     names = [", ".join(labels[column] for column in sorted(each)) or "none" for each in (own, taken)]
     return shown | {"is": names[0], "taken_for": names[1]}
 

@@ -31,7 +31,9 @@ def comparison_tiles(runs: Sequence[Run]) -> list[Tile]:
     found = [Tile(str(len(runs)), "runs"), Tile(score(command, metric, best), f"best {spoken(metric)}", owner)]
     if len(values) > 1:
         spread = statistics.stdev(values)
-        found.append(Tile(score(command, metric, statistics.mean(values)), f"mean {spoken(metric)}", f"± {number(spread)} (sd)"))
+        found.append(
+            Tile(score(command, metric, statistics.mean(values)), f"mean {spoken(metric)}", f"± {number(spread)} (sd)")
+        )
     return found
 
 
@@ -42,7 +44,11 @@ def _metric(runs: Sequence[Run]) -> str:
 def comparison_sections(runs: Sequence[Run]) -> list[Section]:
     """Results, curves and differences of two runs or more."""
     results = Section("results", "Results", tuple(_results(runs)))
-    return [results, Section("training", "Training", tuple(_curves(runs))), Section("differences", "Differences", (_differences(runs),))]
+    return [
+        results,
+        Section("training", "Training", tuple(_curves(runs))),
+        Section("differences", "Differences", (_differences(runs),)),
+    ]
 
 
 def _results(runs: Sequence[Run]) -> list[Card]:
@@ -58,7 +64,9 @@ def _results(runs: Sequence[Run]) -> list[Card]:
     if known:
         top = min(known) if is_loss(first) else max(known)
         best = frozenset(row for row, value in enumerate(values) if value == top)
-    return [Card("card-compared", "Held-out data", "table", Table(("run", *keys, "training"), rows, best), is_wide=True)]
+    return [
+        Card("card-compared", "Held-out data", "table", Table(("run", *keys, "training"), rows, best), is_wide=True)
+    ]
 
 
 def _curves(runs: Sequence[Run]) -> list[Card]:

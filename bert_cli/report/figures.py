@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SERIES = 6  # colours that the page has for lines
 MOST_POINTS = 400  # of a line; more are thinned evenly
 _SIZE = (4.8, 2.6)  # inches of 72 points: text is readable at the width of a phone
-_PLACE = (0.125, 0.18, 0.855, 0.77)  # of the axes in it: left, bottom, width, height
+_PLACE = (0.105, 0.17, 0.875, 0.7)  # of the axes in it: left, bottom, width, height
 _FONT = "DejaVu Sans"  # its measures are known to matplotlib; the page shows its own font
 # Colours of the drawing -> what the page calls them.
 _COLOURS = {f"#a1000{number}": f"var(--series-{number})" for number in range(1, SERIES + 1)} | {
@@ -48,8 +48,6 @@ _STYLE = {
     "ytick.color": MUTED,
     "xtick.major.size": 0,
     "ytick.major.size": 0,
-    "axes.formatter.limits": (-3, 6),
-    "axes.unicode_minus": True,
     "lines.linewidth": 1.8,
     "lines.solid_capstyle": "round",
 }
@@ -101,7 +99,9 @@ def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_
         axes = drawing.add_axes(_PLACE)  # laid out by hand: matplotlib's own layout takes twice the time of the drawing
         paint(axes)
         axes.set_xlabel(x_label)
-        axes.set_ylabel(y_label)
+        axes.set_title(y_label, loc="left", fontsize=9, color=MUTED, pad=9)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.10g}" if abs(value) >= 1 else f"{value:g}")
         out = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(drawing).print_svg(out, metadata=nothing)
@@ -147,7 +147,13 @@ def lines(
 
 
 def bars(
-    key: str, title: str, edges: Sequence[float], counts: Sequence[float], x_label: str, y_label: str, mark: float | None
+    key: str,
+    title: str,
+    edges: Sequence[float],
+    counts: Sequence[float],
+    x_label: str,
+    y_label: str,
+    mark: float | None,
 ) -> Figure:
     """A histogram: counts [n] between edges [n + 1]; mark: a place on the x axis that is shown."""
 

@@ -36,9 +36,11 @@ def tiles(run: Run) -> list[Tile]:
     if best and len(run.evaluations) > 1:
         found.append(Tile(number(best[0]), "best step", f"{spoken(metric)} {score(run.command, metric, best[1])}"))
     if step is not None:
-        found.append(Tile(number(report.get("last_step", step)), "steps", f"{clock(report.get('train_seconds'))} of training"))
+        found.append(
+            Tile(number(report.get("last_step", step)), "steps", f"{clock(report.get('train_seconds'))} of training")
+        )
     if report.get("train_examples_per_second"):
-        found.append(Tile(number(report["train_examples_per_second"]), "examples/s", "training"))
+        found.append(Tile(number(report["train_examples_per_second"], 1), "examples/s", "training"))
     if report.get("peak_memory_bytes"):
         found.append(Tile(memory(report["peak_memory_bytes"]), "memory", "at its peak"))
     return found
@@ -60,7 +62,9 @@ def lengths_cards(run: Run) -> list[Card]:
         cut = (run.report.get("cut_examples") or {}).get(split)
         limit = each["limit"]
         mark = limit if each["longest"] > 0.6 * limit else None
-        figure = bars(f"lengths-{split}", "Tokens of the inputs", each["edges"], each["counts"], "tokens", "inputs", mark)
+        figure = bars(
+            f"lengths-{split}", "Tokens of the inputs", each["edges"], each["counts"], "tokens", "inputs", mark
+        )
         note = f"{number(each['rows'])} inputs, median {number(each['median'], 0)}, longest {number(each['longest'])}"
         note += f"; {number(cut)} were cut to {limit} tokens." if cut else f"; the limit is {limit} tokens."
         cards.append(figure_card(f"card-lengths-{split}", f"Lengths: {split}", figure, note))
@@ -70,7 +74,11 @@ def lengths_cards(run: Run) -> list[Card]:
 def commands(run: Run) -> list[tuple[str, str]]:
     """(what for, command) to repeat the run, to use it, and to make this page again."""
     name, folder = run.command, shlex.quote(os.path.abspath(run.folder) if "://" not in run.folder else run.folder)
-    flags = shlex.quote(f"{run.folder}/{FLAGS}") if "://" in run.folder else shlex.quote(os.path.abspath(f"{run.folder}/{FLAGS}"))
+    flags = (
+        shlex.quote(f"{run.folder}/{FLAGS}")
+        if "://" in run.folder
+        else shlex.quote(os.path.abspath(f"{run.folder}/{FLAGS}"))
+    )
     found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     if name == "bert-classify":
         pair = " --text_b 'another text'" if _has_pairs(run) else ""
@@ -82,7 +90,9 @@ def commands(run: Run) -> list[tuple[str, str]]:
     elif name == "bert-tag":
         found.append(("Tag a text", f"{name} --output_dir={folder} --text {_TEXT}"))
     elif name == "bert-squad":
-        found.append(("Answer the questions of a file", f"{name} --output_dir={folder} --do_predict --predict_file=dev.json"))
+        found.append(
+            ("Answer the questions of a file", f"{name} --output_dir={folder} --do_predict --predict_file=dev.json")
+        )
     elif name == "bert-pretrain":
         found.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
     if name != "bert-pretrain":

@@ -1,4 +1,4 @@
-"""The page of a run, or of several: sections of cards put into templates/page.html, in which all that comes from data is text."""
+"""The page of a run, or of several: cards put into templates/page.html, in which all that comes from data is text."""
 
 import functools
 import os

@@ -90,7 +90,9 @@ def explain_rows(
 
     All processes of a run take part: those of the rows that are computed are the same for all.
     """
-    short = [row for row in rows if "text" in row and len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]
+    short = [
+        row for row in rows if "text" in row and len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS
+    ]
     short.sort(key=lambda row: -_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:

@@ -209,9 +209,7 @@ class SquadTask:
             {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
         )
         scores, report = score(version_2, self.gold, answers, odds), {"predict_windows_per_second": rate}
-        return Evaluation(
-            scores, [], report, lambda: squad_examples(self.examples["predict"], predictions, self.gold)
-        )
+        return Evaluation(scores, [], report, lambda: squad_examples(self.examples["predict"], predictions, self.gold))
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the answers, and say for which questions nothing could be one."""

@@ -28,6 +28,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.reporting import Explanation
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
@@ -120,6 +121,7 @@ class ClassifySettings:
     results: Results = group(Results)
     evaluation: Evaluation = group(Evaluation)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
+    explanation: Explanation = group(Explanation)
     second: SecondText = group(SecondText)
     input: Input = group(
         Input,
