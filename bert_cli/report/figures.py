@@ -8,7 +8,7 @@ import dataclasses
 import io
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,13 +58,17 @@ _USED = re.compile(r'(?:href="#|url\(#)([^")]+)')
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of a plot; name: for the legend, which the page writes. dashed: a line to compare with."""
+    """A line of a plot; name: for the legend, which the page writes.
+
+    dashed: a line to compare with. points: each value is marked. steps: a histogram, the x are the middles of its bars.
+    """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     dashed: bool = False
     points: bool = False
+    steps: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,14 +97,16 @@ def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing
+    from matplotlib.ticker import MaxNLocator
 
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": key}):
         drawing = Drawing(figsize=_SIZE)
         axes = drawing.add_axes(_PLACE)  # laid out by hand: matplotlib's own layout takes twice the time of the drawing
         paint(axes)
         axes.set_xlabel(x_label)
-        axes.set_title(y_label, loc="left", fontsize=9, color=MUTED, pad=9)
+        axes.set_title(y_label, loc="left", y=1.04, fontsize=9, color=MUTED)
         for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(lambda value, _: f"{value:,.10g}" if abs(value) >= 1 else f"{value:g}")
         out = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -129,41 +135,33 @@ def _for_page(svg: str, key: str, title: str) -> str:
 
 
 def lines(
-    key: str, title: str, series: Sequence[Line], x_label: str, y_label: str, limits: tuple[float, float] | None = None
+    key: str,
+    title: str,
+    series: Sequence[Line],
+    x_label: str,
+    y_label: str,
+    limits: tuple[float, float] | None = None,
+    mark: float | None = None,
 ) -> Figure:
-    """Lines over numbers; limits: of the y axis."""
+    """Lines over numbers; limits: of the y axis; mark: a place on the x axis that is shown."""
 
     def paint(axes: "Axes") -> None:
         for number, line in enumerate(series):
-            style = {"linestyle": (0, (4, 3)), "linewidth": 1.2} if line.dashed else {}
-            marker = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
+            style: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.2} if line.dashed else {}
+            marker: dict[str, Any] = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
             tint = MUTED if line.dashed else colour(number)
-            axes.plot(thinned(line.x), thinned(line.y), color=tint, **style, **marker)
+            x, y = thinned(line.x), thinned(line.y)
+            if line.steps:
+                axes.fill_between(x, y, step="mid", color=tint, alpha=0.18, linewidth=0)
+                style["drawstyle"] = "steps-mid"
+            axes.plot(x, y, color=tint, **style, **marker)
         if limits:
             axes.set_ylim(*limits)
-
-    names = tuple(line.name for line in series if not line.dashed)
-    return Figure(draw(key, title, paint, x_label, y_label), names if len(names) > 1 else ())
-
-
-def bars(
-    key: str,
-    title: str,
-    edges: Sequence[float],
-    counts: Sequence[float],
-    x_label: str,
-    y_label: str,
-    mark: float | None,
-) -> Figure:
-    """A histogram: counts [n] between edges [n + 1]; mark: a place on the x axis that is shown."""
-
-    def paint(axes: "Axes") -> None:
-        places = np.asarray(edges, np.float64)
-        axes.bar(places[:-1], counts, width=np.diff(places) * 0.9, align="edge", color=colour(0))
         if mark is not None:
             axes.axvline(mark, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.2)
 
-    return Figure(draw(key, title, paint, x_label, y_label))
+    names = tuple(line.name for line in series if not line.dashed)
+    return Figure(draw(key, title, paint, x_label, y_label), names if len(names) > 1 else ())
 
 
 def points(

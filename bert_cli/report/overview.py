@@ -5,7 +5,7 @@ import shlex
 from typing import Any
 
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
-from bert_cli.report.figures import bars
+from bert_cli.report.figures import Line, lines
 from bert_cli.report.headline import best_step, is_loss, main_metric, spoken
 from bert_cli.report.parts import Card, Section, Table, Tile, clock, facts, figure_card, memory, number
 from bert_cli.report.run_files import Run
@@ -55,20 +55,37 @@ def results_card(run: Run) -> Card | None:
 
 
 def lengths_cards(run: Run) -> list[Card]:
-    """How long the inputs are, and what was cut."""
-    found = run.report.get("lengths") or {}
-    cards = []
+    """How long the inputs of each split are, and what was cut."""
+    found, cut = run.report.get("lengths") or {}, run.report.get("cut_examples") or {}
+    if not found:
+        return []
+    series, rows = [], []
+    limit = max(each["limit"] for each in found.values())
     for split, each in found.items():
-        cut = (run.report.get("cut_examples") or {}).get(split)
-        limit = each["limit"]
-        mark = limit if each["longest"] > 0.6 * limit else None
-        figure = bars(
-            f"lengths-{split}", "Tokens of the inputs", each["edges"], each["counts"], "tokens", "inputs", mark
+        edges, total = each["edges"], max(1, sum(each["counts"]))
+        width = edges[1] - edges[0]
+        middles = [edge + (width - 1) / 2 for edge in edges]
+        # A bar without rows behind the last one ends the line on the ground.
+        series.append(Line(split, middles, [100 * count / total for count in (*each["counts"], 0)], steps=True))
+        rows.append(
+            (
+                split,
+                number(each["rows"]),
+                number(each["median"], 0),
+                number(each["longest"]),
+                number(cut.get(split, "")),
+            )
         )
-        note = f"{number(each['rows'])} inputs, median {number(each['median'], 0)}, longest {number(each['longest'])}"
-        note += f"; {number(cut)} were cut to {limit} tokens." if cut else f"; the limit is {limit} tokens."
-        cards.append(figure_card(f"card-lengths-{split}", f"Lengths: {split}", figure, note))
-    return cards
+    longest = max(each["longest"] for each in found.values())
+    mark = limit if longest > 0.6 * limit else None
+    figure = lines("lengths", "Tokens of the inputs", series, "tokens", "per cent of the inputs", mark=mark)
+    head = ("split", "inputs", "median", "longest", "cut") if cut else ("split", "inputs", "median", "longest")
+    table = Table(head, [row[: len(head)] for row in rows])
+    note = f"In tokens, [CLS] and [SEP] among them; what is longer than {limit} is cut."
+    return [
+        figure_card("card-lengths", "Lengths", figure, note),
+        Card("card-splits", "Splits", "table", table),
+    ]
 
 
 def commands(run: Run) -> list[tuple[str, str]]:
