@@ -19,7 +19,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
-from bert_cli.runs.reporting import make_page
+from bert_cli.runs.reporting import make_page, members_of
 from bert_cli.settings.command import run_command
 from bert_cli.settings.reporting import ReportSettings
 
@@ -63,7 +63,7 @@ def run(settings: ReportSettings) -> dict:
     else:
         path = path or _COMPARISON
         _check_target(path, folders)
-        runs = [read_run(folder) for folder in folders]
+        runs = [read_run(leaf) for folder in folders for leaf in members_of(folder) or [folder]]
         write_page(path, run_page(runs[0]) if len(runs) == 1 else comparison_page(runs))
     LOG.info("wrote %s", path)
     return {"page": path}

@@ -1,5 +1,6 @@
 """ClassificationExample records -> token and label ids."""
 
+import dataclasses
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +32,15 @@ class ClassificationFeatures:
 
     def __len__(self) -> int:
         return len(self.guids)
+
+    def take(self, rows: np.ndarray) -> "ClassificationFeatures":
+        """The examples of the given row numbers, in this order; int64 [n]. num_truncated stays that of all."""
+        return dataclasses.replace(
+            self,
+            sequences=self.sequences.take(rows),
+            label_ids=self.label_ids[rows],
+            guids=tuple(self.guids[row] for row in rows),
+        )
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest has."""

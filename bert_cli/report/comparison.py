@@ -1,5 +1,6 @@
 """Several runs on one page: what differs, their results side by side, and their spread."""
 
+import os
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +15,14 @@ _NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
-    """A name for each run: the last part of its folder, or the whole path where these are not different."""
+    """A name for each run: the last part of its folder; where these are not different, what follows the part that all have."""
     short = [run.name for run in runs]
-    return short if len(set(short)) == len(short) else [run.folder for run in runs]
+    if len(set(short)) == len(short):
+        return short
+    if any("://" in run.folder for run in runs):
+        return [run.folder for run in runs]
+    paths = [os.path.abspath(run.folder) for run in runs]
+    return [os.path.relpath(path, os.path.commonpath(paths)) for path in paths]
 
 
 def comparison_tiles(runs: Sequence[Run]) -> list[Tile]:

@@ -69,13 +69,18 @@ def run_page(run: Run) -> str:
     return _render(run.name, over, " · ".join(devices), tiles(run), sections)
 
 
-def comparison_page(runs: Sequence[Run]) -> str:
+def comparison_page(runs: Sequence[Run], title: str = "") -> str:
     """The page of several runs of one command. InputError where they are of several."""
     commands = dict.fromkeys(run.command for run in runs)
     if len(commands) > 1:
         raise InputError(f"runs of {' and '.join(commands)} cannot be compared; give runs of one command")
-    title = f"{len(runs)} runs"
-    return _render(title, runs[0].command, ", ".join(names_of(runs)), comparison_tiles(runs), comparison_sections(runs))
+    return _render(
+        title or f"{len(runs)} runs",
+        runs[0].command,
+        ", ".join(names_of(runs)),
+        comparison_tiles(runs),
+        comparison_sections(runs),
+    )
 
 
 def is_our_page(path: str) -> bool:

@@ -6,10 +6,11 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import parse_json, read_json_object
-from bert_cli.base.lines import decode, read_text
-from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, HISTORY, MANIFEST, REPORT
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
+from bert_cli.outputs.history import read_history
 from bert_cli.settings.saved import read_flags
 
 _RESTORE = "restore it, or remove it"
@@ -73,7 +74,7 @@ def read_run(folder: str) -> Run:
         report=read_json_object(report, _RESTORE) if files.exists(report) else {},
         flags=read_flags(os.path.join(folder, FLAGS)),
         results=_read_results(os.path.join(folder, EVAL_RESULTS)),
-        history=_read_history(os.path.join(folder, HISTORY)),
+        history=read_history(folder),
         examples=read_eval_examples(os.path.join(folder, EVAL_EXAMPLES)),
         names=tuple(files.list_directory(folder)),
     )
@@ -90,12 +91,3 @@ def _read_results(path: str) -> dict[str, float]:
             except ValueError:
                 continue
     return results
-
-
-def _read_history(path: str) -> list[dict[str, Any]]:
-    """The lines that are whole and have a step."""
-    if not files.exists(path):
-        return []
-    lines = decode(files.read_bytes(path), path).split("\n")[:-1]
-    parsed = [parse_json(line, path, number, _RESTORE) for number, line in enumerate(lines, 1)]
-    return [line for line in parsed if isinstance(line, dict) and isinstance(line.get("step"), int)]

@@ -16,9 +16,10 @@ from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.outputs.glue import write_glue_submission
-from bert_cli.outputs.metrics import main_metrics
+from bert_cli.outputs.metrics import known_metrics, main_metrics
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
+from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
 from bert_cli.runs.explanation import explain_rows
@@ -45,7 +46,8 @@ class Split(NamedTuple):
 
 class ClassificationTask:
     """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a regression), `answers`, and `splits`: those
-    that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
+    that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there. `found`: what the
+    model said of the splits that were evaluated last.
     """
 
     command = "bert-classify"
@@ -55,6 +57,7 @@ class ClassificationTask:
         self.problem_type = known_problem_type(settings) or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
+        self.found: dict[str, dict[str, Any]] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
         self._tokenizer: FullTokenizer  # known after `read`
@@ -100,7 +103,7 @@ class ClassificationTask:
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
             labels = agreed_labels(labels, checkpoint)
-            folders = [phases.output_dir, checkpoint.folder]
+            folders = [phases.output_dir, *run_folders(checkpoint)]
         self._data = data = read_data(settings, labels or None)
         self.labels, self.problem_type = data.labels, data.problem_type
         if not self.labels and self.problem_type != REGRESSION:
@@ -151,6 +154,7 @@ class ClassificationTask:
             },
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
+            examples=len(features),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -162,6 +166,12 @@ class ClassificationTask:
     @property
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        known = known_metrics(self.problem_type, self.data.task.metric if self.data.task else None)
+        halves = sorted(name.removeprefix("dev") for name in self.splits if name.startswith("dev"))
+        return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         return session.train(self.splits["train"].features, updates=updates, **how)
@@ -179,7 +189,7 @@ class ClassificationTask:
         rate, examples = 0.0, None
         for split in (name for name in self.splits if name.startswith("dev")):
             features, half = self.splits[split].features, split.removeprefix("dev")
-            found = session.infer(features, batch_size, "evaluating")
+            found = self.found[split] = session.infer(features, batch_size, "evaluating")
             scores = self.answers.evaluate(features.label_ids, found, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
             details |= {f"{key}{half}": value for key, value in scores.details.items()}

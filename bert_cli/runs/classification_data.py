@@ -43,9 +43,10 @@ def read_data(settings: ClassifySettings, labels: tuple[str, ...] | None) -> Cla
     if phases.do_train or (phases.do_eval and share):
         examples = reader.read("train", settings.train_file.train_file)
         if share:
-            examples, reader.splits["dev"] = split_dev(
-                examples, share, settings.seed.random_seed, reader.problem_type or SINGLE_LABEL
-            )
+            given = settings.split_seed.dev_split_seed
+            seed = settings.seed.random_seed if given is None else given
+            examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
+            reader.found["dev_split_seed"] = seed
         reader.splits["train"] = examples
     if phases.do_eval and not share:
         reader.read_held_out("dev", held_out.dev_file)

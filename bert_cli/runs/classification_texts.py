@@ -11,7 +11,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.runs import answers, driver, sources
-from bert_cli.runs.checkpoint_choice import choose_checkpoint
+from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
 from bert_cli.runs.classification import ClassificationTask, agreed_labels
 from bert_cli.runs.classification_results import make_answers
 from bert_cli.runs.explanation import METHOD, coloured, explain
@@ -31,7 +31,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         task.labels = find_task(settings.task.task_name).labels
     if not task.labels and task.problem_type != REGRESSION:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    found = make_answers(task.problem_type, task.labels, settings.results, False, [checkpoint.folder])
+    found = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
     session = driver.open_session(task, model, settings)

@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
-from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, PAGE
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, HISTORY, PAGE
 from bert_cli.outputs.eval_examples import write_eval_examples
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
+from bert_cli.outputs.history import History
+from bert_cli.outputs.selection import find_metric
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs import several
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
-from bert_cli.runs.manifest import COMMAND
+from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
+from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.groups import Hub, Prediction
 from bert_cli.settings.option import deciding
+from bert_cli.settings.repeats import is_several
 from bert_cli.settings.saved import flags_to_save, write_flags
+from bert_cli.settings.watching import check_watching
 from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
@@ -37,9 +44,14 @@ LOG = logging.getLogger("bert_cli")
 
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
+    if is_several(settings):
+        report = several.run(task, settings, run)
+        finish(settings.phases.output_dir, has_news=True)
+        return report
     began, phases = time.monotonic(), settings.phases
     does_predict = getattr(settings, "prediction", Prediction()).do_predict
     folder = phases.output_dir
+    check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
     checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
     with contextlib.ExitStack() as stack:
@@ -56,18 +68,18 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
 
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model, settings)
-        report = {**task.facts(), "precision": session.precision}
+        report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
-            report |= evaluate(task, session, folder, report["global_step"])
+            report |= evaluate(task, session, folder, report["global_step"], plan.history if plan else None)
         if does_predict:
             report |= task.predict(session)
         report |= run_facts(session, task.sequences())
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
-            finish(folder, phases.do_train or phases.do_eval)
+            finish(folder, has_news=phases.do_train or phases.do_eval)
     return report
 
 
@@ -87,46 +99,62 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A training run: its manifest, what flags.txt will say, and the checkpoint that it goes on from, if there is one."""
+    """A training run: its manifest, what flags.txt will say, the checkpoint that it goes on from, if there is one, its history
+    up to there, what evaluations on the way decide, and by which metric it is compared."""
 
     updates: Updates
     manifest: dict[str, Any]
     flags: dict[str, str]
     labels: tuple[str, ...] | None
     state: str | None
+    history: History
+    watch: Watch | None
+    metric: str
 
     @staticmethod
     def make(
         task: Task[Model], model: Model, settings: TrainingSettings, checkpoint: CheckpointPath | None
     ) -> "_Planned":
         """InputError where output_dir holds another run."""
-        plan, phases = task.plan(model), settings.phases
+        plan, phases, watching = task.plan(model), settings.phases, settings.watching
+        training, metric = settings.training, find_metric(watching.metric_for_best, task.metrics)
         # All that decides the result of training: a run with another manifest is another run.
         manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
+        manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
         state = run_folder.find_state(
             phases.output_dir,
             manifest,
             phases.overwrite_output_dir,
             checkpoint,
-            _files(task),
+            _files(task, settings),
             deciding(type(settings)()),
         )
+        done = step_number(state) if state else 0
+        first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
+        history, watch = History(phases.output_dir, done), None
+        if watching.eval_every:
+            every = interval(watching.eval_every, plan.examples, training.train_batch_size)
+            watch = Watch(watching, metric, every, first, phases.output_dir, history)
         updates = Updates(
             steps=plan.steps,
-            warmup_steps=plan.warmup_steps,
-            learning_rate=settings.training.learning_rate,
-            batch_size=settings.training.train_batch_size,
+            warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
+            learning_rate=training.learning_rate,
+            batch_size=training.train_batch_size,
             random_seed=settings.seed.random_seed,
             optimizer=plan.optimizer,
             bias_correction=plan.bias_correction,
+            first_step=first,
         )
-        return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, state)
+        flags = flags_to_save(settings, plan.found)
+        return _Planned(updates, manifest | {PLAN_FROM: first}, flags, plan.labels, state, history, watch, metric)
 
     @property
     def finished(self) -> str | None:
         """The last checkpoint where nothing is left to train, else None."""
-        return self.state if self.state is not None and step_number(self.state) >= self.updates.steps else None
+        is_stopped = self.watch is not None and self.watch.is_stopped
+        is_over = self.state is not None and (is_stopped or step_number(self.state) >= self.updates.steps)
+        return self.state if is_over else None
 
 
 def train_or_load(
@@ -136,39 +164,77 @@ def train_or_load(
 
     Returns figures for the report, `global_step` among them.
     """
-    folder, finished = settings.phases.output_dir, plan.finished if plan else None
-    if plan and finished is None:
-        session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
-        if session.is_chief and plan.state:
-            run_folder.remove_leftovers(folder)
-        elif session.is_chief:
-            run_folder.begin(
-                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, _files(task)
-            )
-        # Which variables are trained, and how fast, is one table for all tasks.
-        factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
-        figures = task.train(
-            session, updates=plan.updates, saving=settings.saving, folder=folder, state=plan.state, factors=factors
-        )
-        if session.is_chief and plan.state:
-            write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may have been made longer
-        return figures
-    if finished is not None:
+    if plan is None:
+        return {"global_step": session.load_trained(model.sources.required_checkpoint)}
+    folder, finished, watch = settings.phases.output_dir, plan.finished, plan.watch
+    if finished is None:
+        figures = _train(task, session, model, plan, settings)
+    else:
+        figures = {"global_step": step_number(finished)}
+        stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
         LOG.info(
-            "%s: training is already finished (%d steps); --overwrite_output_dir trains anew",
-            folder, step_number(finished),
+            "%s: training is already finished (%d steps%s); --overwrite_output_dir trains anew",
+            folder, figures["global_step"], stopped,
         )  # fmt: skip
-    checkpoint = model.sources.required_checkpoint if finished is None else find_checkpoint(finished)
-    return {"global_step": session.load_trained(checkpoint)}
+        plan.history.open(writes=session.is_chief)
+        if watch is None:
+            session.load_trained(find_checkpoint(finished))
+    last_step = figures["global_step"]
+    if session.is_chief and last_step <= plan.updates.steps:
+        stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
+        run_folder.update_manifest(folder, plan.manifest | stopped_at, _files(task, settings))
+    if watch:
+        if session.is_chief:
+            watch.settle()
+        figures |= watch.load_best(session) | {"last_step": last_step}
+    return figures
 
 
-def _files(task: Task[Model]) -> tuple[str, ...]:
-    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, PAGE)
+def _train(
+    task: Task[Model], session: "Session", model: Model, plan: _Planned, settings: TrainingSettings
+) -> dict[str, Any]:
+    """Begin, or go on; returns figures for the report."""
+    folder, watch = settings.phases.output_dir, plan.watch
+    session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+    if session.is_chief and plan.state:
+        run_folder.remove_leftovers(folder)
+        run_folder.update_manifest(folder, plan.manifest, _files(task, settings))
+        if watch:
+            watch.settle()
+    elif session.is_chief:
+        names = _files(task, settings)
+        run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
+    plan.history.open(writes=session.is_chief)
+    # Which variables are trained, and how fast, is one table for all tasks.
+    factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
+    figures = task.train(
+        session,
+        updates=plan.updates,
+        saving=settings.saving,
+        folder=folder,
+        state=plan.state,
+        factors=factors,
+        hooks=[watch.hook(lambda: task.evaluate(session).results, session)] if watch else [],
+        history=plan.history,
+    )
+    if session.is_chief and plan.state:
+        write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may have been made longer
+    return figures
 
 
-def evaluate(task: Task[Model], session: "Session", folder: str, global_step: int) -> dict[str, Any]:
-    """Write eval_results.txt and log it; returns entries of the report."""
+def _files(task: Task[Model], settings: TrainingSettings) -> tuple[str, ...]:
+    """Names of what a training run writes beside the files of every run."""
+    best = (BEST, BEST_FILE) if settings.watching.eval_every else ()
+    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best)
+
+
+def evaluate(
+    task: Task[Model], session: "Session", folder: str, global_step: int, history: History | None = None
+) -> dict[str, Any]:
+    """Write eval_results.txt and log it, and, of a training run, add it to its history; returns entries of the report."""
     found = task.evaluate(session)
+    if history:
+        history.add_evaluation(global_step, found.results)
     results = found.results | {"global_step": global_step}
     examples = found.examples() if found.examples else None
     if session.is_chief:

@@ -21,7 +21,7 @@ from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.updates import Updates
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
@@ -81,7 +81,7 @@ class PretrainingTask:
             )
         if phases.do_eval and (task.eval_file or "train" not in self.data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
-            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
+            trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
@@ -131,6 +131,12 @@ class PretrainingTask:
         settings = self.settings
         return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        names = ("masked_lm_loss", "masked_lm_accuracy", "masked_lm_perplexity")
+        pairs = () if self.settings.task.no_nsp else ("next_sentence_loss", "next_sentence_accuracy")
+        return ("loss", *names, *pairs)
+
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         data = self.data["train"]
         return session.train_stream(lambda at: data.stream(updates.batch_size, at), updates=updates, **how)
@@ -142,7 +148,7 @@ class PretrainingTask:
         """Accuracies and losses of masked words and next sentences."""
         batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
-        if is_cut:
+        if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
         sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
         rate = sums.pop("examples_per_second")

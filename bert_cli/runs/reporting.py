@@ -17,11 +17,12 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.lengths import length_figures
 from bert_cli.report.headline import best_step, main_metric, spoken
 from bert_cli.report.overview import commands, score
-from bert_cli.report.page import run_page, write_page
+from bert_cli.report.page import comparison_page, run_page, write_page
 from bert_cli.report.parts import clock
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs.ownership import owned_names
+from bert_cli.runs.manifest import SEVERAL, read_manifest
+from bert_cli.runs.ownership import owned_names, read_report
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session
@@ -56,16 +57,30 @@ def run_facts(session: "Session", sequences: Mapping[str, RaggedFeatures]) -> di
     return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in known.items()}}
 
 
-def make_page(folder: str) -> Run:
-    """Write report.html of a run into its folder. InputError where there is no run, or a report.html of somebody else's."""
-    run, path = read_run(folder), os.path.join(folder, PAGE)
+def members_of(folder: str) -> list[str]:
+    """The folders of the single runs that a command made within this one; [] for a run of its own."""
+    report = read_report(folder) or {}
+    several = report.get(SEVERAL) or {}
+    inner = [os.path.join(folder, member["folder"]) for member in several.get("members", [])]
+    return [leaf for path in inner for leaf in members_of(path) or [path]]
+
+
+def make_page(folder: str) -> list[str]:
+    """Write report.html of a run, or of several that one command made, into its folder; returns what is to be said of it.
+
+    InputError where there is no run, or a report.html of somebody else's.
+    """
+    members, path = members_of(folder), os.path.join(folder, PAGE)
+    runs = [read_run(member) for member in members or [folder]]
+    page = comparison_page(runs, os.path.basename(os.path.normpath(folder))) if members else run_page(runs[0])
     is_listed = PAGE in owned_names(folder)
     if files.exists(path) and not is_listed:
         raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
-    write_page(path, run_page(run))
+    write_page(path, page)
     if not is_listed:  # the run is from before there was one
         run_folder.write_report(folder, {}, (PAGE,))
-    return run
+    written = f"wrote {path}, a page to look at"
+    return [written] if members else summary(runs[0], written)
 
 
 def finish(folder: str, has_news: bool) -> None:
@@ -77,7 +92,7 @@ def finish(folder: str, has_news: bool) -> None:
     if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
         return
     try:
-        lines = summary(make_page(folder))
+        lines = [] if _is_unfinished(folder) else make_page(folder)
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
@@ -88,6 +103,11 @@ def finish(folder: str, has_news: bool) -> None:
         LOG.info(line)
 
 
+def _is_unfinished(folder: str) -> bool:
+    """Whether it is of several runs that have not been compared yet: what compares them makes the page."""
+    return SEVERAL in (read_manifest(folder) or {}) and not members_of(folder)
+
+
 def _cause(error: Exception) -> str:
     if isinstance(error, InputError):
         return first_line(error)
@@ -95,7 +115,7 @@ def _cause(error: Exception) -> str:
     return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(place.filename)}:{place.lineno})"
 
 
-def summary(run: Run) -> list[str]:
+def summary(run: Run, written: str) -> list[str]:
     """The metric with the best step, where to look, and what to run next."""
     metric, step = main_metric(run.results, run.manifest), run.report.get("global_step")
     told = f"done in {clock(run.report.get('total_seconds'))}"
@@ -104,6 +124,6 @@ def summary(run: Run) -> list[str]:
     best = best_step(run.evaluations, metric)
     if best and best[0] != step:
         told += f" (best {score(run.command, metric, best[1])} at step {best[0]})"
-    lines = [told, f"wrote {os.path.join(run.folder, PAGE)}, a page to look at"]
+    lines = [told, written]
     use = next((command for _, command in commands(run)[1:2]), "")
     return [*lines, f"next: {use}"] if use else lines

@@ -172,6 +172,7 @@ class SquadTask:
             },
             found={"do_lower_case": lower},
             bias_correction=fine_tuning.bias_correction,
+            examples=len(windows),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -185,6 +186,10 @@ class SquadTask:
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
+
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         return session.train(self.windows["train"], updates=updates, **how)
 
@@ -192,17 +197,15 @@ class SquadTask:
         return {}
 
     def _answers(self, session: "Session") -> tuple[list[Prediction], float]:
-        """The answers to all questions, and how many windows there were each second; computed once."""
-        if self._answered is None:
-            windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
-            decoder = Decoder(windows, self.rules.n_best_size)
-            rate = fill(session, decoder, windows, batch_size, "predicting")
-            self._answered = decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
-        return self._answered
+        """The answers to all questions, and how many windows there were each second."""
+        windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
+        decoder = Decoder(windows, self.rules.n_best_size)
+        rate = fill(session, decoder, windows, batch_size, "predicting")
+        return decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
 
     def evaluate(self, session: "Session") -> Evaluation:
-        """Exact match and F1."""
-        predictions, rate = self._answers(session)
+        """Exact match and F1. `predict` writes the answers of the last evaluation, where there was one."""
+        self._answered = predictions, rate = self._answers(session)
         version_2 = self.settings.task.version_2_with_negative
         answers = {prediction.qas_id: prediction.text for prediction in predictions}
         odds = (
@@ -213,7 +216,7 @@ class SquadTask:
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the answers, and say for which questions nothing could be one."""
-        predictions, rate = self._answers(session)
+        predictions, rate = self._answered or self._answers(session)
         if session.is_chief:
             self._write(predictions)
         return {"predict_windows_per_second": rate}

@@ -28,7 +28,7 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
+from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
@@ -98,6 +98,7 @@ class TaggingTask:
             found={"do_lower_case": lower, "tag_scheme": self.data.scheme, "layers": self.layers},
             labels=self.data.labels,
             bias_correction=fine_tuning.bias_correction,
+            examples=len(features),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -105,6 +106,10 @@ class TaggingTask:
 
         seed = self.settings.seed.random_seed
         return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return known_results(self.data.labels)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         batch_size = self.settings.evaluation.eval_batch_size

@@ -9,6 +9,8 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
 from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -45,12 +47,19 @@ class TrainingSettings(Protocol):
     @property
     def devices(self) -> Devices: ...
 
+    @property
+    def watching(self) -> Watching: ...
+
+    @property
+    def runs(self) -> Runs: ...
+
 
 class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is there.
 
     decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. labels: None for a task without.
+    flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
+    data, 0 where there are no passes.
     """
 
     steps: int
@@ -60,6 +69,7 @@ class Plan(NamedTuple):
     labels: tuple[str, ...] | None = None
     optimizer: str = "adamw"
     bias_correction: bool = False
+    examples: int = 0
 
 
 class Evaluation(NamedTuple):
@@ -94,7 +104,8 @@ class Task(Protocol[Model]):
     """What is of one kind of command alone. The methods are called in this order, those that a run needs.
 
     command: its name, for the manifest. files: names of what a prediction writes into output_dir; evaluation_files: of what
-    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder.
+    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder. metrics:
+    names of what an evaluation gives, by which one can be better than another, the task's main one first; after `read`.
     """
 
     @property
@@ -111,6 +122,10 @@ class Task(Protocol[Model]):
 
     @property
     def freezes_encoder(self) -> bool:
+        """See above."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
         """See above."""
 
     def open(self, checkpoint: CheckpointPath | None) -> Model:
@@ -134,7 +149,7 @@ class Task(Protocol[Model]):
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
 
-        how: saving, folder, state, factors, and hooks, as Session.train has them.
+        how: saving, folder, state, factors, hooks, and history, as Session.train has them.
         """
 
     def facts(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
+from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
 from bert_cli.settings.groups import Saving
 from bert_cli.training.compact import CompactWords
@@ -72,11 +73,12 @@ class TrainingRun:
             self.optimizer = _OPTIMIZERS[updates.optimizer](
                 trained,
                 updates.learning_rate,
-                updates.steps,
+                updates.steps - updates.first_step,
                 updates.warmup_steps,
                 updates.bias_correction,
                 factors,
             )
+            self.optimizer.first_step = updates.first_step
             self.loss_scale = LossScale() if session.precision == "float16" else None
         self.start = 0
         if state:
@@ -98,11 +100,13 @@ class TrainingRun:
         specs: dict[str, tf.TensorSpec],
         hooks: Sequence[Hook],
         extra_tensors: Callable[[], dict[str, np.ndarray]] = dict,
+        history: History | None = None,
     ) -> dict:
         """Run the updates and save; returns figures for the report.
 
         batches: those of step `start` and the following ones, which `specs` describe. hooks: called before a saving of the
         same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
+        history: gets a line each log_steps.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
         shown = specs if strategy.num_replicas_in_sync == 1 else None
@@ -115,11 +119,13 @@ class TrainingRun:
 
             def report(step: int, loss: float, rate: float) -> None:
                 progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
+                if history and (step % every == 0 or step == updates.steps):
+                    history.add_training(step, loss, rate, updates.batch_size)
 
             began = time.monotonic()
             with memory_advice("train_batch_size"):
                 losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every)
-            seconds = time.monotonic() - began
+            seconds = time.monotonic() - began - (history.paused if history else 0.0)
         if self.compact:
             self.compact.close(self.optimizer)
         return {

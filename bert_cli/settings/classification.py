@@ -28,7 +28,9 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Folds, Runs, SplitSeed
 from bert_cli.settings.reporting import Explanation
+from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
@@ -110,6 +112,7 @@ class ClassifySettings:
     columns: Columns = group(Columns)
     label_kind: LabelKind = group(LabelKind)
     dev_split: DevSplit = group(DevSplit)
+    split_seed: SplitSeed = group(SplitSeed)
     labels: Labels = group(Labels)
     length: Length = group(Length)
     start: Start = group(Start)
@@ -135,6 +138,9 @@ class ClassifySettings:
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
+    watching: Watching = group(Watching)
+    runs: Runs = group(Runs)
+    folds: Folds = group(Folds)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

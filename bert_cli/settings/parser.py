@@ -61,6 +61,25 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     return found, given
 
 
+class _NumberOrList(absl_flags.ArgumentParser):
+    """A number as absl reads it, or several with commas between, all different, as a tuple."""
+
+    def __init__(self, number: absl_flags.ArgumentParser):
+        self._number = number
+        self.syntactic_help = number.syntactic_help
+
+    def flag_type(self) -> str:
+        return self._number.flag_type()
+
+    def parse(self, argument: Any) -> Any:
+        if not isinstance(argument, str) or "," not in argument:
+            return self._number.parse(argument)
+        values = tuple(self._number.parse(part.strip()) for part in argument.split(","))
+        if len(set(values)) < len(values):
+            raise ValueError("a list needs different numbers")
+        return values
+
+
 def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     """A fresh absl FlagValues, so that commands can share a process."""
     values = absl_flags.FlagValues()
@@ -72,6 +91,10 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
+        elif option.grid:
+            number = absl_flags.IntegerParser if flag.kind is int else absl_flags.FloatParser
+            parser = _NumberOrList(number(option.lower, option.upper))
+            absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
         elif flag.kind is int:
             absl_flags.DEFINE_integer(name, flag.default, text, option.lower, option.upper, flag_values=values)
         elif flag.kind is float:
@@ -89,8 +112,9 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
         raise InputError(
             f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default"
         )
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"--{flag.name}={value}: a finite number is needed")
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, float) and not math.isfinite(number):
+            raise InputError(f"--{flag.name}={number}: a finite number is needed")
     return flag.option.read(value) if flag.option.read else value
 
 
@@ -129,7 +153,8 @@ def help_text(settings_class: type, command: str, description: str) -> str:
         for flag in flags:
             default = "" if flag.default in (None, "") else f" (default: {_written(flag, flag.default)})"
             choices = f"<{'|'.join(flag.option.choices)}>: " if flag.option.choices else ""
-            body = f"{choices}{flag.option.help}{default}"
+            grid = "; a list makes a grid of runs" if flag.option.grid else ""
+            body = f"{choices}{flag.option.help}{grid}{default}"
             lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{flag.name}: ", subsequent_indent="      ")
         lines.append("")
     lines.append(

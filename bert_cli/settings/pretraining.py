@@ -20,6 +20,8 @@ from bert_cli.settings.groups import (
     Workers,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
@@ -132,6 +134,8 @@ class PretrainSettings:
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
+    watching: Watching = group(Watching)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

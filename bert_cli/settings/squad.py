@@ -22,6 +22,8 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 
 MULTIPLE_ANSWERS = ("first", "all")
 
@@ -135,6 +137,8 @@ class SquadSettings:
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SquadTraining = group(SquadTraining)
+    watching: Watching = group(Watching)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

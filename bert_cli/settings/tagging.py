@@ -26,6 +26,8 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 
 DECODINGS = ("argmax", "viterbi")
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
@@ -154,6 +156,8 @@ class TagSettings:
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning, bias_correction=True)
+    watching: Watching = group(Watching)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

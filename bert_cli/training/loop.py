@@ -4,6 +4,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 from bert_cli.base.errors import InputError
 
@@ -15,11 +16,16 @@ _READ_INTERVAL = 0.5
 class Hook:
     """What is done while training goes on: call(finished steps), after each `every` of them and after the last one.
 
-    Where it returns True, training stops after this step, which so is the last one.
+    every: above 0; of a fraction, such as the steps of an epoch whose last batch is shared with the next one, each multiple
+    is rounded down. Where `call` returns True, training stops after this step, which so is the last one.
     """
 
-    every: int
+    every: int | Fraction
     call: Callable[[int], bool | None]
+
+    def is_due(self, step: int) -> bool:
+        """Whether `step` is a multiple of `every`, rounded down."""
+        return math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
 
 
 def run_steps(
@@ -46,7 +52,7 @@ def run_steps(
         pending.append(step_fn(batch))
         step += 1
         is_last = step == num_train_steps
-        due = [hook for hook in hooks if is_last or step % hook.every == 0]
+        due = [hook for hook in hooks if is_last or hook.is_due(step)]
         reporting = is_last or step % report_every == 0
         if due or reporting or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:

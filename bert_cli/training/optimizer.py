@@ -64,6 +64,7 @@ class AdamWeightDecay:
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self.peak_rate = peak_rate
+        self.first_step = 0  # of the plan of the rate: finished steps before it count for nothing but themselves
         self.num_train_steps = num_train_steps
         self.num_warmup_steps = num_warmup_steps
         self.bias_correction = bias_correction
@@ -82,7 +83,9 @@ class AdamWeightDecay:
         active: a factor of the rate; with 0 the weights stay as they are.
         """
         step = tf.raw_ops.ReadVariableOp(resource=self.step.handle, dtype=tf.int64)
-        rate = learning_rate(step, self.peak_rate, self.num_train_steps, self.num_warmup_steps) * active
+        rate = (
+            learning_rate(step - self.first_step, self.peak_rate, self.num_train_steps, self.num_warmup_steps) * active
+        )
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)

@@ -9,6 +9,7 @@ class Updates:
 
     learning_rate: the peak, which is reached after warmup_steps and then falls to 0. random_seed: of the order of the rows
     and of dropout. optimizer: "adamw" or "lamb". bias_correction: see AdamWeightDecay.
+    first_step: where the plan of the learning rate begins; warmup_steps count from there.
     """
 
     steps: int
@@ -18,3 +19,4 @@ class Updates:
     random_seed: int
     optimizer: str = "adamw"
     bias_correction: bool = False
+    first_step: int = 0

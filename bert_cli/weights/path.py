@@ -6,8 +6,9 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
 from bert_cli.base.lines import read_text
-from bert_cli.base.names import CHECKPOINT, HUGGING_FACE_CONFIG, STATE
+from bert_cli.base.names import BEST_FILE, CHECKPOINT, HUGGING_FACE_CONFIG, STATE
 from bert_cli.weights import known_models
 
 TF1 = "tf1"
@@ -80,6 +81,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
 
 
 def _find_in_folder(folder: str, flag: str) -> CheckpointPath:
+    folder = model_folder(folder)
     latest = latest_checkpoint(folder)
     if latest:
         return CheckpointPath(TF1, latest)
@@ -123,6 +125,23 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
     raise InputError(
         f"{folder}: holds no checkpoint (no checkpoint file, *.index or model.safetensors); check --{flag}"
     )
+
+
+def model_folder(folder: str) -> str:
+    """The folder whose model counts where a run's folder is named: the one within it that its best.json tells, else itself.
+
+    InputError where that one is not there.
+    """
+    path = os.path.join(folder, BEST_FILE)
+    if not files.exists(path) or files.is_directory(path):
+        return folder
+    name = read_json_object(path, "remove it to take the last checkpoint").get("folder")
+    if not isinstance(name, str) or name in ("", ".", "..") or name != os.path.basename(name):
+        return folder  # not ours: it leads out of the folder
+    inner = os.path.join(folder, name)
+    if not files.is_directory(inner):
+        raise InputError(f"{path}: names {name}, which is not there; restore it, or remove {BEST_FILE}")
+    return model_folder(inner)
 
 
 def latest_checkpoint(folder: str) -> str | None:

@@ -58,8 +58,8 @@ def begin(folder: pathlib.Path, command: str, metric: str, manifest: dict, repor
         "counts": [4, 1],
     }
     facts = {
-        "global_step": 90, "train_seconds": 75.0, "total_seconds": 80.5, "train_examples_per_second": 123.4, "precision": "float32",
-        "devices": "1 CPU", "versions": {"tensorflow": "2.21.0"}, "peak_memory_bytes": 1_500_000_000,
+        "global_step": 90, "train_seconds": 75.0, "total_seconds": 80.5, "train_examples_per_second": 123.4,
+        "precision": "float32", "devices": "1 CPU", "versions": {"tensorflow": "2.21.0"}, "peak_memory_bytes": 1_500_000_000,
         "lengths": {"train": lengths, "dev": lengths}, "cut_examples": {"train": 2, "dev": 0}, "finished": "2026-01-01 00:00",
     }  # fmt: skip
     write(folder, "run_report.json", facts | report)

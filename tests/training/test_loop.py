@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from fractions import Fraction
 
 import pytest
 
@@ -148,6 +149,13 @@ def test_a_hook_is_due_in_the_same_places_in_a_resumed_run():
     record.hook("a", 3)
     record.run(10)
     assert record.called == [("a", 6), ("a", 9), ("a", 10), ("save", 10)]
+
+
+def test_a_hook_of_a_fraction_is_due_at_its_multiples_rounded_down():
+    """25 examples in batches of 4: the epochs end within the steps 6, 12, 18 and 25."""
+    assert [step for step in range(1, 27) if Hook(Fraction(25, 4), print).is_due(step)] == [6, 12, 18, 25]
+    assert [step for step in range(1, 5) if Hook(Fraction(1, 2), print).is_due(step)] == [1, 2, 3, 4]
+    assert [step for step in range(1, 8) if Hook(3, print).is_due(step)] == [3, 6]
 
 
 def test_stopping_after_the_last_step_calls_nothing_twice():
