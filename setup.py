@@ -33,8 +33,11 @@ setup(
     ],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    # Of every folder that is a package.
-    package_data={"": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"]},
+    # Of every folder that is a package, and the templates of the report.
+    package_data={
+        "": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"],
+        "bert_cli.report": ["templates/*"],
+    },
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
@@ -50,6 +53,8 @@ setup(
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
         "google-crc32c>=1.5",  # checksums of TFRecord files, by the processor's own instruction
         "rich>=13.7",  # progress and tables
+        "matplotlib>=3.9",  # the plots of report.html, which each training run writes: SVG, so no script in the page
+        "jinja2>=3.1",  # its tables and texts, escaped
     ],
     extras_require={
         "parquet": ["pyarrow>=17"],
@@ -76,6 +81,7 @@ setup(
             "bert-export = bert_cli.export_model:main",
             "bert-convert = bert_cli.convert_checkpoint:main",
             "bert-prepare = bert_cli.prepare_data:main",
+            "bert-report = bert_cli.report_runs:main",
         ]
     },
 )

@@ -14,7 +14,8 @@ also .gz), and writes into output_dir:
 
 The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.
 With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
-beside it. --text prints the label and the probabilities of a new text as JSON; --input_file answers a text a line.
+beside it. --text prints the label and the probabilities of a new text as JSON, --explain which of its words mattered;
+--input_file answers a text a line.
 
 Examples:
 
@@ -40,7 +41,7 @@ _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     is_for_text = answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
-    if values["text_b"] and not values["text"]:
+    if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
         if {one, other} <= given:
@@ -68,7 +69,7 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text or settings.input.input_file:
+    if settings.new.text or settings.input.input_file or settings.explanation.explain:
         return answer_texts(settings)
     return driver.run(ClassificationTask(settings), settings)
 

@@ -1,8 +1,8 @@
 """Who may import whom, what never imports TensorFlow, and how long files and functions may be.
 
 base <- settings <- text <- examples <- features <- corpus; base <- records <- corpus; base <- model <- weights <- heads <-
-training; outputs sees text to records; runs and exports see all left of them; api sees all these; commands see all, and no
-command another.
+training; outputs sees text to records; report sees these and outputs; runs and exports see all left of them; api sees all
+these; commands see all, and no command another.
 """
 
 import ast
@@ -33,19 +33,20 @@ MAY_IMPORT = {
     "heads": {"model", "weights"},
     "training": {"model", "weights", "heads"},
     "outputs": DATA,
-    "runs": DATA | NETWORK | {"corpus", "outputs"},
+    "report": DATA | {"outputs"},
+    "runs": DATA | NETWORK | {"corpus", "outputs", "report"},
     "exports": DATA | NETWORK | {"corpus", "outputs", "runs"},
     "api": DATA | NETWORK | {"corpus", "outputs", "runs", "exports"},
     "builtin": set(),
 }
 COMMANDS = {
     "build_vocab", "convert_checkpoint", "create_pretraining_data", "export_model", "extract_features", "fill_mask",
-    "prepare_data",
+    "prepare_data", "report_runs",
     "run_classifier", "run_pretraining", "run_squad", "run_tagging",
 }  # fmt: skip
-LIGHT = {"base", "settings", "text", "examples", "features", "corpus", "records", "outputs"}
+LIGHT = {"base", "settings", "text", "examples", "features", "corpus", "records", "outputs", "report"}
 TENSORFLOW = {"tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_hub"}
-SLOW_TO_IMPORT = TENSORFLOW | {"pandas", "sklearn", "scipy"}
+SLOW_TO_IMPORT = TENSORFLOW | {"pandas", "sklearn", "scipy", "matplotlib"}
 MAX_FILE_LINES = 300
 MAX_COMMAND_LINES = 150
 MAX_FUNCTION_LINES = 60

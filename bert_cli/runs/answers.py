@@ -17,15 +17,16 @@ from bert_cli.runs.model_checks import check_first_unknown
 from bert_cli.text.vocabulary import Vocabulary
 
 LOG = logging.getLogger("bert_cli")
+_OF_TEXTS = ("text", "input_file", "explain")
 _CHUNK = 512  # lines that are read and computed at a time
 
 
 def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
-    """True for a run that answers --text or --input_file. InputError unless the flags say one thing to do."""
-    asked = [name for name in (*phases, "text", "input_file") if values[name]]
+    """True for a run that answers --text, --input_file or --explain. InputError unless the flags say one thing to do."""
+    asked = [name for name in (*phases, *_OF_TEXTS) if values.get(name)]
     if not asked:
         raise InputError(f"nothing to do: give {_either(phases)}, or --text, or --input_file")
-    is_for_text = bool({"text", "input_file"} & set(asked))
+    is_for_text = bool(set(_OF_TEXTS) & set(asked))
     if is_for_text and len(asked) > 1:
         raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
     if "output_file" in given and not values["input_file"]:

@@ -1,6 +1,7 @@
 """What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
 import contextlib
+import functools
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -17,14 +18,16 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import known_metrics, main_metrics
 from bert_cli.runs import controls, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
-from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
+from bert_cli.runs.explanation import explain_rows
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.runs.trained_kind import agreed_labels, stated_problem_type
@@ -59,6 +62,7 @@ class ClassificationTask:
         self.found: dict[str, dict[str, Any]] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
+        self._tokenizer: FullTokenizer  # known after `read`
 
     @property
     def data(self) -> ClassificationData:
@@ -109,6 +113,7 @@ class ClassificationTask:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
+        self._tokenizer = model.tokenizer
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
@@ -210,7 +215,8 @@ class ClassificationTask:
         return session.train(self.splits["train"].features, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "problem_type": self.problem_type}
+        cut = {name: split.features.num_truncated for name, split in self.splits.items()}
+        return {"labels": list(self.labels), "problem_type": self.problem_type, "cut_examples": cut}
 
     def evaluate(self, session: "Session") -> Evaluation:
         """Metrics and scores of each label; of a second half the same, its name behind that of each metric."""
@@ -218,7 +224,7 @@ class ClassificationTask:
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
-        rate = 0.0
+        rate, examples = 0.0, None
         for split in (name for name in self.splits if name.startswith("dev")):
             features, half = self.splits[split].features, split.removeprefix("dev")
             found = self.found[split] = session.infer(features, batch_size, "evaluating")
@@ -231,9 +237,22 @@ class ClassificationTask:
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             rate = rate or found["examples_per_second"]
+            if self.problem_type != MULTIPLE_CHOICE:
+                examples = examples or functools.partial(self._eval_examples, session, self.splits[split], found)
         if session.is_chief:
             self.answers.write_companions(self.settings.phases.output_dir)
-        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details})
+        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details}, examples)
+
+    def _eval_examples(self, session: "Session", split: Split, found: dict[str, Any]) -> EvalExamples:
+        texts = [(each.text_a, each.text_b) for each in split.examples if isinstance(each, ClassificationExample)]
+        thresholds = self.answers.thresholds if isinstance(self.answers, SeveralLabels) else None
+        kind, features = self.problem_type, split.features
+        examples = classification_examples(
+            kind, self.labels, features.guids, texts, features.label_ids, found, thresholds
+        )
+        batch_size = self.settings.evaluation.eval_batch_size
+        explain_rows(session, self._tokenizer, kind, self.labels, examples.rows, batch_size)
+        return examples
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""

@@ -1,6 +1,7 @@
-"""New texts at once: bert-classify --text, and --input_file with a text a line."""
+"""New texts at once: bert-classify --text and --explain, and --input_file with a text a line."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 
 from bert_cli.base.errors import InputError
@@ -13,13 +14,15 @@ from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
 from bert_cli.runs.classification import ClassificationTask, trained_labels
 from bert_cli.runs.classification_results import make_answers
+from bert_cli.runs.explanation import METHOD, coloured, explain
 from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
 
 
 def answer_texts(settings: ClassifySettings) -> dict:
-    """Classify --text or the lines of --input_file with a trained model; returns what the report would say."""
-    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
+    source, target, explained = settings.input.input_file, settings.output.output_file, settings.explanation.explain
+    text = settings.new.text or explained
     answers.check_files(source, target)
     task = ClassificationTask(settings)
     chosen = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
@@ -52,11 +55,26 @@ def answer_texts(settings: ClassifySettings) -> dict:
             pair = {} if line.text_b is None else {"text_b": line.text_b}
             yield {"text": line.text_a} | pair | found.record(numbers, row)
 
-    if source:
+    if explained:
+        texts, batch_size = (explained, settings.second.text_b or None), settings.prediction.predict_batch_size
+        record = explain(session, model.tokenizer, task.problem_type, task.labels, texts, batch_size)
+        if session.is_chief:
+            _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
+    elif source:
         answers.answer_lines(source, target, lambda chunk: answer([split_line(line) for line in chunk]))
     elif session.is_chief:
         print(json.dumps({"index": 0} | next(answer(lines)), ensure_ascii=False), flush=True)
     return task.facts()
+
+
+def _show(record: dict) -> None:
+    """In colours where somebody looks, else as JSON."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(coloured(record))
+    else:
+        print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
 
 
 def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:

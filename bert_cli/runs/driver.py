@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
-from bert_cli.base.names import BEST, BEST_FILE, EVAL_RESULTS, FLAGS, HISTORY
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, HISTORY, PAGE
+from bert_cli.outputs.eval_examples import write_eval_examples
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
@@ -23,6 +24,7 @@ from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
@@ -43,7 +45,9 @@ LOG = logging.getLogger("bert_cli")
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     if is_several(settings):
-        return several.run(task, settings, run)
+        report = several.run(task, settings, run)
+        finish(settings.phases.output_dir, has_news=True)
+        return report
     began, phases = time.monotonic(), settings.phases
     does_predict = settings.prediction.do_predict
     folder = phases.output_dir
@@ -62,7 +66,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             for split, sequences in task.sequences().items():
                 check_unknown(split, sequences, model.vocabulary, settings.model.strict)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
-        results = (EVAL_RESULTS, *task.evaluation_files) * phases.do_eval + task.files * does_predict
+        results = (EVAL_RESULTS, EVAL_EXAMPLES, *task.evaluation_files) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
@@ -86,9 +90,11 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             report |= evaluate(task, session, folder, report["global_step"], plan.history if plan else None)
         if does_predict:
             report |= task.predict(session)
+        report |= run_facts(session, task.sequences())
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
+            finish(folder, has_news=phases.do_train or phases.do_eval)
     return report
 
 
@@ -243,7 +249,7 @@ def _train(
 def _files(task: Task[Model], settings: TrainingSettings) -> tuple[str, ...]:
     """Names of what a training run writes beside the files of every run."""
     best = (BEST, BEST_FILE) if settings.watching.eval_every else ()
-    return (*task.files, *task.evaluation_files, HISTORY, *best)
+    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best)
 
 
 def evaluate(
@@ -254,8 +260,11 @@ def evaluate(
     if history:
         history.add_evaluation(global_step, found.results)
     results = found.results | {"global_step": global_step}
+    examples = found.examples() if found.examples else None
     if session.is_chief:
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
+        if examples:
+            write_eval_examples(os.path.join(folder, EVAL_EXAMPLES), examples)
     for line in (*format_eval_results(results), *found.lines):
         LOG.log(RESULT, line)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}

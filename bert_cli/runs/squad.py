@@ -21,6 +21,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
     AnswerRules,
@@ -230,7 +231,8 @@ class SquadTask:
         odds = (
             {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
         )
-        return Evaluation(score(version_2, self.gold, answers, odds), [], {"predict_windows_per_second": rate})
+        scores, report = score(version_2, self.gold, answers, odds), {"predict_windows_per_second": rate}
+        return Evaluation(scores, [], report, lambda: squad_examples(self.examples["predict"], predictions, self.gold))
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the answers, and say for which questions nothing could be one."""

@@ -23,6 +23,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -147,7 +148,12 @@ class TaggingTask:
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
         results, lines = _scores(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
-        return Evaluation(results, lines, report)
+
+        def examples() -> EvalExamples:
+            words = [example.words for example in split.file.examples]
+            return tagging_examples(words, split.file.tags, [prediction.tags for prediction in predictions])
+
+        return Evaluation(results, lines, report, examples)
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""

@@ -1,11 +1,13 @@
 """What a task is to the driver: the methods that it brings, and what they say. A contract; the tasks stand beside it."""
 
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.dry_run import DryRun
@@ -92,11 +94,15 @@ class Plan(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json."""
+    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json.
+
+    examples(): what the report shows of single rows, computed where it is wanted, which is not so on the way; in all processes.
+    """
 
     results: dict[str, Any]
     lines: list[str]
     report: dict[str, Any]
+    examples: Callable[[], EvalExamples] | None = None
 
 
 class Opened(Protocol):

@@ -41,6 +41,7 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Folds, Runs, SplitSeed
+from bert_cli.settings.reporting import Explanation
 from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
@@ -154,6 +155,7 @@ class ClassifySettings:
     results: Results = group(Results)
     evaluation: Evaluation = group(Evaluation)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
+    explanation: Explanation = group(Explanation)
     second: SecondText = group(SecondText)
     input: Input = group(
         Input,
