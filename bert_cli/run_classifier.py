@@ -21,7 +21,6 @@ Examples:
 
     bert-classify --task_name=cola --do_train --do_eval --do_predict
     bert-classify --output_dir=bert_output --text "the dog sees a cat ."
-    bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
 """
 
 from bert_cli.base.errors import InputError

@@ -20,6 +20,7 @@ from bert_cli.examples.choice import (
     read_choice_file,
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
+from bert_cli.examples.dev_split import split_dev
 from bert_cli.examples.glue import TASKS, Task, find_task
 from bert_cli.examples.own_data import (
     OwnFile,
@@ -28,7 +29,6 @@ from bert_cli.examples.own_data import (
     own_examples,
     read_own_file,
     read_own_table,
-    split_dev,
 )
 from bert_cli.examples.tables import Table
 from bert_cli.settings.classification import ClassifySettings

@@ -58,6 +58,7 @@ TASK_NAMES = (
     "wnli",
     "ax",
     "xnli",
+    "swag",
 )  # in any case of letters
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 

@@ -10,8 +10,9 @@ from bert_cli.examples.choice import (
     find_choice_labels,
     read_choice_file,
 )
+from bert_cli.examples.dev_split import split_dev
 from bert_cli.examples.glue import find_task
-from bert_cli.examples.own_data import read_own_file, split_dev
+from bert_cli.examples.own_data import read_own_file
 from bert_cli.settings.data import Columns
 
 ENDINGS = ("a", "b", "c")

@@ -4,13 +4,13 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.dev_split import split_dev
 from bert_cli.examples.own_data import (
     find_own_labels,
     find_problem_type,
     natural_key,
     own_examples,
     read_own_file,
-    split_dev,
 )
 from bert_cli.settings.data import Columns, LabelKind
 
