@@ -33,7 +33,7 @@ setup(
     ],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    # Of every folder that is a package.
+    # Of every folder that is a package; a test finds a file that has no pattern.
     package_data={"": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"]},
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
