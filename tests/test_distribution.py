@@ -26,18 +26,29 @@ def package_files() -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in found if path.parent.name != "__pycache__"}
 
 
-def package_data() -> list[str]:
-    """The patterns in setup.py, which hold for every folder that is a package."""
-    keywords = [word for node in ast.walk(ast.parse((ROOT / "setup.py").read_text("utf-8"))) if isinstance(node, ast.Call)
-                for word in node.keywords if word.arg == "package_data"]  # fmt: skip
-    return ast.literal_eval(keywords[0].value)[""]
+def package_data() -> dict[str, list[str]]:
+    """Package -> patterns of its data, from setup.py; those of "" hold for every package."""
+    tree = ast.parse((ROOT / "setup.py").read_text("utf-8"))
+    words = (word for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords)
+    return next(ast.literal_eval(word.value) for word in words if word.arg == "package_data")
+
+
+def is_shipped(path: pathlib.Path, patterns: dict[str, list[str]]) -> bool:
+    """Whether a file of the package is a module of one, or its nearest package has a pattern for it."""
+    package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+    name = ".".join(package.relative_to(ROOT).parts)
+    inside = path.relative_to(package).as_posix()
+    if path.suffix == ".py" and "/" not in inside:
+        return True
+    wanted = [*patterns.get("", []), *patterns.get(name, [])]
+    return any(pattern.count("/") == inside.count("/") and fnmatch.fnmatch(inside, pattern) for pattern in wanted)
 
 
 def test_every_file_of_the_package_is_shipped():
-    patterns = [*package_data(), "*.py"]
-    files = [pathlib.PurePosixPath(name) for name in package_files()]
-    assert [str(path) for path in files if not any(fnmatch.fnmatch(path.name, each) for each in patterns)] == []
-    assert {str(path.parent) for path in files if not (ROOT / path.parent / "__init__.py").exists()} == set()
+    patterns = package_data()
+    assert [name for name in sorted(package_files()) if not is_shipped(ROOT / name, patterns)] == []
+    assert not is_shipped(ROOT / "bert_cli" / "builtin" / "more" / "vocab.txt", patterns)
+    assert not is_shipped(ROOT / "bert_cli" / "base" / "module.so", patterns)
 
 
 def run(*words: object, folder: pathlib.Path, **environment: str) -> str:
