@@ -46,7 +46,10 @@ def memory_advice(flag: str) -> Iterator[None]:
     try:
         yield
     except tf.errors.ResourceExhaustedError:
-        raise InputError(f"out of memory: lower --{flag}, or --max_seq_length, or use --precision=bfloat16") from None
+        parts = ", or raise --gradient_accumulation_steps" if flag == "train_batch_size" else ""
+        raise InputError(
+            f"out of memory: lower --{flag}, or --max_seq_length{parts}, or use --precision=bfloat16"
+        ) from None
 
 
 class TrainingRun:
