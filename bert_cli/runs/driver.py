@@ -139,6 +139,7 @@ def train_or_load(
     folder, finished = settings.phases.output_dir, plan.finished if plan else None
     if plan and finished is None:
         session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+        session.check_agreement({"the first step": step_number(plan.state) if plan.state else 0} | plan.manifest)
         if session.is_chief and plan.state:
             run_folder.remove_leftovers(folder)
         elif session.is_chief:
