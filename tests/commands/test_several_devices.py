@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands import stopping
 from tests.commands.conftest import CONFIG, write_cola
-from tests.commands.helpers import RunFolder, assert_same_tensors
+from tests.commands.helpers import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,9 @@ def test_a_chief_and_a_worker(starter, flags, tmp_path):
         assert running.wait() == 1, running.err
         assert "error: the processes that train together do not agree on the first step, which is " in running.err
     finish(*together(starter, flags, shared, shared))
-    assert_same_tensors(RunFolder(shared).tensors(12), before)
+    after = RunFolder(shared).tensors(12)
+    for name, value in before.items():
+        np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 def together(starter, flags, *folders):
