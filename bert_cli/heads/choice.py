@@ -5,6 +5,7 @@ import tensorflow as tf
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -32,7 +33,7 @@ class BertChoice(TaskModel):
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         outputs = self.encoder(rows, training=training and not frozen, seed=seed, packed=packed, pooled_only=True)
-        head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
+        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
         logits = self.head(outputs["pooled_output"], dropout_rate=self.head_dropout, seed=head_seed)  # [B·K, 1]
         return tf.reshape(logits, shape[:2])
 

@@ -65,7 +65,7 @@ class BertClassifier(TaskModel):
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         outputs = self.encoder(inputs, training=training and not frozen, seed=seed, packed=packed, pooled_only=True)
-        head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
+        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
         return self.head(outputs["pooled_output"], dropout_rate=self.head_dropout, seed=head_seed)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):

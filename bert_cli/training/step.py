@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.training.feeding import SHARE_START
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
@@ -58,15 +59,20 @@ def make_train_step(
     """Build `step(batch) -> (loss, learning rate)`, a compiled function of one update.
 
     loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean over the batch. `seed` is
-    int32 [2], different for each step and replica. `signature` is the tf.TensorSpec of each entry of a batch, so that no
-    new length is a new trace; None with several replicas.
+    int32 [2], different for each step and replica, or [4], see ops.dropout.
+    `signature` is the tf.TensorSpec of each entry of a batch, so that no new length is a new trace; None with several replicas.
     """
 
     def replica_step(batch):
         context = tf.distribute.get_replica_context()
         step = tf.cast(tf.raw_ops.ReadVariableOp(resource=optimizer.step.handle, dtype=tf.int64), tf.int32)
         replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-        step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
+        start = batch.get(SHARE_START)
+        if start is None:
+            step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
+        else:  # draws by the place in the whole batch: the same for any number of replicas
+            step_seed = tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
+            batch = {name: values for name, values in batch.items() if name != SHARE_START}
         scale = loss_scale.current() if loss_scale else 1.0
         with tf.GradientTape() as tape:
             loss = loss_fn(batch, step_seed)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.commands import stopping
-from tests.commands.conftest import CONFIG, write_cola
+from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder
 
 pytestmark = pytest.mark.slow
@@ -22,13 +22,11 @@ def starter(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def flags(tmp_path_factory, model_flags):
-    """A classifier without dropout in 12 steps."""
+    """A classifier with dropout in 12 steps."""
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder)
-    config = CONFIG | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (folder / "bert_config.json").write_text(json.dumps(config))
     return [*model_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
-            "--save_checkpoints_steps=5", f"--bert_config_file={folder / 'bert_config.json'}"]  # fmt: skip
+            "--save_checkpoints_steps=5",]  # fmt: skip
 
 
 def test_one_two_and_four_replicas(starter, flags, tmp_path):
@@ -38,7 +36,7 @@ def test_one_two_and_four_replicas(starter, flags, tmp_path):
     one = RunFolder(tmp_path / "1")
     for count in (2, 4):
         found = RunFolder(tmp_path / str(count))
-        np.testing.assert_allclose(found.probabilities(), one.probabilities(), rtol=0, atol=0.05)
+        np.testing.assert_allclose(found.probabilities(), one.probabilities(), rtol=0, atol=2e-3)
 
 
 def test_a_chief_and_a_worker(starter, flags, tmp_path):
