@@ -7,6 +7,7 @@ from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import TaskModel, make_encoder, mean_weights, text_rows
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -37,7 +38,7 @@ class BertChoice(TaskModel):
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         read = text_rows(self.encoder, self.head_input, rows, training and not frozen, seed, packed)  # [B·K, H]
-        head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
+        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
         logits = self.head(read, dropout_rate=self.head_dropout, seed=head_seed)  # [B·K, 1]
         return tf.reshape(logits, shape[:2])
 

@@ -67,7 +67,7 @@ class BertClassifier(TaskModel):
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         rows = text_rows(self.encoder, self.head_input, inputs, training and not frozen, seed, packed)
-        head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
+        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
         return self.head(rows, dropout_rate=self.head_dropout, seed=head_seed)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):

@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
@@ -95,4 +96,4 @@ class BertEncoder(keras.Model):
             return [None] * count
         if seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        return [seed + tf.constant([0, place]) for place in range(count)]
+        return [ops.at_place(seed, 0, place) for place in range(count)]

@@ -29,7 +29,7 @@ from bert_cli.settings.groups import Devices, Saving
 from bert_cli.training.feeding import check_batch_size
 from bert_cli.training.inference import infer, make_runner, put_rows
 from bert_cli.training.loop import Hook
-from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
+from bert_cli.training.strategy import check_agreement, compute_dtype, describe, is_chief, is_tpu, make_strategy
 from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -61,7 +61,12 @@ class Session:
         not there, or cannot share such a batch.
         """
         self.strategy = make_strategy(
-            devices.distribution_strategy, devices.use_tpu, devices.tpu_name, devices.tpu_zone, devices.gcp_project
+            devices.distribution_strategy,
+            devices.use_tpu,
+            devices.tpu_name,
+            devices.tpu_zone,
+            devices.gcp_project,
+            devices.num_virtual_devices,
         )
         self.precision = compute_dtype(devices.precision, self.strategy)
         self.is_chief = is_chief(self.strategy)
@@ -75,6 +80,10 @@ class Session:
         self.variables = named_weights(self.model)
         self.is_quiet = False
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
+
+    def check_agreement(self, facts: dict[str, Any]) -> None:
+        """See training.strategy.check_agreement."""
+        check_agreement(self.strategy, facts)
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.

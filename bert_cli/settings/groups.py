@@ -253,6 +253,11 @@ class Devices:
         "TF_CONFIG names them, else one device",
         choices=STRATEGIES,
     )
+    num_virtual_devices: int = option(
+        0,
+        "with --distribution_strategy=mirrored: so many logical devices on the CPU, to try several without GPUs",
+        lower=0,
+    )
     precision: str = option(
         "auto",
         "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32",

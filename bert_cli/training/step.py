@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.training.feeding import SHARE_START
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
@@ -62,10 +63,10 @@ def make_train_step(
     """Build `step(batch) -> (loss, learning rate)`, a compiled function of one update.
 
     loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean over the batch. `seed` is
-    int32 [2], different for each step and replica. `signature` is the tf.TensorSpec of each entry of a batch, so that no
-    new length is a new trace; None with several replicas. parts: into how many equal parts a replica's rows are divided,
-    whose gradients are computed one after the other and added up: the update of the whole, in the memory of a part, but for
-    dropout, as each part has a seed of its own.
+    int32 [2], different for each step and replica, or [4], see ops.dropout. `signature` is the tf.TensorSpec of each entry
+    of a batch, so that no new length is a new trace; None with several replicas. parts: into how many equal parts a
+    replica's rows are divided, whose gradients are computed one after the other and added up: the update of the whole, in
+    the memory of a part, but for dropout, as each part has a seed of its own.
     """
     trained = list(optimizer.weights.values())
     # Nothing is recorded, and so nothing computed, behind what all trained variables stand on.
@@ -83,7 +84,12 @@ def make_train_step(
         context = tf.distribute.get_replica_context()
         step = tf.cast(tf.raw_ops.ReadVariableOp(resource=optimizer.step.handle, dtype=tf.int64), tf.int32)
         replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-        step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
+        start = batch.get(SHARE_START)
+        if start is None:
+            step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
+        else:  # draws by the place in the whole batch: the same for any number of replicas
+            step_seed = tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
+            batch = {name: values for name, values in batch.items() if name != SHARE_START}
         scale = loss_scale.current() if loss_scale else 1.0
         if parts == 1:
             loss, found = gradients_of(scale, batch, step_seed)
@@ -132,7 +138,7 @@ def _add_up(
 
     def add(number, sums):
         rows = {name: values[number * size : (number + 1) * size] for name, values in batch.items()}
-        loss, gradients = gradients_of(rows, seed + tf.stack([number * _PART_SEEDS, 0]))
+        loss, gradients = gradients_of(rows, seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1)))
         is_sparse[:] = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
         squares = [
             _squares(gradient) if sparse else tf.constant(0.0)

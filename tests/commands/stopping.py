@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Forks before TensorFlow starts threads: [module, arguments, log] on standard input -> the child's number; a number -> the
-# wait status of this child.
+# Forks before TensorFlow starts threads. On standard input [module, arguments, log, environment], answered by the number of the
+# child; or such a number, answered by the wait status of this child.
 STARTER = """
 import importlib, json, os, sys, traceback, warnings
 from bert_cli.training.host import prepare_host
@@ -24,13 +24,14 @@ for line in sys.stdin:
     if isinstance(asked, int):
         print(os.waitpid(asked, 0)[1], flush=True)
         continue
-    module, arguments, log = asked
+    module, arguments, log, environment = asked
     child = os.fork()
     if child:
         print(child, flush=True)
         continue
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1), os.dup2(file, 2), os.close(0)
+    os.environ |= environment
     try:
         code = importlib.import_module(module).main(arguments)
     except BaseException:
@@ -72,11 +73,12 @@ class Starter:
     def __init__(self, process: subprocess.Popen, folder: pathlib.Path):
         self._process, self._folder, self._count = process, folder, 0
 
-    def start(self, module: str, flags: list[str]) -> Running:
+    def start(self, module: str, flags: list[str], **environment: str) -> Running:
         self._count += 1
         log = self._folder / f"{self._count}.log"
         log.touch()
-        return Running(self._process, [f"bert_cli.{module}", [str(flag) for flag in flags], str(log)], log)
+        command = [f"bert_cli.{module}", [str(flag) for flag in flags], str(log), environment]
+        return Running(self._process, command, log)
 
     def run(self, module: str, flags: list[str]) -> float:
         """Run a command to its end; returns its seconds."""

@@ -37,7 +37,10 @@ def commands(tmp_path_factory, model_flags):
     return {
         "bert-classify": ("run_classifier", [*fine, "--task_name=cola", f"--data_dir={folder / 'cola'}"]),
         "bert-tag": ("run_tagging", [*fine, f"--data_dir={folder / 'tags'}", "--do_eval"]),
-        "bert-squad": ("run_squad", [*fine, f"--train_file={questions}"]),
+        "bert-squad": (
+            "run_squad",
+            [*fine, "--max_seq_length=64", "--max_query_length=16", f"--train_file={questions}"],
+        ),
         "bert-pretrain": ("run_pretraining", [*pretraining, f"--input_file={text}"]),
     }
 
