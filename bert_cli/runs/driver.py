@@ -186,7 +186,8 @@ def train_or_load(
     if watch:
         if session.is_chief:
             watch.settle()
-        figures |= watch.load_best(session) | {"last_step": last_step}
+        figures |= watch.load_best(session)
+        figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
     return figures
 
 
@@ -214,7 +215,7 @@ def _train(
         folder=folder,
         state=plan.state,
         factors=factors,
-        hooks=[watch.hook(lambda: task.evaluate(session).results, session)] if watch else [],
+        hooks=[watch.hook(lambda: task.evaluate(session).results, session, plan.updates.steps)] if watch else [],
         history=plan.history,
     )
     if session.is_chief and plan.state:
