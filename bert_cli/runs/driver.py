@@ -46,7 +46,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     if is_several(settings):
         report = several.run(task, settings, run)
-        finish(settings.phases.output_dir, has_news=True)
+        finish(settings.phases.output_dir)
         return report
     began, phases = time.monotonic(), settings.phases
     does_predict = getattr(settings, "prediction", Prediction()).do_predict
@@ -69,6 +69,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         session = open_session(task, model, settings)
         report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
+        has_news = phases.do_eval or (plan is not None and plan.finished is None)
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
@@ -79,7 +80,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
-            finish(folder, has_news=phases.do_train or phases.do_eval)
+            finish(folder, has_news)
     return report
 
 
