@@ -13,6 +13,7 @@ from bert_cli import (
     extract_features,
     fill_mask,
     prepare_data,
+    report_runs,
     run_classifier,
     run_pretraining,
     run_squad,
@@ -22,6 +23,7 @@ from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PrepareSettings
 from bert_cli.settings.option import every_flag
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
+from bert_cli.settings.reporting import ReportSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
@@ -41,10 +43,11 @@ COMMANDS = {
     "bert-export": export_model,
     "bert-convert": convert_checkpoint,
     "bert-prepare": prepare_data,
+    "bert-report": report_runs,
 }
 SETTINGS = (
     ClassifySettings, SquadSettings, TagSettings, BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings,
-    ConvertSettings, ExportSettings, ExtractSettings, PrepareSettings,
+    ConvertSettings, ExportSettings, ExtractSettings, PrepareSettings, ReportSettings,
 )  # fmt: skip
 
 
