@@ -13,6 +13,7 @@ COMMANDS = {
     "bert-build-vocab": ("build_vocab", "make a vocabulary from text, or extend one"),
     "bert-create-pretraining-data": ("create_pretraining_data", "text to TFRecords for pre-training"),
     "bert-pretrain": ("run_pretraining", "pre-train on text or TFRecords"),
+    "bert-report": ("report_runs", "the page of a run, or one that compares several"),
     "bert-convert": ("convert_checkpoint", "convert a model between formats"),
     "bert-export": ("export_model", "TensorFlow Serving, tensorflow-hub, ONNX"),
 }

@@ -13,6 +13,7 @@ from bert_cli import (
     extract_features,
     fill_mask,
     prepare_data,
+    report_runs,
     run_classifier,
     run_pretraining,
     run_squad,
@@ -23,6 +24,7 @@ from bert_cli.settings.data import PrepareSettings
 from bert_cli.settings.option import every_flag
 from bert_cli.settings.parser import parse
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
+from bert_cli.settings.reporting import ReportSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
@@ -42,6 +44,7 @@ COMMANDS = {
     "bert-export": (export_model, ExportSettings),
     "bert-convert": (convert_checkpoint, ConvertSettings),
     "bert-prepare": (prepare_data, PrepareSettings),
+    "bert-report": (report_runs, ReportSettings),
 }
 READ = (
     "init_checkpoint", "hub_module", "from", "vocab_file", "bert_config_file", "data_dir", "input_file", "train_file",

@@ -46,7 +46,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     if is_several(settings):
         report = several.run(task, settings, run)
-        finish(settings.phases.output_dir, has_news=True)
+        finish(settings.phases.output_dir)
         return report
     began, phases = time.monotonic(), settings.phases
     does_predict = settings.prediction.do_predict
@@ -84,6 +84,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             factors = controls.prepare(session, task, model, settings, plan.class_weights)
             return try_out(task, session, model, plan.updates, factors, done, settings, reading, ready)
         report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
+        has_news = phases.do_eval or (plan is not None and plan.finished is None)
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
@@ -94,7 +95,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
-            finish(folder, has_news=phases.do_train or phases.do_eval)
+            finish(folder, has_news)
     return report
 
 
@@ -211,7 +212,8 @@ def train_or_load(
     if watch:
         if session.is_chief:
             watch.settle()
-        figures |= watch.load_best(session) | {"last_step": last_step}
+        figures |= watch.load_best(session)
+        figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
     return figures
 
 
@@ -239,7 +241,7 @@ def _train(
         folder=folder,
         state=plan.state,
         factors=factors,
-        hooks=[watch.hook(lambda: task.evaluate(session).results, session)] if watch else [],
+        hooks=[watch.hook(lambda: task.evaluate(session).results, session, plan.updates.steps)] if watch else [],
         history=plan.history,
     )
     if session.is_chief and plan.state:

@@ -179,11 +179,11 @@ def clear(folder: str) -> None:
             best_folder.remove(folder)
 
 
-def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """Start or go on with several runs in folders within this one, which gets a run.json of its own.
+def check_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """InputError where several runs cannot stand in folders within this one. Nothing is changed.
 
-    kind: what of: runs, grid, folds. names: of the files that are written into this folder. InputError where it holds another
-    kind of run and `overwrite` is not set, or a file of these names that no run of ours has listed.
+    It holds another kind of run and `overwrite` is not set, or a file that would be written and that no run of ours has listed.
+    kind: what of: runs, grid, folds. names: of the files that are written into this folder.
     """
     before = None if overwrite else read_manifest(folder, _ANEW)
     if before is not None and (before.get(COMMAND), before.get(SEVERAL)) != (command, kind):
@@ -191,11 +191,14 @@ def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], 
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest_checkpoint(folder))
     check_ours(folder, (MANIFEST, *names))
-    if before is None:
+
+
+def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """Let the folder, which check_several has passed, have a run.json of its own; what another run of ours left goes."""
+    if overwrite or read_manifest(folder, _ANEW) is None:
         clear(folder)
-    listed = dict.fromkeys([MANIFEST, REPORT, *(before or {}).get(FILES, []), *names])
-    manifest = {COMMAND: command, SEVERAL: kind, "config": {}, FILES: list(listed)}
-    write_json(os.path.join(folder, MANIFEST), manifest)
+    listed = dict.fromkeys([MANIFEST, REPORT, *names])
+    write_json(os.path.join(folder, MANIFEST), {COMMAND: command, SEVERAL: kind, "config": {}, FILES: list(listed)})
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:

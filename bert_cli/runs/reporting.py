@@ -83,7 +83,7 @@ def make_page(folder: str) -> list[str]:
     return [written] if members else summary(runs[0], written)
 
 
-def finish(folder: str, has_news: bool) -> None:
+def finish(folder: str, has_news: bool = True) -> None:
     """Write the page of a training run, where there is something new to show, and say in short what came of it.
 
     The weights and results are written before. Whatever goes wrong with the page, a library that is missing included, is

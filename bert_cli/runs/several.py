@@ -48,7 +48,7 @@ from bert_cli.runs.task import Task, TrainingSettings
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.option import changed, lists_of, values_of
 from bert_cli.settings.repeats import check_several, is_several, num_folds
-from bert_cli.settings.saved import remembered
+from bert_cli.settings.saved import read_flags, remembered
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")
@@ -94,6 +94,7 @@ def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
         return report
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
     kept = remembered(type(settings), model_folder(folder), ())
+    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), FLAGS))["random_seed"])
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
@@ -108,6 +109,8 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     folder, make_task = settings.phases.output_dir, cast(Callable[[Any], Task], type(task))
     names = (_TABLES[kind], *((OUT_OF_FOLD, SUSPECTS) if kind == FOLDS else (BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
+    overwrite = settings.phases.overwrite_output_dir
+    run_folder.check_several(folder, task.command, kind, names, overwrite)
     folds = Folds(cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
     run_folder.begin_several(folder, task.command, kind, names, settings.phases.overwrite_output_dir)
     reports: list[dict[str, Any]] = []
@@ -120,7 +123,8 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
             else:
                 reports.append(run_one(folds.task(own, number) if folds else make_task(own), own))
             if number == 1:
-                _own_results(folder, part.folder, task.command, kind, names)
+                owned = (*names, *_results(folder, part.folder))
+                run_folder.begin_several(folder, task.command, kind, owned, overwrite)
             gc.collect()  # the model of the run before, with its compiled functions, refers to itself
     rows = [
         Row(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
@@ -178,8 +182,7 @@ def _shown(part: Member) -> dict[str, Any]:
     }
 
 
-def _own_results(folder: str, part: str, command: str, kind: str, names: tuple[str, ...]) -> None:
-    """Let the folder own the results of a later prediction, which a run's own run.json lists."""
+def _results(folder: str, part: str) -> list[str]:
+    """The files that a later prediction or evaluation writes into the folder, which a run's own run.json lists."""
     listed = (read_manifest(os.path.join(folder, part)) or {}).get(FILES, [])
-    results = tuple(name for name in listed if name not in (*names, *_OF_ONE_RUN))
-    run_folder.begin_several(folder, command, kind, (*names, *results), overwrite=False)
+    return [name for name in listed if name not in _OF_ONE_RUN]

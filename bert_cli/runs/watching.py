@@ -99,13 +99,13 @@ class Watch:
         facts = {"step": found.step, "metric": self.metric, "value": found.value}
         best_folder.write_choice(self._folder, BEST, facts)
 
-    def hook(self, evaluate: Callable[[], Mapping[str, Any]], session: "Session") -> Hook:
-        """The hook of the training loop; evaluate() -> metrics by name."""
+    def hook(self, evaluate: Callable[[], Mapping[str, Any]], session: "Session", steps: int) -> Hook:
+        """The hook of a training loop of so many steps; evaluate() -> metrics by name."""
 
         def call(step: int) -> bool:
             with self._history.pausing(), session.quietly():
                 self._evaluated(step, evaluate(), session)
-            if self.is_stopped:
+            if self.is_stopped and step < steps:
                 LOG.info("no better %s in %d evaluations: training stops at step %d", self.metric, self._patience, step)
             return self.is_stopped
 
@@ -117,7 +117,7 @@ class Watch:
         found = self.selection()
         assert found is not None, "there is an evaluation now"
         is_best = found.step == step
-        names = list(dict.fromkeys([self.metric, *metrics]))[:_SHOWN]
+        names = [name for name in dict.fromkeys([self.metric, *metrics]) if not isinstance(metrics[name], int)][:_SHOWN]
         shown = "  ".join(f"{name} {plain_number(metrics[name]):.6g}" for name in names)
         LOG.info("evaluation at step %d  %s%s", step, shown, "  (the best so far)" if is_best else "")
         if is_best and session.is_chief:
@@ -144,4 +144,4 @@ class Watch:
         else:  # the chief may not have written it yet
             session.set_weights(self._held)
         best = {"step": found.step, "metric": self.metric, "value": found.value}
-        return {"global_step": found.step, "best": best, "stopped_early": self.is_stopped}
+        return {"global_step": found.step, "best": best}
