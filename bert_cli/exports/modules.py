@@ -102,10 +102,10 @@ def save_classifier(
         ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
         return classify(pack(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, cls_id, sep_id))
 
-    module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)])
+    module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
     specs = [_TEXTS, _SECOND_TEXTS] if pairs else [_TEXTS]
-    module.classify_texts = tf.function(classify_texts, specs)
-    by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs))
+    module.classify_texts = tf.function(classify_texts, specs, autograph=False)
+    by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
     signatures = {
         "serving_default": module.classify_texts.get_concrete_function(),
         TOKENS_SIGNATURE: by_tokens.get_concrete_function(**tensor_specs(spec.ENCODER)),
@@ -133,7 +133,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     }
 
     module.tokenize = tf.train.Checkpoint()
-    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS])
+    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS], autograph=False)
     module.tokenize.get_special_tokens_dict = tf.function(
         lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[]
     )
@@ -162,6 +162,8 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
         packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
         return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
 
-    module.__call__ = tf.function(preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")])
+    module.__call__ = tf.function(
+        preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")], autograph=False
+    )
     module.variables, module.trainable_variables, module.regularization_losses = [], [], []
     tf.saved_model.save(module, path, module.__call__.get_concrete_function())

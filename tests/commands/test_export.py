@@ -42,6 +42,16 @@ def hub():
     return tensorflow_hub
 
 
+@pytest.fixture(scope="module")
+def encoder(hub, exported):
+    return hub.load(str(exported / "encoder"))
+
+
+@pytest.fixture(scope="module")
+def preprocess(hub, exported):
+    return hub.load(str(exported / "preprocess"))
+
+
 def test_classifier_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
     data = next(flag for flag in trained_flags if flag.startswith("--data_dir=")).partition("=")[2]
     rows = [line.split("\t") for line in open_text(f"{data}/test.tsv").splitlines()[1:]]
@@ -112,10 +122,9 @@ def inputs_of(tokenizer, texts, others, width) -> dict:
     return inputs
 
 
-def test_the_steps_of_the_tutorials(hub, exported, trained):
+def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     import tensorflow as tf
 
-    preprocess, encoder = hub.load(str(exported / "preprocess")), hub.load(str(exported / "encoder"))
     texts = ["the old farmer sings , and", "A dog ?"]
     inputs = preprocess(tf.constant(texts))
     tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")))
@@ -152,11 +161,10 @@ def test_the_steps_of_the_tutorials(hub, exported, trained):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_gradients_reach_all_variables(hub, exported, trained, training):
+def test_gradients_reach_all_variables(preprocess, encoder, training):
     import tensorflow as tf
 
-    encoder = hub.load(str(exported / "encoder"))
-    inputs = hub.load(str(exported / "preprocess"))(tf.constant(["a dog chases a cat .", "the river"]))
+    inputs = preprocess(tf.constant(["a dog chases a cat .", "the river"]))
     with tf.GradientTape() as tape:
         outputs = encoder(inputs, training=training)
         loss = tf.reduce_sum(outputs["pooled_output"][:, :5]) + tf.reduce_sum(outputs["sequence_output"][:, 1, :5])
@@ -177,14 +185,14 @@ def test_gradients_reach_all_variables(hub, exported, trained, training):
         outputs = encoder(inputs)
         parts = outputs["pooled_output"][:, :5], outputs["sequence_output"][:, 1, :5]
         losses.append(sum(float(tf.reduce_sum(part)) for part in parts))
+    weight.assign(before)
     slope = gradients["bert/encoder/layer_0/intermediate/dense/kernel"][place]
     assert (losses[0] - losses[1]) / 2e-2 == pytest.approx(slope, rel=0.02, abs=1e-4)
 
 
-def test_tokenize_and_pack(hub, exported, trained):
+def test_tokenize_and_pack(preprocess, trained):
     import tensorflow as tf
 
-    preprocess = hub.load(str(exported / "preprocess"))
     vocabulary = read_vocabulary(str(trained / "vocab.txt"))
     tokenizer = FullTokenizer(vocabulary)
     special = {name: int(number) for name, number in preprocess.tokenize.get_special_tokens_dict().items()}

@@ -59,8 +59,8 @@ def assert_learns(text: str, folder: pathlib.Path, run_folder, **flags) -> None:
 
 def test_masked_words_are_told_from_their_context(tmp_path, run_folder):
     """Each document says one word of twenty over and over."""
-    words = "ant bee cat cow dog elk emu fly fox gnu hen jay koi owl pig ram rat roe yak eel".split()
-    sentences = [" ".join([word] * (3 + number % 4)) for number, word in enumerate(words)]
+    words = "ant bee cat cow dog elk emu fly fox gnu hen jay koi owl pig ram rat roe yak eel"
+    sentences = [" ".join([word] * (3 + number % 4)) for number, word in enumerate(words.split())]
     text = "\n\n".join("\n".join([sentence] * 6) for sentence in sentences)
     assert_learns(text, tmp_path, run_folder, num_train_steps=200, num_warmup_steps=20, train_batch_size=16)
 
