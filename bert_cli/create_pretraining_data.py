@@ -19,6 +19,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import EXAMPLES
 from bert_cli.base.writing import atomic_paths
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
@@ -77,7 +78,7 @@ def run(settings: CreateDataSettings) -> dict:
             "unknown_tokens": corpus.num_unknown,
         }
         report |= write_instances(job, workers, corpus, folder, paths, num_shards)
-        log_first(paths, job.tokenizer)
+        log_first(paths, job.tokenizer, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
     LOG.info("*** Writing to output files ***")
     for path in outputs[:LOGGED]:
         LOG.info("  %s", path)
