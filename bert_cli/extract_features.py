@@ -111,9 +111,10 @@ def run(settings: ExtractSettings) -> int:
         texts, total = stack.enter_context(plan.open_texts(input_file, output_file, done))
         if done:
             LOG.info("going on behind line %d of %s.partial", done, output_file)
+        chunks = extraction_chunks(texts, tokenizer, max_seq_length, extraction.long_text, extraction.words, **limits)
+        chunks = plan.checked_first(chunks, input_file, model.vocabulary, settings.model.strict)
         writer = stack.enter_context(open_writer(output_file, extraction.output_format, form, done, facts))
         archive = stack.enter_context(open_archive(attention.attentions)) if attention.attentions else None
-        chunks = extraction_chunks(texts, tokenizer, max_seq_length, extraction.long_text, extraction.words, **limits)
         began = time.monotonic()
         progress = plan.reporter(total, done, stack)
         lines, cut = extract_lines(session, chunks, extraction, combine, tokenizer, writer, archive, progress)

@@ -12,6 +12,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.runs.model_checks import check_first_unknown
+from bert_cli.text.vocabulary import Vocabulary
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 512  # lines that are read and computed at a time
@@ -51,6 +54,18 @@ def _check_characters(lines: list[str], name: str, before: int) -> None:
             )
 
 
+def is_terminal(source: str) -> bool:
+    """Whether somebody types the lines, and waits for the answer to each."""
+    return source == STANDARD and sys.stdin.isatty()
+
+
+def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
+    """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not checked."""
+    if not source or is_terminal(source):
+        return lambda sequences: None
+    return check_first_unknown(input_name(source), vocabulary, strict)
+
+
 def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterable[dict]]) -> int:
     """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
 
@@ -58,7 +73,7 @@ def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterabl
     At a terminal each line is answered at once.
     """
     count, name = 0, input_name(source)
-    size = 1 if source == STANDARD and sys.stdin.isatty() else _CHUNK
+    size = 1 if is_terminal(source) else _CHUNK
     with contextlib.ExitStack() as stack:
         lines = stack.enter_context(open_lines(source))
         out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))

@@ -34,8 +34,11 @@ def answer_texts(settings: ClassifySettings) -> dict:
     session = driver.open_session(task, model, settings)
     session.load_trained(checkpoint)
 
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
     def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
         features = _features(chunk, task, model)
+        check(features.sequences)
         numbers = session.infer(features, settings.prediction.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}

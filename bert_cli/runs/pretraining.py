@@ -13,6 +13,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
+from bert_cli.runs.model_checks import check_unknown_share
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.task import Evaluation, Plan
@@ -86,6 +87,10 @@ class PretrainingTask:
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
             self.data["held_out"] = stack.enter_context(self._open_data(flag, model, share))
+        for data, split in {data: split for split, data in reversed(self.data.items())}.items():  # each text once
+            if isinstance(data, TextInput) and model.vocabulary:
+                counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
+                check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
 
     def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""

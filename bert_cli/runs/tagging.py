@@ -174,10 +174,13 @@ def tag_text(settings: TagSettings) -> dict:
     session = driver.open_session(task, model, settings)
     session.load_trained(checkpoint)
 
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
         length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
         features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.pieces(length))
+        check(features.sequences)
         windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
         yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
 

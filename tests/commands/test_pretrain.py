@@ -193,6 +193,21 @@ def test_documents_are_held_out_from_text(from_text, pretrain, tmp_path, run_fol
     assert pretrain("--do_eval", input_file=path, eval_file=other, num_train_steps=12).code == 0
 
 
+def test_text_that_the_vocabulary_does_not_have(from_text, pretrain, tmp_path):
+    folder, path = shutil.copytree(from_text[0], tmp_path / "out"), tmp_path / "unknown.txt"
+    path.write_text("the cat sees the dog .\n" * 2 + "the \u4e00 .\n", encoding="utf-8")
+    said = "train: 1 of 15 tokens (7%) are [UNK], as"
+    outcome = pretrain("--do_train", input_file=path)
+    outcome.assert_refused("holds another run")
+    assert [line for line in outcome.lines if line.startswith(f"warning: {said}")]
+    pretrain("--do_train", "--strict", input_file=path).assert_refused(said, "--vocab_file", "--do_lower_case")
+    said = said.replace("train", "held_out")
+    pretrain("--do_eval", "--strict", input_file=path, output_dir=folder).assert_refused(said)
+    pretrain(
+        "--do_train", "--do_eval", "--strict", input_file=from_text[1]["input_file"], eval_file=path, num_train_steps=16
+    ).assert_refused(said)
+
+
 def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
     path = tmp_path / "six.txt"
     path.write_text("\n".join(["the cat sees a dog ."] * 6), encoding="utf-8")
