@@ -55,6 +55,9 @@ def assert_learns(text: str, folder: pathlib.Path, run_folder, **flags) -> None:
     assert report["first_loss"] > math.log(len(vocabulary)) - 0.5
     assert report["last_loss"] < entropy - 1.0
     assert "next_sentence_loss" not in results
+    names = run_folder(folder / "out").tensors(report["global_step"])
+    assert "bert/pooler/dense/kernel" in names
+    assert "bert/pooler/dense/kernel/adam_m" not in names  # without its loss the pooler is not trained
 
 
 def test_masked_words_are_told_from_their_context(tmp_path, run_folder):
