@@ -26,6 +26,7 @@ from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
+from bert_cli.weights import known_models
 from tests import picture, task_table
 from tests.readme_blocks import README, ROOT, blocks
 
@@ -81,6 +82,13 @@ def test_no_placeholder_is_left():
 def test_the_table_of_tasks_is_that_of_the_package():
     """`python -m tests.task_table` prints it."""
     assert task_table.table() in README
+
+
+def test_releases_are_those_that_a_bare_name_is_told_of():
+    """known_models.advice names them, too."""
+    known = {f"{day}/{archive}" for day, archive in known_models._RELEASES.values()}
+    assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", README))) > 5
+    assert named <= known
 
 
 def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
