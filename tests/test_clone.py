@@ -46,7 +46,7 @@ def copy_repository(folder: pathlib.Path) -> None:
         article["paragraphs"] = article["paragraphs"][:5]
     squad.write_text(json.dumps(values), encoding="utf-8")
     config = folder / "data" / "pretraining" / "bert_config.json"
-    small = {"hidden_size": 32, "num_hidden_layers": 1, "intermediate_size": 64}
+    small = {"hidden_size": 32, "intermediate_size": 64}
     config.write_text(json.dumps(json.loads(config.read_text(encoding="utf-8")) | small), encoding="utf-8")
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
