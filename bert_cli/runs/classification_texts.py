@@ -47,6 +47,8 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
     check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
     def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
         features = _features(chunk, task, model)
         check(features.sequences)

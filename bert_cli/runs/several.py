@@ -112,7 +112,6 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     overwrite = settings.phases.overwrite_output_dir
     run_folder.check_several(folder, task.command, kind, names, overwrite)
     folds = Folds(cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
-    run_folder.begin_several(folder, task.command, kind, names, settings.phases.overwrite_output_dir)
     reports: list[dict[str, Any]] = []
     with _many_models():
         for number, part in enumerate(parts, 1):

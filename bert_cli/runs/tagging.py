@@ -204,6 +204,8 @@ def tag_text(settings: TagSettings) -> dict:
 
     check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
         length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
