@@ -10,6 +10,9 @@ also .gz), and writes into output_dir:
     predictions.tsv   the same with header, id, label and text
     thresholds.json   with --threshold=tuned, the threshold of each label
     run_report.json   all figures of the last run
+    report.html       a page to look at; bert-report makes it again
+    history.jsonl     losses and metrics over the steps
+    eval_examples.jsonl  rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.

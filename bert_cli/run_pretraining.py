@@ -7,6 +7,8 @@ output_dir:
     model.ckpt-N      the weights after N steps, in Google's format
     eval_results.txt  accuracy and loss of masked words and next sentences
     run_report.json   all figures of the last run
+    report.html       a page to look at; bert-report makes it again
+    history.jsonl     losses and metrics over the steps
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 so that `bert-classify --init_checkpoint=pretrained` and `bert-fill-mask --init_checkpoint=pretrained` need nothing

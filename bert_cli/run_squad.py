@@ -9,6 +9,9 @@ It writes into output_dir:
                             question has no answer
     eval_results.txt        exact match and F1 by the official definition
     run_report.json         all figures of the last run
+    report.html             a page to look at; bert-report makes it again
+    history.jsonl           losses and metrics over the steps
+    eval_examples.jsonl     rows of the evaluation, for that page
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 The folder is enough for later runs: --question answers one about --context, --input_file=questions.jsonl one a line.

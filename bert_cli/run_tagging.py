@@ -8,6 +8,9 @@ or train.jsonl of data_dir, scores dev.txt by entities as conlleval does, tags t
     test_predictions.txt    the test file with one more column
     test_predictions.jsonl  with a test.jsonl, its objects with their tags
     run_report.json         all figures of the last run
+    report.html             a page to look at; bert-report makes it again
+    history.jsonl           losses and metrics over the steps
+    eval_examples.jsonl     rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 The last line is what a later run needs. --text prints each word of a new text with its tag, and the entities with
