@@ -288,7 +288,7 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
     write_checkpoint(folder / "model.ckpt-20", TENSORS)
     index, data = ((folder / f"model.ckpt-20.{ending}").read_bytes() for ending in ("index", "data-00000-of-00001"))
     checkpoint = {"model.ckpt-20.index": index, "model.ckpt-20.data-00000-of-00001": data}
-    run = checkpoint | {
+    run = {
         "run.json": _json(MANIFEST | OWNED),
         "run_report.json": _json(REPORT),
         "flags.txt": FLAGS,
