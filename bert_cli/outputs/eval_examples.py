@@ -12,6 +12,7 @@ regression          value, predicted
 tagging             words, gold and predicted: their tags in BIO
 squad               exact and f1 (0…1) of the answer; best_exact, best_f1: of the best one that is not none; null_odds, or null;
                     is_answerable; is_answered; is_right
+pretraining         tokens; blanks: of the masked ones [place among them, the model's first choice, its probability]
 
 The numbers are those of all rows, or of MOST_ROWS evenly spread ones; texts stand by the rows that a reader wants to see: the
 most confident mistakes, the largest errors, and the first few.
@@ -41,6 +42,7 @@ MOST_CHARACTERS = 2_000  # of a text
 MOST_WORDS = 120  # of a sentence with tags
 SENTENCES = (40, 20)  # with mistakes, and without
 ANSWERS = (20, 20)  # wrong ones and right ones
+SEQUENCES = 6  # with blanks
 _ADVICE = "remove the file, and evaluate again"
 
 
@@ -188,3 +190,26 @@ def squad_examples(
             row |= {"gold": [shortened(text) for text in dict.fromkeys(gold[example.qas_id])]}
             row |= {"text": shortened(prediction.text)} | _context(example, prediction.span)
     return EvalExamples({"kind": "squad", "rows": len(scored)}, rows)
+
+
+def blank_examples(
+    batch: Mapping[str, np.ndarray], logits: np.ndarray, tokens: Sequence[str], rows: int
+) -> EvalExamples:
+    """Of bert-pretrain: sequences with their blanks as the model fills them.
+
+    batch: spec.PRETRAINING of some sequences; logits: float [n, P, V] of their predictions; tokens: id -> token; rows: how
+    many sequences there are in all.
+    """
+    logits = np.asarray(logits, np.float64)[..., : len(tokens)]
+    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    found = []
+    for row, (ids, mask) in enumerate(zip(batch["input_word_ids"], batch["input_mask"], strict=True)):
+        names = [tokens[number] if number < len(tokens) else "?" for number in ids[mask > 0].tolist()]
+        blanks = []
+        for slot in np.flatnonzero(batch["masked_lm_weights"][row] > 0):
+            place, best = int(batch["masked_lm_positions"][row, slot]), int(shares[row, slot].argmax())
+            names[place] = tokens[int(batch["masked_lm_ids"][row, slot])]
+            blanks.append([place, tokens[best], float(f"{shares[row, slot, best]:.4g}")])
+        found.append({"row": row, "tokens": names, "blanks": blanks})
+    return EvalExamples({"kind": "pretraining", "rows": rows}, found)

@@ -52,6 +52,7 @@ _STYLE = {
     "lines.solid_capstyle": "round",
 }
 _ID = re.compile(r' id="([^"]*)"')
+_ATTRIBUTE = re.compile(r'"[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 _USED = re.compile(r'(?:href="#|url\(#)([^")]+)')
 
@@ -114,6 +115,10 @@ def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_
     return _for_page(out.getvalue(), key, title)
 
 
+def _shorter(found: re.Match) -> str:
+    return f"{float(found[0]):.2f}"
+
+
 def _for_page(svg: str, key: str, title: str) -> str:
     """What stands in HTML: no prologue, no ids but those that are used, under names of their own; the page's colours."""
     svg = svg[svg.index("<svg") :]
@@ -130,7 +135,7 @@ def _for_page(svg: str, key: str, title: str) -> str:
     svg = svg.replace(f"'{_FONT}'", "var(--font)")
     for drawn, shown in _COLOURS.items():
         svg = svg.replace(drawn, shown)
-    svg = _LONG.sub(lambda found: f"{float(found[0]):.2f}", svg)
+    svg = _ATTRIBUTE.sub(lambda found: _LONG.sub(_shorter, found[0]), svg)  # texts, too, hold numbers: those stay
     return re.sub(r"\s+", " ", svg).replace("> <", "><").strip()
 
 

@@ -50,7 +50,7 @@ def results_card(run: Run) -> Card | None:
     """All numbers of eval_results.txt."""
     if not run.results:
         return None
-    rows = [(name, number(value, 6)) for name, value in run.results.items()]
+    rows = [(name, f"{value:,.7g}") for name, value in run.results.items()]
     return Card("card-results", EVAL_RESULTS, "table", Table(("name", "value"), rows))
 
 

@@ -13,6 +13,7 @@ from bert_cli.report.classification import classification_section
 from bert_cli.report.comparison import comparison_sections, comparison_tiles, names_of
 from bert_cli.report.overview import lengths_cards, run_section, tiles
 from bert_cli.report.parts import Section, Tile
+from bert_cli.report.pretraining import pretraining_section
 from bert_cli.report.run_files import Run
 from bert_cli.report.squad import squad_section
 from bert_cli.report.tagging import tagging_section
@@ -28,6 +29,7 @@ _OF_COMMAND = {
     "bert-classify": classification_section,
     "bert-tag": tagging_section,
     "bert-squad": squad_section,
+    "bert-pretrain": pretraining_section,
 }
 
 

@@ -3,15 +3,20 @@
 import contextlib
 import logging
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
+from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
 from bert_cli.runs.model_checks import check_unknown_share
@@ -55,6 +60,7 @@ class PretrainingTask:
         self.settings = settings
         self.data: dict[str, Data] = {}
         self._found: dict[str, tuple[list[str], bool]] = {}
+        self._vocabulary: Vocabulary | None = None
 
     @property
     def freezes_encoder(self) -> bool:
@@ -79,6 +85,7 @@ class PretrainingTask:
 
     def read(self, model: PretrainingModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
+        self._vocabulary = model.vocabulary
         if phases.do_train:
             share = 0.0 if task.eval_file else task.eval_share
             self.data["train"] = self.data["held_out"] = self._open_data("input_file", model, share)
@@ -162,10 +169,25 @@ class PretrainingTask:
         count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
-        sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
+        first: dict[str, np.ndarray] = {}
+
+        def watched() -> Iterator[dict[str, np.ndarray]]:
+            for chunk in chunks:
+                first.update({name: values[:SEQUENCES] for name, values in chunk.items()} if not first else {})
+                yield chunk
+
+        sums = session.infer_chunks(watched(), count, batch_size, "evaluating")
         rate = sums.pop("examples_per_second")
         metrics = pretraining_metrics(sums, batch_size, not self.settings.task.no_nsp)
-        return Evaluation(metrics, [], {"eval_examples_per_second": rate})
+
+        def examples() -> EvalExamples:
+            assert self._vocabulary is not None, "only then it is asked for"
+            batch = model_batch(first, trim=session.packed)
+            logits = session.model(batch, packed=session.packed)["masked_lm_logits"]  # float32 [n, P, V]
+            return blank_examples(batch, logits.numpy(), self._vocabulary.tokens, count)
+
+        shown = examples if self._vocabulary and session.packed else None  # a TPU computes nothing op by op
+        return Evaluation(metrics, [], {"eval_examples_per_second": rate}, shown)
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """There is nothing to predict."""

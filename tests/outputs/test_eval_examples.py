@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.outputs import eval_examples
 from bert_cli.outputs.eval_examples import (
+    blank_examples,
     classification_examples,
     kept_rows,
     read_eval_examples,
@@ -120,6 +121,24 @@ def test_questions():
     assert second["context"][begin:end] == "the cat"
     assert second["is_cut"]
     assert len(second["context"]) == 2000
+
+
+def test_blanks():
+    """Three words; the second sequence has one blank, and one token of padding."""
+    batch = {
+        "input_word_ids": np.array([[0, 3, 1], [3, 2, 0]]),
+        "input_mask": np.array([[1, 1, 1], [1, 1, 0]]),
+        "masked_lm_positions": np.array([[1, 2], [0, 0]]),
+        "masked_lm_ids": np.array([[1, 2], [2, 0]]),
+        "masked_lm_weights": np.array([[1.0, 1.0], [1.0, 0.0]], np.float32),
+    }
+    logits = np.log(np.array([[[1, 2, 1, 4], [6, 1, 1, 8]], [[1, 1, 8, 1], [9, 1, 1, 1]]], np.float64))
+    found = blank_examples(batch, np.concatenate([logits, logits[..., :1] + 9], axis=-1), ["a", "b", "c", "[MASK]"], 7)
+    assert found.head == {"kind": "pretraining", "rows": 7}
+    assert found.rows == [
+        {"row": 0, "tokens": ["a", "b", "c"], "blanks": [[1, "[MASK]", 0.5], [2, "[MASK]", 0.5]]},
+        {"row": 1, "tokens": ["c", "c"], "blanks": [[0, "c", 0.7273]]},
+    ]
 
 
 def test_a_damaged_file_is_refused(tmp_path):

@@ -157,7 +157,11 @@ def squad(folder: pathlib.Path) -> pathlib.Path:
 
 def pretraining(folder: pathlib.Path) -> pathlib.Path:
     results = {"masked_lm_accuracy": 0.4, "masked_lm_loss": 3.0}
-    return begin(folder, "bert-pretrain", "masked_lm_accuracy", {}, {"eval": {}}, results)
+    begin(folder, "bert-pretrain", "masked_lm_accuracy", {}, {"eval": {}}, results)
+    tokens = ["[CLS]", "film", "##s", SCRIPT, LONG, RIGHT_TO_LEFT, "[SEP]"]
+    row = {"row": 0, "tokens": tokens, "blanks": [[1, "film", 0.5], [3, "the", 0.25], [4, SCRIPT, 0.1]]}
+    write(folder, "eval_examples.jsonl", [{"kind": "pretraining", "rows": 9}, row])
+    return folder
 
 
 # Kind -> (maker, the ids that its page must have besides those of every page).
@@ -167,7 +171,7 @@ KINDS = {
     "regression": (regression, {"card-scatter", "card-mistakes"}),
     "tagging": (tagging, {"card-types", "card-sentences"}),
     "squad": (squad, {"card-scores", "card-threshold", "card-answers"}),
-    "pretraining": (pretraining, set()),
+    "pretraining": (pretraining, {"card-blanks"}),
 }
 OF_ALL = {
     "card-loss", "card-rate", "card-metric", "card-speed", "card-lengths", "card-splits", "card-commands",

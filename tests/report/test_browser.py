@@ -99,7 +99,7 @@ def test_every_part_has_its_place(seen, kind):
             assert right <= width, card
         assert all(height > 100 for height in shown["drawn"])
         assert shown["elements"] == 0
-        if kind not in ("pretraining", "several"):
+        if kind != "several":
             assert folders.SCRIPT in shown["text"]
 
 

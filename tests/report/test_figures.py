@@ -28,6 +28,12 @@ def test_an_svg_of_a_page():
     assert len(figure.svg) < 12_000
 
 
+def test_what_stands_at_an_axis_is_not_rounded():
+    figure = lines("rate", "t", [Line("a", [1, 2], [0.0002, 0.0008])], "step", "rate")
+    texts = {element.text for element in ET.fromstring(figure.svg).iter() if element.tag.endswith("text")}
+    assert {"0.0002", "0.0004", "0.0006", "0.0008"} <= texts
+
+
 def test_the_same_numbers_give_the_same_svg():
     assert points("a", "t", [1, 2], [2, 1], "x", "y", True) == points("a", "t", [1, 2], [2, 1], "x", "y", True)
     bars = [Line("a", [0.5, 1.5], [3, 4], steps=True)]

@@ -82,7 +82,7 @@ def test_no_script_and_nothing_from_outside(pages, kind):
     assert targets <= set(found.ids)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in folders.KINDS if kind != "pretraining"])
+@pytest.mark.parametrize("kind", folders.KINDS)
 def test_hostile_texts_stay_texts(pages, kind):
     page, found = pages[kind]
     assert folders.SCRIPT in found.text

@@ -12,6 +12,7 @@ from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.session import Session
+from bert_cli.settings.groups import Devices
 from bert_cli.training.loop import Hook
 from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import Tf1Reader
@@ -67,7 +68,7 @@ def make_session(kind: str) -> Session:
             return BertChoice(CONFIG, dtype, seed=1)
         return BertClassifier(CONFIG, 2 if kind == "multi_label" else 1, dtype, seed=1, problem_type=kind)
 
-    devices = types.SimpleNamespace(
+    devices = Devices(
         distribution_strategy="one_device", precision="float32", use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from bert_cli.features.ragged import RaggedFeatures, with_token_ids
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.session import Session
+from bert_cli.settings.groups import Devices
 from bert_cli.training import step as training_step
 from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.loop import Hook
@@ -40,7 +41,7 @@ def features() -> ClassificationFeatures:
 
 
 def make_session(precision: str) -> Session:
-    devices = types.SimpleNamespace(
+    devices = Devices(
         distribution_strategy="one_device", precision=precision, use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
