@@ -11,7 +11,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
-from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
+from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS
 from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.examples.tables import Table
 from bert_cli.features.classification import (
@@ -19,7 +19,9 @@ from bert_cli.features.classification import (
     classification_features,
     format_cuts,
     format_features,
+    joined,
 )
+from bert_cli.features.distillation import with_teacher
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
@@ -30,6 +32,7 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.runs.distillation import Teacher, open_teacher
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
@@ -67,6 +70,7 @@ class ClassificationTask:
         self.splits: dict[str, Split] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
+        self._teacher: Teacher | None = None
 
     @property
     def data(self) -> ClassificationData:
@@ -81,7 +85,8 @@ class ClassificationTask:
     @property
     def files(self) -> tuple[str, ...]:
         halves = [split for split in self.splits if split.startswith("test")] or ["test"]
-        return tuple(name for split in halves for name in self._names(split))
+        names = [name for split in halves for name in self._names(split)]
+        return (*names, TEACHER) if self._teacher else tuple(names)
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
@@ -124,6 +129,8 @@ class ClassificationTask:
                 LOG.info("%s: %s", name, line)
             self.splits[name] = Split(examples, features)
         LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
+        if settings.distillation.distill_from:
+            self._teacher = open_teacher(ClassificationTask, settings, self.labels, self.problem_type)
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
         """The features of any examples of this task, after `read` or with `labels` set."""
@@ -154,7 +161,7 @@ class ClassificationTask:
                 LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
-        features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
+        features, fine_tuning = self._trained(), self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
         labels = self.labels or None
@@ -170,6 +177,7 @@ class ClassificationTask:
                 "train_examples": len(features),
                 # Runs from before there were other kinds list none.
                 **({} if self.problem_type == SINGLE_LABEL else {"problem_type": self.problem_type}),
+                **({"distill_from": self._teacher.identity} if self._teacher else {}),
             },
             found={
                 **self.data.found,
@@ -183,18 +191,40 @@ class ClassificationTask:
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.classification import BertClassifier
+        from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
+        settings, has_windows = self.settings, self.settings.long_text.long_text == WINDOWS
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
-        kind = BertWindowsClassifier if self.settings.long_text.long_text == WINDOWS else BertClassifier
-        return kind(model.config, count, compute_dtype, self.settings.seed.random_seed, self.problem_type)
+        arguments = (model.config, count, compute_dtype, settings.seed.random_seed, self.problem_type)
+        if self._teacher:
+            distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
+            given = settings.distillation
+            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
+        return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
     @property
     def freezes_encoder(self) -> bool:
         return not self.settings.hub_training.hub_trainable
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        return session.train(self.splits["train"].features, updates=updates, **how)
+        features = self._trained()
+        if self._teacher:
+            labelled, logits = (
+                len(self.splits["train"].examples),
+                np.zeros((len(features), len(self.labels)), np.float32),
+            )
+            if "folder" in how:  # a dry run has none, and any numbers are as good as those of the teacher
+                parts = [self.splits[name].examples for name in ("train", "unlabeled") if name in self.splits]
+                goes_on, examples = how["state"] is not None, [example for part in parts for example in part]
+                logits = self._teacher.kept_logits(examples, how["folder"], goes_on, session.is_chief)
+            features = with_teacher(features, logits, labelled)
+        return session.train(features, updates=updates, **how)
+
+    def _trained(self) -> ClassificationFeatures:
+        """The features of all that is trained on: the train split, and behind it texts without labels."""
+        features = self.splits["train"].features
+        return joined(features, self.splits["unlabeled"].features) if "unlabeled" in self.splits else features
 
     def facts(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "problem_type": self.problem_type}

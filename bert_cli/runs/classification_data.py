@@ -27,8 +27,8 @@ from bert_cli.settings.classification import ClassifySettings
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
     """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression. splits: of
-    train, dev and test those that the phases need, and the other halves of the task that are there. task: None for own
-    files. found: values of flags that the data gave.
+    train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there. task: None for
+    own files. found: values of flags that the data gave.
     """
 
     problem_type: str
@@ -55,12 +55,19 @@ def read_data(
                 examples, share, settings.seed.random_seed, reader.problem_type or SINGLE_LABEL
             )
         reader.splits["train"] = examples
+    if phases.do_train and settings.distillation.unlabeled_file:
+        reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
     if phases.do_eval and not share:
         reader.read_held_out("dev", held_out.dev_file)
     if settings.prediction.do_predict:
         path = settings.predict_file.predict_file
         reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
-    needed = {"train": phases.do_train, "dev": phases.do_eval, "test": settings.prediction.do_predict}
+    needed = {
+        "train": phases.do_train,
+        "unlabeled": True,
+        "dev": phases.do_eval,
+        "test": settings.prediction.do_predict,
+    }
     return ClassificationData(
         reader.problem_type or SINGLE_LABEL,
         reader.labels or (),
@@ -132,8 +139,8 @@ class _Reader:
         return examples
 
     def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
-        flag = "predict_file" if is_plain else f"{split}_file"
-        settings, needs_label = self.settings, split != "test"
+        flag = "predict_file" if is_plain and split == "test" else f"{split}_file"
+        settings, needs_label = self.settings, split not in ("test", "unlabeled")
         if split in self.tables:
             file = read_own_table(self.tables[split], split, settings.columns, needs_label)
         elif path:

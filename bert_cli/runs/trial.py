@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEAST, _MOST = 2, 12  # steps that are measured, behind the first one
 _SECONDS = 2.5  # after so long no further step is begun
-_MOST_SHAPES = 400  # numbers of tokens for which memory is kept at a time (measured)
+_MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (measured)
 _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 

@@ -4,6 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
+from bert_cli.settings.distillation import Distillation
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     DataFolder,
@@ -137,6 +138,7 @@ class ClassifySettings:
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
+    distillation: Distillation = group(Distillation)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
