@@ -21,7 +21,6 @@ from bert_cli.features.classification import (
     format_features,
     joined,
 )
-from bert_cli.features.distillation import with_teacher
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
@@ -30,10 +29,15 @@ from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import main_metrics
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import sources
-from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
+from bert_cli.runs.classification_data import (
+    ClassificationData,
+    agreed_labels,
+    check_submission,
+    known_problem_type,
+    read_data,
+)
 from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.distillation import Teacher, open_teacher
-from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
@@ -210,15 +214,8 @@ class ClassificationTask:
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         features = self._trained()
         if self._teacher:
-            labelled, logits = (
-                len(self.splits["train"].examples),
-                np.zeros((len(features), len(self.labels)), np.float32),
-            )
-            if "folder" in how:  # a dry run has none, and any numbers are as good as those of the teacher
-                parts = [self.splits[name].examples for name in ("train", "unlabeled") if name in self.splits]
-                goes_on, examples = how["state"] is not None, [example for part in parts for example in part]
-                logits = self._teacher.kept_logits(examples, how["folder"], goes_on, session.is_chief)
-            features = with_teacher(features, logits, labelled)
+            parts = [self.splits[name].examples for name in ("train", "unlabeled") if name in self.splits]
+            features = self._teacher.teach(features, parts, how.get("folder"), how.get("state"), session.is_chief)
         return session.train(features, updates=updates, **how)
 
     def _trained(self) -> ClassificationFeatures:
@@ -275,16 +272,3 @@ class ClassificationTask:
             ids = [example.identifier for example in split.examples]
             write_glue_submission(folder, submission, ids, self.answers.best(found))
             LOG.info("wrote %s", path)
-
-
-def agreed_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
-    saved = sources.read_labels(checkpoint)
-    if not given and not saved:
-        check_labels((), checkpoint)  # a run of ours had some
-    if given and saved and given != saved:
-        raise InputError(
-            f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
-            "order; leave --labels out"
-        )
-    return given or saved or ()

@@ -21,7 +21,10 @@ from bert_cli.examples.own_data import (
     split_dev,
 )
 from bert_cli.examples.tables import Table
+from bert_cli.runs import sources
+from bert_cli.runs.manifest import check_labels
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.weights.path import CheckpointPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,3 +185,16 @@ def _found(file: OwnFile, problem_type: str) -> dict[str, Any]:
     if places.text_b is not None:
         found["text_b_column"] = written([places.text_b])
     return found | {"problem_type": problem_type}
+
+
+def agreed_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
+    saved = sources.read_labels(checkpoint)
+    if not given and not saved:
+        check_labels((), checkpoint)  # a run of ours had some
+    if given and saved and given != saved:
+        raise InputError(
+            f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
+            "order; leave --labels out"
+        )
+    return given or saved or ()

@@ -14,7 +14,8 @@ from bert_cli.base.kinds import REGRESSION
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.distillation import logits_of
+from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
 from bert_cli.runs import driver, sources
 from bert_cli.runs.trained_model import check_command, open_model
 from bert_cli.settings.classification import ClassifySettings
@@ -46,6 +47,26 @@ class Teacher(NamedTuple):
         session.load_trained(self.checkpoint)
         found = session.infer(features, self.task.settings.prediction.predict_batch_size, "asking the teacher")
         return logits_of(found["probabilities"][:, self.columns], self.task.problem_type)
+
+    def teach(
+        self,
+        features: ClassificationFeatures,
+        parts: Sequence[Sequence[ClassificationExample]],
+        folder: str | None,
+        state: str | None,
+        writes: bool,
+    ) -> DistillationFeatures:
+        """The features of the examples of all parts, of which only the first ones have labels, with what the teacher says.
+
+        folder, state: of the run, see kept_logits; a dry run has no folder, and any logits are as good for it.
+        """
+        if folder is None:
+            LOG.info("the time that is told is without that of the teacher, which sees each row once")
+            logits = np.zeros((len(features), len(self.columns)), np.float32)
+        else:
+            examples = [example for part in parts for example in part]
+            logits = self.kept_logits(examples, folder, state is not None, writes)
+        return with_teacher(features, logits, len(parts[0]))
 
     def kept_logits(
         self, examples: Sequence[ClassificationExample], folder: str, goes_on: bool, writes: bool

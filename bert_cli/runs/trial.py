@@ -46,6 +46,8 @@ def typical_rows(lengths: np.ndarray, updates: Updates) -> tuple[list[np.ndarray
 class TrialSession:
     """Stands where a Session does in Task.train. `trial`, after it: what was measured."""
 
+    is_chief = False  # nothing is written
+
     def __init__(self, session: "Session"):
         self._session = session
         self.trial: Trial | None = None
