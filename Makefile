@@ -31,7 +31,7 @@ blank := $(subst ,, )
 one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format test test-all quickstart classify pretrain tag squad features convert export clean
+.PHONY: help install lint format docs test test-all quickstart classify pretrain tag squad features convert export clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -45,6 +45,7 @@ help:
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style and types; make format: mend style"
+	@echo "make docs         print the pages of docs/ anew, from the flags and docstrings of the commands"
 	@echo "make clean        remove .venv, caches and results in bert_output/"
 
 $(BIN)/python:
@@ -69,11 +70,14 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.docs_pages
+
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-all: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 quickstart: install
 	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict

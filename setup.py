@@ -1,4 +1,4 @@
-"""The package: version, dependencies, extras, entry points."""
+"""The package: version, what it is, its data, dependencies, extras, entry points."""
 
 import pathlib
 import re
@@ -16,9 +16,28 @@ setup(
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
+    keywords=["BERT", "TensorFlow", "Keras", "text classification", "named entities", "SQuAD", "pre-training", "GLUE"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX",  # tensorflow-text has no wheels for Windows
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
+    ],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    package_data={"bert_cli": ["py.typed"], "bert_cli.builtin": ["*.txt", "*.json", "*.md"]},
+    # Of every folder that is a package, and the templates of the report; a test finds a file that has no pattern.
+    package_data={
+        "": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"],
+        "bert_cli.report": ["templates/*"],
+    },
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
@@ -34,13 +53,15 @@ setup(
         "ml_dtypes>=0.5",  # bfloat16 for NumPy
         "google-crc32c>=1.5",  # checksums of TFRecord files, by the processor's own instruction
         "rich>=13.7",  # progress and tables
+        "matplotlib>=3.9",  # the plots of report.html, which each training run writes: SVG, so no script in the page
+        "jinja2>=3.1",  # its tables and texts, escaped
     ],
     extras_require={
         "parquet": ["pyarrow>=17"],
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
         "dev": [
             "pytest>=8",
-            "pytest-xdist>=3.5",
+            "pytest-xdist>=3.7",
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",
@@ -60,6 +81,7 @@ setup(
             "bert-export = bert_cli.export_model:main",
             "bert-convert = bert_cli.convert_checkpoint:main",
             "bert-prepare = bert_cli.prepare_data:main",
+            "bert-report = bert_cli.report_runs:main",
         ]
     },
 )

@@ -13,6 +13,7 @@ COMMANDS = {
     "bert-build-vocab": ("build_vocab", "make a vocabulary from text, or extend one"),
     "bert-create-pretraining-data": ("create_pretraining_data", "text to TFRecords for pre-training"),
     "bert-pretrain": ("run_pretraining", "pre-train on text or TFRecords"),
+    "bert-report": ("report_runs", "the page of a run, or one that compares several"),
     "bert-convert": ("convert_checkpoint", "convert a model between formats"),
     "bert-export": ("export_model", "TensorFlow Serving, tensorflow-hub, ONNX"),
 }
@@ -21,7 +22,7 @@ COMMANDS = {
 def listing() -> str:
     """The text that is printed."""
     lines = [f"bert_cli {__version__}; COMMAND --help lists its flags", ""]
-    lines += [f"  {command:<28} {text}" for command, (_, text) in COMMANDS.items()]
+    lines += [f"  {command:<29} {text}" for command, (_, text) in COMMANDS.items()]
     module = COMMANDS["bert-tag"][0]
     return "\n".join([*lines, "", f"Each is a module too: bert-tag is python -m bert_cli.{module}."])
 

@@ -1,9 +1,7 @@
 """Make a WordPiece vocabulary from plain text, or put the words of a domain into an existing one.
 
-    bert-build-vocab --input_file=data/pretraining/corpus.txt --output_file=vocab.txt --vocab_size=1000
-
-writes vocab.txt, one token a line: [PAD] [UNK] [CLS] [SEP] [MASK], all characters of the text, and its most frequent
-words and pieces of words. It ends with a table:
+It writes vocab.txt, one token a line: [PAD] [UNK] [CLS] [SEP] [MASK], all characters of the text, and its most
+frequent words and pieces of words. It ends with a table, for the first example this one:
 
     words             245,949
     distinct words        904
@@ -12,11 +10,17 @@ words and pieces of words. It ends with a table:
     unknown words      0.000%
     seconds               4.0    0.1 of them for reading
 
-    bert-build-vocab --input_file=domain.txt --extend=uncased_L-12_H-768_A-12/vocab.txt --output_file=vocab.txt
+With --extend, words that the vocabulary cuts into pieces, or cannot write, are put into the places of [unused0],
+[unused1] …, those first that save the most pieces. All other ids stay, so that the model goes on with it. With a
+--vocab_size above the size of the file, more words follow at the end, and the model needs as many more rows of word
+embeddings.
 
-puts the words that this vocabulary cuts into pieces, or cannot write, into the places of [unused0], [unused1] …, those
-first that save the most pieces. All other ids stay, so that the model goes on with it. With a --vocab_size above the
-size of the file, more words follow at the end, and the model needs as many more rows of word embeddings.
+Examples:
+
+    bert-build-vocab --input_file=data/pretraining/corpus.txt --vocab_size=1000 \\
+      --output_file=bert_output/corpus_vocab.txt
+    bert-build-vocab --input_file=data/pretraining/corpus.txt \\
+      --extend=bert_cli/builtin/vocab.txt --output_file=bert_output/extended.txt
 """
 
 import logging

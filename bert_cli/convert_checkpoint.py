@@ -1,11 +1,16 @@
 """Convert a BERT with its heads between Google's TF1 checkpoints, Hugging Face folders, Keras .weights.h5 files, and modules
 for tensorflow-hub, which hold the encoder alone.
 
-    bert-convert --from=uncased_L-12_H-768_A-12/bert_model.ckpt --to=bert_hf --check
+A Hugging Face folder gets model.safetensors, config.json, vocab.txt and the tokenizer's files, which transformers
+loads without a missing or unexpected key. With --check both models are run, and have to agree. The same weights come
+back, bit for bit, in the second example. Optimizer state is left behind.
+The examples take the model that those of bert-pretrain make.
 
-writes bert_hf/model.safetensors, config.json, vocab.txt and the tokenizer's files, which transformers loads without a missing
-or unexpected key, and says that the outputs of both are equal. The same weights come back, bit for bit, with
---from=bert_hf --to=bert_google/bert_model.ckpt. Optimizer state is left behind.
+Examples:
+
+    bert-convert --from=bert_output/pretrained --to=bert_output/bert_hf --check
+    bert-convert --from=bert_output/bert_hf \\
+      --to=bert_output/bert_google/bert_model.ckpt
 """
 
 import logging
@@ -39,7 +44,7 @@ def run(settings: ConvertSettings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
     changes, dtype, random_seed = settings.changes, settings.changes.dtype, settings.seed.random_seed
     overwrite = settings.replacing.overwrite
-    checkpoint = find_source(settings.paths.source)
+    checkpoint = find_source(settings.paths.source, settings.model.strict)
     target = find_target(settings.paths.target, settings.paths.to_format)
     check_dtype(dtype, target)
     files.check_can_write(target.folder, "to")

@@ -1,14 +1,22 @@
 """Make masked-LM and next-sentence instances from plain text, as Google's create_pretraining_data.py does.
 
-    bert-create-pretraining-data --input_file=corpus.txt --output_file=data.tfrecord --vocab_file=vocab.txt
-
-reads one sentence a line, with a blank line between documents, and writes TFRecord files for bert-pretrain, or for
+It reads one sentence a line, with a blank line between documents, and writes TFRecord files for bert-pretrain, or for
 Google's run_pretraining.py: for the same seed, Google's records. It shows the first of them and ends with a table:
 documents, sentences, instances, share of random next sentences, of masked and of cut-off tokens, tokens per second.
 
 For a large corpus, --num_workers=8 --output_file=data.tfrecord@16 uses eight processes, in little memory, and writes
 data.tfrecord-00000-of-00016 and so on. The instances are then other ones, though of the same kind; they depend on
 --random_seed and --num_shards, not on --num_workers. Room on the disk is needed for twice the output.
+The examples take the vocabulary that those of bert-build-vocab write.
+
+Examples:
+
+    bert-create-pretraining-data --input_file=data/pretraining/corpus.txt \\
+      --output_file=bert_output/data.tfrecord \\
+      --vocab_file=bert_output/corpus_vocab.txt
+    bert-create-pretraining-data --input_file=data/pretraining/corpus.txt \\
+      --output_file=bert_output/data.tfrecord@4 --num_workers=2 \\
+      --vocab_file=bert_output/corpus_vocab.txt
 """
 
 import logging
@@ -19,6 +27,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import EXAMPLES
 from bert_cli.base.writing import atomic_paths
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
@@ -77,7 +86,7 @@ def run(settings: CreateDataSettings) -> dict:
             "unknown_tokens": corpus.num_unknown,
         }
         report |= write_instances(job, workers, corpus, folder, paths, num_shards)
-        log_first(paths, job.tokenizer)
+        log_first(paths, job.tokenizer, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
     LOG.info("*** Writing to output files ***")
     for path in outputs[:LOGGED]:
         LOG.info("  %s", path)

@@ -1,11 +1,18 @@
 """Export a model for use without this package: a classifier for TensorFlow Serving, modules for tensorflow-hub, or ONNX.
 
-    bert-export --format=saved_model --init_checkpoint=bert_output --export_dir=serving/1
+--format=saved_model writes a SavedModel that takes raw text and gives label names and probabilities; the vocabulary
+is an asset of it. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the
+published BERT modules. Who loads a model that takes text must have imported tensorflow_text before; TensorFlow
+Serving has its operations built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier,
+a tagger, a model of answers, or an encoder.
+The examples take the models that those of bert-classify and bert-pretrain make.
 
-writes a SavedModel that takes raw text and gives label names and probabilities; the vocabulary is an asset of it.
---format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preprocess, with the interfaces of the published BERT modules. Who loads
-a model that takes text must have imported tensorflow_text before; TensorFlow Serving has its operations built in.
---format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier, a tagger, a model of answers, or an encoder.
+Examples:
+
+    bert-export --format=saved_model --init_checkpoint=bert_output \\
+      --export_dir=bert_output/serving/1
+    bert-export --format=hub --init_checkpoint=bert_output/pretrained \\
+      --export_dir=bert_output/modules
 """
 
 import logging
@@ -46,7 +53,7 @@ def run(settings: ExportSettings) -> list[str]:
     check_target(folder, settings.replacing.overwrite)
     if export.format == "onnx":
         onnx_run.check_packages()
-    checkpoint = find_checkpoint(settings.start.init_checkpoint)
+    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     length = settings.length.max_seq_length
     exported = find_exported(checkpoint, export, settings.model, settings.labels.labels, length)
     if export.format == "onnx":
@@ -59,7 +66,7 @@ def run(settings: ExportSettings) -> list[str]:
     prepare_host()
     from bert_cli.exports.saved_models import export_saved_models
 
-    return export_saved_models(folder, exported)
+    return export_saved_models(folder, exported, is_encoder=export.format == "hub")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,12 +1,18 @@
 """Vectors of texts from a pre-trained BERT: of each token, as Google's extract_features.py writes them, of each word, or one
 for each text.
 
-    bert-extract-features --input_file=texts.txt --output_file=features.jsonl --init_checkpoint=pretrained
-    bert-extract-features --input_file=- --output_file=vectors.npy --pooling=mean --output_format=npy \\
-        --init_checkpoint=pretrained
-    bert-extract-features --show_attention="the cat sees a dog" --init_checkpoint=pretrained --layer=5
+A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of
+line i. --show_attention="the cat sees a dog" prints the strongest links of a text, and does nothing else.
+The examples take the model that those of bert-pretrain make.
 
-A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of line i.
+Examples:
+
+    bert-extract-features --input_file=data/pretraining/corpus.txt \\
+      --output_file=bert_output/features.jsonl --layers=-1,-2 \\
+      --init_checkpoint=bert_output/pretrained
+    bert-extract-features --input_file=data/pretraining/corpus.txt \\
+      --output_file=bert_output/vectors.npy --output_format=npy \\
+      --pooling=mean --init_checkpoint=bert_output/pretrained
 """
 
 import contextlib
@@ -78,7 +84,7 @@ def run(settings: ExtractSettings) -> int:
     if settings.hub.hub_module and not settings.start.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = find_checkpoint(settings.start.init_checkpoint)
+        checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
@@ -111,9 +117,10 @@ def run(settings: ExtractSettings) -> int:
         texts, total = stack.enter_context(plan.open_texts(input_file, output_file, done))
         if done:
             LOG.info("going on behind line %d of %s.partial", done, output_file)
+        chunks = extraction_chunks(texts, tokenizer, max_seq_length, extraction.long_text, extraction.words, **limits)
+        chunks = plan.checked_first(chunks, input_file, model.vocabulary, settings.model.strict)
         writer = stack.enter_context(open_writer(output_file, extraction.output_format, form, done, facts))
         archive = stack.enter_context(open_archive(attention.attentions)) if attention.attentions else None
-        chunks = extraction_chunks(texts, tokenizer, max_seq_length, extraction.long_text, extraction.words, **limits)
         began = time.monotonic()
         progress = plan.reporter(total, done, stack)
         lines, cut = extract_lines(session, chunks, extraction, combine, tokenizer, writer, archive, progress)

@@ -1,10 +1,20 @@
 """Fill the blanks of a text with a pre-trained BERT, and tell whether one sentence follows another.
 
-    bert-fill-mask "the man went to the [MASK] ." --init_checkpoint=pretrained
+It prints the most probable words for each [MASK] with their probabilities. "FIRST ||| SECOND" also gets the
+probability that the second text follows the first. With --input_file=texts.txt, a text a line, the answers are JSON,
+one object a line:
 
-prints the most probable words for each [MASK] with their probabilities. "FIRST ||| SECOND" also gets the probability that
-the second text follows the first. With --input_file=texts.txt, a text a line, the answers are JSON, one object a line:
-{"text": …, "masks": [[{"token": …, "probability": …}, …], …], "next_sentence_probability": …}
+    {"text": …, "masks": [[{"token": …, "probability": …}, …], …],
+     "next_sentence_probability": …}
+
+The examples take the model that those of bert-pretrain make.
+
+Examples:
+
+    bert-fill-mask "the man went to the [MASK] ." \\
+      --init_checkpoint=bert_output/pretrained
+    bert-fill-mask "It was cold. ||| The [MASK] stayed at home." --top_k=3 \\
+      --init_checkpoint=bert_output/pretrained
 """
 
 import contextlib
@@ -57,7 +67,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
         files.check_readable(input_file, "input_file")
     if to_file:
         files.check_output_files([output_file], [input_file])
-    checkpoint = find_checkpoint(settings.start.init_checkpoint)
+    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     model, config, vocabulary, tokenizer = sources.open_model(settings.model, checkpoint, 3, needs_bert=True)
     positions = config.max_position_embeddings
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds

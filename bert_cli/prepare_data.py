@@ -1,10 +1,8 @@
 """Make train.tsv, dev.tsv and test.tsv, as bert-classify --task_name=cola reads them, of a table or of JSON lines.
 
-    bert-prepare reviews.csv data/reviews --text_column=text --label_column=stars --test_split=0.1
-
-reads a .tsv, .csv or .jsonl file, also as .gz, row by row, however large, and writes into data/reviews train.tsv and dev.tsv
-(id, label, an empty column, text) and test.tsv (id, text, under a header). Tabs and line ends in a text become blanks, labels
-stay as they are, and of each label the same share lands in each file. It ends with a table:
+It reads a .tsv, .csv or .jsonl file, also as .gz, row by row, however large, and writes into the folder train.tsv and
+dev.tsv (id, label, an empty column, text) and test.tsv (id, text, under a header). Tabs and line ends in a text
+become blanks, labels stay as they are, and of each label the same share lands in each file. It ends with a table:
 
     rows read    64
     train.tsv    42    a 28, b 14
@@ -14,8 +12,15 @@ stay as they are, and of each label the same share lands in each file. It ends w
     left out      1    no label
     left out      1    another number of columns
 
-Without --text_column and --label_column it takes the columns whose names leave no doubt, and says which. bert-classify also
-reads such files as they are: see its --train_file.
+Without --text_column and --label_column it takes the columns whose names leave no doubt, and says which.
+bert-classify also reads such files as they are: see its --train_file.
+
+Examples:
+
+    bert-prepare data/train.tsv bert_output/tables --header=no --id_column=0 \\
+      --text_column=3 --label_column=1 --test_split=0.1
+    bert-prepare data/train.tsv bert_output/few --header=no --max_rows=1000 \\
+      --text_column=3 --label_column=1 --balance
 """
 
 import logging

@@ -1,20 +1,29 @@
 """Fine-tune a BERT classifier, evaluate it, and predict, as Google's run_classifier.py does.
 
+It reads the files of --task_name from data_dir, or with --train_file a table of your own (.tsv, .csv, .jsonl, each
+also .gz), and writes into output_dir:
+
+    model.ckpt-N      the weights after N steps, in Google's format
+    eval_results.txt  the metrics of the dev file
+    test_results.tsv  a line of probabilities for each row of the test file, in
+                      the order of labels.txt
+    predictions.tsv   the same with header, id, label and text
+    thresholds.json   with --threshold=tuned, the threshold of each label
+    run_report.json   all figures of the last run
+    report.html       a page to look at; bert-report makes it again
+    history.jsonl     losses and metrics over the steps
+    eval_examples.jsonl  rows of the evaluation, for that page
+    labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
+
+The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.
+With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
+beside it. --text prints the label and the probabilities of a new text as JSON, --explain which of its words mattered;
+--input_file answers a text a line.
+
+Examples:
+
     bert-classify --task_name=cola --do_train --do_eval --do_predict
-
-trains on data/train.tsv, evaluates on data/dev.tsv, predicts data/test.tsv, and writes into bert_output: model.ckpt-N
-(Google's variable names), eval_results.txt, test_results.tsv (a line of probabilities per test row, in the order of
-labels.txt), predictions.tsv (the same with header, id, label and text), and what a later run needs, so that
-`bert-classify --do_predict --output_dir=bert_output` is enough then. With a downloaded model, add
---init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found beside it. Then
-
     bert-classify --output_dir=bert_output --text "the dog sees a cat ."
-
-prints its label and probabilities as JSON; --input_file answers a text a line. And
-
-    bert-classify --do_train --do_eval --train_file=reviews.csv --dev_split=0.1 --text_column=text --label_column=stars
-
-reads a table of your own (.tsv, .csv, .jsonl, each also .gz), and holds a tenth of it out.
 """
 
 from bert_cli.base.errors import InputError
@@ -34,7 +43,7 @@ _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     is_for_text = answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
-    if values["text_b"] and not values["text"]:
+    if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
         if {one, other} <= given:
@@ -43,6 +52,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
         values |= remembered(ClassifySettings, folder, given)
+    # What the training files are says nothing of another file.
+    values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:
         find_task(values["task_name"])
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
@@ -60,7 +71,7 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text or settings.input.input_file:
+    if settings.new.text or settings.input.input_file or settings.explanation.explain:
         return answer_texts(settings)
     return driver.run(ClassificationTask(settings), settings)
 

@@ -1,12 +1,29 @@
 """Pre-train a BERT with masked words and next sentences, and evaluate it, as Google's run_pretraining.py does.
 
-    bert-pretrain --input_file=corpus.txt --vocab_file=vocab.txt --bert_config_file=bert_config.json \\
-      --output_dir=pretrained --do_train --do_eval --num_train_steps=1000 --num_warmup_steps=100 --learning_rate=1e-4
+It trains on plain text (a sentence a line, a blank line between documents) with masks and pairs drawn anew in each
+pass, or on TFRecord files of bert-create-pretraining-data; which of both it is, the files tell. It writes into
+output_dir:
 
-trains on plain text (a sentence a line, a blank line between documents) with masks and pairs drawn anew in each pass, or
-on TFRecord files of bert-create-pretraining-data; which of both it is, the files tell. It writes into output_dir:
-model.ckpt-N (Google's variable names), eval_results.txt, and vocab.txt, bert_config.json and flags.txt, so that
-`bert-classify --init_checkpoint=pretrained` and `bert-fill-mask --init_checkpoint=pretrained` need nothing else.
+    model.ckpt-N      the weights after N steps, in Google's format
+    eval_results.txt  accuracy and loss of masked words and next sentences
+    run_report.json   all figures of the last run
+    report.html       a page to look at; bert-report makes it again
+    history.jsonl     losses and metrics over the steps
+    vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
+
+so that `bert-classify --init_checkpoint=pretrained` and `bert-fill-mask --init_checkpoint=pretrained` need nothing
+else. bert-build-vocab makes the vocabulary of the examples.
+
+Examples:
+
+    bert-pretrain --input_file=data/pretraining/corpus.txt --do_train --do_eval \\
+      --output_dir=bert_output/pretrained \\
+      --vocab_file=bert_output/corpus_vocab.txt \\
+      --bert_config_file=data/pretraining/bert_config.json --max_seq_length=64 \\
+      --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \\
+      --num_warmup_steps=300
+    bert-pretrain --input_file=data/pretraining/corpus.txt --do_eval \\
+      --output_dir=bert_output/pretrained
 """
 
 from bert_cli.base.errors import InputError

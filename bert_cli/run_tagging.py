@@ -1,15 +1,26 @@
 """Tag words, such as those of names, with a BERT: fine-tune it, evaluate it, and predict.
 
-    bert-tag --data_dir=data/tagging --output_dir=tagger --do_train --do_eval --do_predict
+It trains on train.txt (a word and its tag a line, a blank line between sentences; B-/I-, IOB1, BIOES or bare types)
+or train.jsonl of data_dir, scores dev.txt by entities as conlleval does, tags test.txt, and writes into output_dir:
 
-trains on train.txt (a word and its tag a line, a blank line between sentences; B-/I-, IOB1, BIOES or bare types) or
-train.jsonl, scores dev.txt by entities as conlleval does, and tags test.txt. It writes into output_dir: model.ckpt-N
-(Google's variable names), eval_results.txt, test_predictions.txt (the test file with one more column), and what a later
-run needs, so that then
+    model.ckpt-N            the weights after N steps, in Google's format
+    eval_results.txt        the scores of the dev file
+    test_predictions.txt    the test file with one more column
+    test_predictions.jsonl  with a test.jsonl, its objects with their tags
+    run_report.json         all figures of the last run
+    report.html             a page to look at; bert-report makes it again
+    history.jsonl           losses and metrics over the steps
+    eval_examples.jsonl     rows of the evaluation, for that page
+    labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
-    bert-tag --output_dir=tagger --text "Anna left Lund on Monday."
+The last line is what a later run needs. --text prints each word of a new text with its tag, and the entities with
+their places in the text as JSON; --input_file does it line by line.
 
-prints each word with its tag, and the entities with their places in the text as JSON.
+Examples:
+
+    bert-tag --data_dir=data/tagging --do_train --do_eval --do_predict \\
+      --output_dir=bert_output/tag --learning_rate=1.5e-3 --num_train_epochs=8
+    bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
 from bert_cli.runs import answers, driver

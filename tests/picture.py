@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # The order of the arrows: left never imports right.
 ROOMS = (
     "base", "settings", "text", "examples", "features", "corpus", "records", "model", "weights", "heads", "training",
-    "outputs", "runs", "exports", "api", "builtin",
+    "outputs", "report", "runs", "exports", "api", "builtin",
 )  # fmt: skip
 _WIDTH, _NAMES = 120, 13
 _BLOCK = re.compile(r"(## How it is built\n.*?```text\n)(.*?)(```)", re.DOTALL)

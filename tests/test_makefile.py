@@ -1,6 +1,7 @@
 """Each target of the Makefile has its own folder, and takes names with blanks as one word; `make --dry-run` tells."""
 
 import pathlib
+import re
 import shlex
 import subprocess
 
@@ -72,6 +73,15 @@ def test_blanks_in_names_of_files(tmp_path):
     squad = commands("squad", "SQUAD=my data")[0]
     assert value(squad, "train_file") == "my data/train.json"
     assert value(squad, "predict_file") == "my data/dev.json"
+
+
+def test_every_ci_runs_the_same_targets():
+    ours = re.findall(r"^make (.+)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert re.findall(r"^ *- run: make (.+)$", workflow, re.MULTILINE) == ours
+    assert workflow.count("run:") == len(ours)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert [target for target in ours if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
 
 
 def test_the_package_lists_every_command():

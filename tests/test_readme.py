@@ -1,6 +1,6 @@
 """What the README says of flags and files is so."""
 
-import pathlib
+import itertools
 import re
 
 import pytest
@@ -13,6 +13,7 @@ from bert_cli import (
     extract_features,
     fill_mask,
     prepare_data,
+    report_runs,
     run_classifier,
     run_pretraining,
     run_squad,
@@ -21,36 +22,40 @@ from bert_cli import (
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PrepareSettings
 from bert_cli.settings.option import every_flag
+from bert_cli.settings.parser import parse
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
+from bert_cli.settings.reporting import ReportSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
+from bert_cli.weights import known_models
 from tests import picture, task_table
+from tests.readme_blocks import README, ROOT, blocks
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = {
-    "bert-classify": run_classifier,
-    "bert-create-pretraining-data": create_pretraining_data,
-    "bert-pretrain": run_pretraining,
-    "bert-build-vocab": build_vocab,
-    "bert-fill-mask": fill_mask,
-    "bert-squad": run_squad,
-    "bert-tag": run_tagging,
-    "bert-extract-features": extract_features,
-    "bert-export": export_model,
-    "bert-convert": convert_checkpoint,
-    "bert-prepare": prepare_data,
+    "bert-classify": (run_classifier, ClassifySettings),
+    "bert-create-pretraining-data": (create_pretraining_data, CreateDataSettings),
+    "bert-pretrain": (run_pretraining, PretrainSettings),
+    "bert-build-vocab": (build_vocab, BuildVocabSettings),
+    "bert-fill-mask": (fill_mask, FillMaskSettings),
+    "bert-squad": (run_squad, SquadSettings),
+    "bert-tag": (run_tagging, TagSettings),
+    "bert-extract-features": (extract_features, ExtractSettings),
+    "bert-export": (export_model, ExportSettings),
+    "bert-convert": (convert_checkpoint, ConvertSettings),
+    "bert-prepare": (prepare_data, PrepareSettings),
+    "bert-report": (report_runs, ReportSettings),
 }
-SETTINGS = (
-    ClassifySettings, SquadSettings, TagSettings, BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings,
-    ConvertSettings, ExportSettings, ExtractSettings, PrepareSettings,
+READ = (
+    "init_checkpoint", "hub_module", "from", "vocab_file", "bert_config_file", "data_dir", "input_file", "train_file",
+    "dev_file", "test_file", "predict_file",
 )  # fmt: skip
+WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 
 
 def known_flags() -> set[str]:
-    names = {"flagfile", "help"}
-    for settings_class in SETTINGS:
+    names = {"flagfile", "help", "completion"}
+    for _, settings_class in COMMANDS.values():
         names |= {flag.name for flag in every_flag(settings_class)}
     return names
 
@@ -68,7 +73,7 @@ def test_the_picture_is_that_of_the_tree():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_an_entry_point_and_in_the_readme(command):
-    module = COMMANDS[command].__name__
+    module = COMMANDS[command][0].__name__
     assert f'"{command} = {module}:main"' in (ROOT / "setup.py").read_text(encoding="utf-8")
     assert command in README
 
@@ -80,3 +85,45 @@ def test_no_placeholder_is_left():
 def test_the_table_of_tasks_is_that_of_the_package():
     """`python -m tests.task_table` prints it."""
     assert task_table.table() in README
+
+
+def test_releases_are_those_that_a_bare_name_is_told_of():
+    """known_models.advice names them, too."""
+    known = {f"{day}/{archive}" for day, archive in known_models._RELEASES.values()}
+    assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", README))) > 5
+    assert named <= known
+
+
+def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """What a command of a block reads and what it makes. InputError where its flags are not as they should be."""
+    if command not in COMMANDS:
+        made = [after for word, after in itertools.pairwise(words) if word in (">", ">>", "-o", "-p")]
+        made += ["bert_output" for word in words if word == "quickstart"]
+        made += [word.removesuffix(".zip") for word in words if command == "unzip"]
+        return [word for word in words if word.startswith("data/")], made
+    values, given = parse(COMMANDS[command][1], words)
+    read = [values[name] for name in READ if name in given]
+    made = [values[name] for name in WRITTEN if name in given]
+    if "output_dir" in values and not values.get("do_train"):
+        read, made = read + [values["output_dir"]] * ("output_dir" in given), []
+    if command == "bert-prepare":
+        read, made = [*read, values["paths"][0]], [*made, values["paths"][1]]
+    return [path for path in read if path != "-"], made
+
+
+def test_each_command_of_the_blocks_parses_and_finds_its_files():
+    """What it reads is in the repository, or was made by a command before; `make test-all` runs all of them."""
+    made, count = [], 0
+    for block in blocks("sh", "python"):
+        commands = block.commands if block.language == "sh" else []
+        paths = re.findall(r'load\("([^"]+)"', block.text) if block.language == "python" else []
+        for command, *words in commands:
+            read, new = files_of(command.removeprefix(".venv/bin/"), words)
+            paths, made, count = paths + read, made + new, count + command.startswith("bert-")
+            missing = [
+                p for p in paths if not (ROOT / p).exists() and not any(f"{p}/".startswith(f"{m}/") for m in made)
+            ]
+            assert not missing, f"README.md:{block.line}: {command} reads {missing}"
+        if block.language == "python":
+            assert [path for path in paths if path not in made] == [], f"README.md:{block.line}"
+    assert count >= 25

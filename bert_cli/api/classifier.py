@@ -18,13 +18,15 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.runs import driver, sources
+from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.trained_model import open_model
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.classification import ClassifySettings, read_threshold
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
 class Predictions(NamedTuple):
     """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in Classifier.labels.
 
-    Where a text may have several labels, the probability of each stands for itself. The numbers of a regression are
-    `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
+    Where a text may have several labels, `best` has for each text a tuple of those whose probability is at or above the
+    threshold, in the order of the columns, () for none; each probability stands for itself. The numbers of a regression
+    are `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
     """
 
-    best: list[str]
+    best: list[str] | list[tuple[str, ...]]
     probabilities: np.ndarray
     values: np.ndarray | None = None
 
@@ -56,11 +59,12 @@ class Classifier(Trained):
         session: "Session",
         tokenizer: FullTokenizer,
         task: ClassificationTask,
+        answers: Answers,
     ):
         self.labels = task.labels
         self.problem_type = task.problem_type
         self.max_seq_length = task.settings.length.max_seq_length
-        self._session, self._tokenizer, self._task = session, tokenizer, task
+        self._session, self._tokenizer, self._task, self._answers = session, tokenizer, task, answers
 
     @classmethod
     @named_arguments(train_file="train", dev_file="dev")
@@ -137,13 +141,16 @@ class Classifier(Trained):
         precision: str | None = None,
         hub_module: str | None = None,
         long_text: str | None = None,
+        threshold: float | str | None = None,
     ) -> "Classifier":
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows), do_lower_case: default as the files
         beside the checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32,
         bfloat16 or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does
-        not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit together.
+        not lie in the model's folder. threshold: of labels that do not exclude each other, a probability, or "tuned" for the
+        thresholds.json in the model's folder; default as the model was trained. Raises InputError where something is
+        missing, damaged, or does not fit together, and for a model that chooses one of several endings.
         """
         checkpoint = loading.find(path, ClassificationTask.command)
         given = {
@@ -152,17 +159,23 @@ class Classifier(Trained):
             "precision": precision,
             "hub_module": hub_module,
             "long_text": long_text,
+            "threshold": None if threshold is None else read_threshold(str(threshold)),
         }
         settings, model = open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
+        task.take_kind(model.sources)
+        if task.problem_type == MULTIPLE_CHOICE:
+            raise InputError(
+                f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
+            )
         task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
         if task.problem_type == REGRESSION and task.labels:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
-        if not task.labels and task.problem_type != REGRESSION:
+        if not task.labels and task.has_labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        session = driver.open_session(task, model, settings)
-        session.load_trained(checkpoint)
-        return cls(session, model.tokenizer, task)
+        answers = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
+        session = driver.open_trained(task, model, settings)
+        return cls(session, model.tokenizer, task, answers)
 
     @named_arguments()
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
@@ -182,5 +195,4 @@ class Classifier(Trained):
         found = self._session.infer(features, batch_size, "predicting")
         if self.problem_type == REGRESSION:
             return Predictions([], nothing, found["values"])
-        probabilities = found["probabilities"]
-        return Predictions([self.labels[column] for column in probabilities.argmax(axis=1)], probabilities)
+        return Predictions(self._answers.best(found), found["probabilities"])

@@ -86,8 +86,7 @@ class QuestionAnswerer(Trained):
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)
-        session = driver.open_session(task, model, settings)
-        session.load_trained(checkpoint)
+        session = driver.open_trained(task, model, settings)
         return cls(session, model.tokenizer, windows, task.rules)
 
     @named_arguments()

@@ -107,8 +107,7 @@ class Tagger(Trained):
         task = TaggingTask(settings)
         task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})
         task.layers = find_layers(settings.tagger.layers, False, model.config)
-        session = driver.open_session(task, model, settings)
-        session.load_trained(checkpoint)
+        session = driver.open_trained(task, model, settings)
         return cls(session, model.tokenizer, task.data.labels, settings)
 
     @named_arguments()

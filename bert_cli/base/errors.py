@@ -1,5 +1,10 @@
 """The one exception that a command turns into a single line and exit code 1."""
 
+import errno
+import os
+import re
+import shutil
+
 
 class InputError(Exception):
     """A mistake in what the user gave: a flag, a file, a row.
@@ -9,6 +14,32 @@ class InputError(Exception):
     """
 
 
+# What TensorFlow puts around a message: where in its graph, and which operation, an error was raised.
+_GRAPH_PLACES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
+
+
 def first_line(error: Exception) -> str:
     """What an exception says, short enough for one line of ours; its type's name where it says nothing."""
-    return str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+    lines = _GRAPH_PLACES.sub("", str(error)).strip().splitlines()
+    return lines[0][:160] if lines else type(error).__name__
+
+
+def why_not_written(error: Exception, folder: str, size: int | None = None, is_all: bool = True) -> str:
+    """Why a file could not be written into a folder, which may be missing.
+
+    Where the disk is full, with the `size` (bytes) that was needed.
+
+    is_all: False where the size is that of a part of it.
+    """
+    reason = (error.strerror if isinstance(error, OSError) else None) or first_line(error)
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if not is_full and os.strerror(errno.ENOSPC).lower() not in reason.lower():
+        return reason
+    needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed, " if size is not None else ""
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(os.path.abspath(folder))
+    return f"{os.strerror(errno.ENOSPC)}: {needed}{_amount(shutil.disk_usage(folder).free)} are free in {folder}"
+
+
+def _amount(size: int) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.2f} MB"

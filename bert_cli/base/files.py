@@ -6,11 +6,13 @@ Nothing here imports TensorFlow unless a remote path is used, so that a missing 
 import functools
 import glob
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import STANDARD
+
+_Found = TypeVar("_Found")
 
 
 def is_remote(path: str) -> bool:
@@ -18,18 +20,18 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
-def gfile():
+def gfile() -> Any:
     """TensorFlow's module for remote files, which is imported by the first call."""
     import tensorflow as tf  # heavy; only remote paths need it
 
     return tf.io.gfile
 
 
-def _reporting(function):
+def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
     """The same function of a path, in which what goes wrong with a remote path is an InputError."""
 
     @functools.wraps(function)
-    def reporting(path: str) -> Any:
+    def reporting(path: str) -> _Found:
         if not is_remote(path):
             return function(path)
         import tensorflow as tf
@@ -37,7 +39,7 @@ def _reporting(function):
         try:
             return function(path)
         except tf.errors.OpError as error:
-            raise InputError(f"{path}: cannot be reached: {error.message.splitlines()[0]}") from None
+            raise InputError(f"{path}: cannot be reached: {first_line(error)}") from None
 
     return reporting
 

@@ -1,6 +1,7 @@
 """Bytes -> text: the only place where the lines of a file or of a stream are decoded. All text is UTF-8."""
 
 import contextlib
+import io
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -8,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
 from bert_cli.base.names import STANDARD
 
+LONGEST_LINE = 10_000_000  # bytes; what is longer is no text that people or programs wrote as lines
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -34,8 +36,40 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
         ) from None
 
 
+def too_long(name: str, number: int) -> InputError:
+    """What to raise for a line above LONGEST_LINE."""
+    return InputError(
+        f"{name}:{number}: is a line of more than 10 MB; is this a text with a line end behind each line?"
+    )
+
+
+def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The lines of a file, with their ends, as they come. InputError for one above LONGEST_LINE, of which no more is read."""
+    if isinstance(lines, io.BufferedIOBase):
+        file = lines
+        lines = iter(lambda: file.readline(LONGEST_LINE + 2), b"")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST_LINE + 1:
+            raise too_long(name, number)
+        yield line
+
+
+def split_lines(text: str, name: str) -> list[str]:
+    """The lines of a text without their ends, `\\n`; an end behind the last one is followed by "". InputError as above."""
+    lines = text.split("\n")
+    if len(text) > LONGEST_LINE:
+        for number, line in enumerate(lines, start=1):
+            if len(line) > LONGEST_LINE:
+                raise too_long(name, number)
+    return lines
+
+
 def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1) -> Iterator[str]:
-    """Each line, with its end, as it comes; a byte-order mark before line 1 is dropped. InputError as in `decode`."""
+    """Each line, with its end, as it comes; a byte-order mark before line 1 is dropped.
+
+    InputError as in `decode` and, where `lines` is a file from its line 1 on, in `bounded_lines`.
+    """
+    lines = bounded_lines(lines, name) if first_line == 1 else lines
     for number, line in enumerate(lines, start=first_line):
         text = decode(line, name, number)
         yield text.removeprefix(_MARK) if number == 1 else text

@@ -9,8 +9,16 @@ MANIFEST = "run.json"
 REPORT = "run_report.json"
 FLAGS = "flags.txt"
 EVAL_RESULTS = "eval_results.txt"
+LOCK = ".bert_cli.lock"  # of the run that is at work
 STATE = "checkpoint"  # names the newest model.ckpt-N
+EVAL_EXAMPLES = "eval_examples.jsonl"
+PAGE = "report.html"
 CHECKPOINT = "model.ckpt-"  # before the number of steps
+HISTORY = "history.jsonl"
+RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"  # of several runs
+OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
+BEST = "best"  # folder of the best checkpoint
+BEST_FILE = "best.json"  # names the folder within this one whose model counts: best, or one of several runs
 
 # What stands beside a checkpoint.
 VOCABULARY = "vocab.txt"

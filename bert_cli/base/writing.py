@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from bert_cli.base.errors import InputError
-from bert_cli.base.files import gfile, is_remote, read_bytes
+from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.files import file_size, gfile, is_remote, read_bytes
 from bert_cli.base.names import UNFINISHED
 
 
@@ -28,10 +28,11 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
         with gfile().GFile(path, mode) as file:
             file.write(held.getvalue())
         return
+    folder = os.path.dirname(path) or "."
     try:
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=UNFINISHED)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=UNFINISHED)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be written: {why_not_written(error, folder)}") from None
     try:
         with os.fdopen(handle, mode, encoding="utf-8" if text else None, newline="\n" if text else None) as file:
             yield file
@@ -40,12 +41,14 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
         _make_readable(temporary)
         os.replace(temporary, path)
     except BaseException as error:
+        written = file_size(temporary)
         with contextlib.suppress(FileNotFoundError):
             os.remove(temporary)
         if isinstance(error, OSError) and not isinstance(
             error, BrokenPipeError
         ):  # a pipe is the log's, not this file's
-            raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+            reason = why_not_written(error, folder, written, is_all=False)
+            raise InputError(f"{path}: cannot be written: {reason}") from None
         raise
 
 
@@ -83,7 +86,10 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
     except BrokenPipeError:  # nobody reads the log any more; this is not about files
         raise
     except OSError as error:
-        raise InputError(f"{paths[0]}: cannot be written: {error.strerror or error}") from None
+        reason = why_not_written(
+            error, os.path.dirname(paths[0]) or ".", sum(map(file_size, temporaries)), is_all=False
+        )
+        raise InputError(f"{paths[0]}: cannot be written: {reason}") from None
     finally:
         for temporary in temporaries:
             with contextlib.suppress(FileNotFoundError):

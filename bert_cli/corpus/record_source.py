@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -31,10 +32,10 @@ class RecordSource:
     def __len__(self) -> int:
         return len(self._index)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._index.__exit__(*exception)
 
     @property

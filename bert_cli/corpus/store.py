@@ -13,7 +13,7 @@ import os
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, Self
 
 from bert_cli.corpus.text import TokenizedBlock, Typecode
 
@@ -130,9 +130,9 @@ class Corpus:
         start, stop = self.document_offsets[number : number + 2]
         return start, stop
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         for stored in (self.token_ids, self.sentence_offsets, self.document_offsets):
             stored.close()

@@ -20,7 +20,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import decode, input_name
+from bert_cli.base.lines import LONGEST_LINE, decode, input_name, too_long
 from bert_cli.base.names import STANDARD
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import UNK
@@ -106,6 +106,8 @@ def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
                 head, newline, tail = data.rpartition(b"\n")
                 if not newline:
                     pending.append(data)
+                    if sum(map(len, pending)) > LONGEST_LINE:
+                        raise too_long(name, first_line)
                     continue
                 lines = b"".join([*pending, head, newline])
                 pending = [tail]

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import Any, Self
 
 from bert_cli.base.errors import InputError
 
@@ -51,7 +51,7 @@ class Workers:
         self.context = context
         self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self.count > 1:
             # Not fork: a copy of a process with threads (TensorFlow, BLAS) can hang.
             self._pool = ProcessPoolExecutor(
@@ -59,7 +59,7 @@ class Workers:
             )
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
 

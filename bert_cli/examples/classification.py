@@ -51,10 +51,11 @@ def read_examples(
     `path` is a file to read in place of the task's own.
 
     `header` says whether the first row of a file holds the names of its columns:
-      auto  the original's rule: train and dev of cola have none, all other files have one. Where the first row speaks
-            against the rule this is an InputError that asks for yes or no: a row that would be skipped although its
-            label is a label of the task, or its id or its text are like those of data; or a row that would be read
-            although its label cell is a name that no other row has (`tables.data_reason`, `tables.header_reason`).
+      auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
+            is one of the task's, and that of ten other rows, is read in any case. Where it only speaks against the rule
+            this is an InputError that asks for yes or no: a row that would be skipped although its label is a label of
+            the task, or its id or its text are like those of data; or a row that would be read although its label cell
+            is a name that no other row has (`tables.data_reason`, `tables.header_reason`).
       yes   the first row of every file is skipped.
       no    the first row of every file is data.
 
@@ -69,8 +70,11 @@ def read_examples(
         other = "--do_eval" if split == "test" else "--do_predict"
         raise InputError(f"--{flag}: the task {task_name.lower()} has no {split} file; leave it out, or use {other}")
     layout, path, rows = _open_split(task.splits[split], data_dir, language, path)
-    has_header = layout.has_header if header == "auto" else header == "yes"
     known = tuple(labels) if labels is not None else task.labels
+    has_header = layout.has_header if header == "auto" else header == "yes"
+    if header == "auto" and has_header and tables.is_data_by_label(rows[0], rows[1:], known, layout.label):
+        LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
+        has_header = False
     is_open = task.open_labels and split == "train" and labels is None
     numbered = _rows_of_split(path, rows, has_header, layout, language)
     data = [row for _, row in numbered]

@@ -1,4 +1,4 @@
-"""The tasks of GLUE, and XNLI: a task is one row of TASKS, with its files as the benchmark ships them.
+"""The tasks of GLUE, XNLI and SWAG: a task is one row of TASKS, with its files as the benchmark ships them.
 
 Columns, guids and header rules of cola, mrpc, mnli and xnli are those of Google's run_classifier.py; the orders of labels
 are the usual ones, so that the outputs of a model mean the same elsewhere.
@@ -7,21 +7,25 @@ are the usual ones, so that the outputs of a model mean the same elsewhere.
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.settings.data import Columns
 
 ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc", "pearson_spearman"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the parts of an example stand in one file. All columns are 0-based, -1 is the last."""
+    """Where the parts of an example stand in one file. All columns are 0-based, -1 is the last.
+
+    named: instead, their names in the header of a CSV, with `endings`, of which each continues the text in text_b_column.
+    """
 
     file: str  # below the data directory; {language} stands for that of the run
     columns: str  # for messages
     minimum: int  # columns that every row has
     has_header: bool  # whether the original skips the first row
     guid: str  # guids are `<guid>-<row number, the header counted>` or `<guid>-<cell of guid_column>`
-    text_a: int
+    text_a: int = 0
     text_b: int | None = None
     label: int | None = None  # None: the file has no labels
     guid_column: int | None = None
@@ -31,6 +35,8 @@ class Layout:
     broken_rows: bool = False  # the benchmark's own file has rows that are cut short; they are left out, and told
     pairs_file: str | None = None  # beside it: two ids a row, those of columns 1 and 2 here
     in_pairs_file: bool = False  # whether the split is the rows that stand in pairs_file, or the others
+    named: Columns | None = None
+    endings: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[int, ...]:
@@ -41,9 +47,9 @@ class Layout:
 class Task:
     """One task.
 
-    labels: in the order of the output columns, () for regression. splits: the layouts in which a file may be; read is the
-    first whose file is there, or of several of one file the one with as many columns as the first row. metric: a name from
-    above. kind: one of kinds.PROBLEM_TYPES.
+    labels: in the order of the output columns, () for regression; of multiple choice the places of the endings. splits: the
+    layouts in which a file may be; read is the first whose file is there, or of several of one file the one with as many
+    columns as the first row. metric: a name from above. kind: one of kinds.PROBLEM_TYPES.
     """
 
     labels: tuple[str, ...]
@@ -121,6 +127,14 @@ def _qqp() -> dict[str, tuple[Layout, ...]]:
     return _three(train, test)
 
 
+def _swag(file: str, guid: str, has_label: bool = True) -> tuple[Layout, ...]:
+    """Its files have further columns, and perhaps one of row numbers before all: the names count."""
+    endings = tuple(f"ending{place}" for place in range(4))
+    named = Columns(text_column="sent1", text_b_column="sent2", label_column="label" if has_label else None)
+    columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *endings, *["label"] * has_label]
+    return (Layout(file, ", ".join(columns), len(columns), True, guid, named=named, endings=endings),)
+
+
 _DIAGNOSTIC = Layout("diagnostic.tsv", "index, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
 
 TASKS: dict[str, Task] = {
@@ -189,6 +203,16 @@ TASKS: dict[str, Task] = {
                 ),
             ),
         },
+    ),
+    "swag": Task(
+        labels=("0", "1", "2", "3"),
+        metric=ACCURACY,
+        splits={
+            "train": _swag("train.csv", "train"),
+            "dev": _swag("val.csv", "dev"),
+            "test": _swag("test.csv", "test", has_label=False),
+        },
+        kind=MULTIPLE_CHOICE,
     ),
 }  # fmt: skip
 

@@ -42,7 +42,7 @@ SAMPLE = 1000  # rows that are looked at to tell a header from data
 class Places:
     """0-based columns of a table. names: of all columns, None without a header; width: how many there are.
 
-    labels: the columns of the label, () where there is none.
+    labels: the columns of the label, () where there is none; choices: those of the endings of a choice.
     """
 
     width: int
@@ -51,35 +51,44 @@ class Places:
     text_b: int | None
     labels: tuple[int, ...]
     identifier: int | None
+    choices: tuple[int, ...] = ()
 
     def called(self, column: int) -> str:
         """The name of a column, or its number."""
         return str(column) if self.names is None else self.names[column]
 
 
-def place_columns(path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool) -> Places:
+def place_columns(
+    path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool, choices: Sequence[str] = ()
+) -> Places:
     """Where the parts of an example stand in a table whose first rows are `sample`.
 
     columns: what the flags say. header: yes, no or auto. needs_label: the file is for training or evaluation; without, a
-    label column that the flags name may be missing. InputError where a column is missing or in doubt, and where the header is.
+    label column that the flags name may be missing. choices: columns of endings, as the flags name them. InputError where a
+    column is missing or in doubt, and where the header is.
     """
     width = len(sample[0].cells)
     if width == 1 and format_of(path) != JSONL:
+        if choices:
+            raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
         return _list_of_texts(path, sample[0], columns, header, needs_label)
-    names = _names(path, sample, columns, header)
+    names = _names(path, sample, columns, header, choices)
+    endings = tuple(_column(path, names, width, name, "choice_columns") for name in choices)
     if columns.text_column is not None:
         text_a = _column(path, names, width, columns.text_column, "text_column")
         second = columns.text_b_column
         text_b = None if second is None else _column(path, names, width, second, "text_b_column")
         _tell_of_a_better_name(path, names, text_a)
     else:
-        text_a, text_b = _guessed_texts(path, sample, names, columns)
-    labels = _labels(path, sample, names, columns, needs_label, (text_a, text_b))
-    identifier = _identifier(path, names, width, columns, needs_label, (text_a, text_b, *labels))
-    used = [column for column in (text_a, text_b, *labels) if column is not None]
+        text_a, text_b = _guessed_texts(path, sample, names, columns, choices)
+    labels = _labels(path, sample, names, columns, needs_label, (text_a, text_b, *endings))
+    identifier = _identifier(path, names, width, columns, needs_label, (text_a, text_b, *labels, *endings))
+    used = [column for column in (text_a, text_b, *labels, *endings) if column is not None]
     if len(set(used)) < len(used):
-        raise InputError(f"{path}: one column is named twice by --text_column, --text_b_column and --label_column")
-    return Places(width, names, text_a, text_b, labels, identifier)
+        flags = ("text_column", "text_b_column", *["choice_columns"] * bool(choices))
+        named = ", ".join(f"--{flag}" for flag in flags)
+        raise InputError(f"{path}: one column is named twice by {named} and --label_column")
+    return Places(width, names, text_a, text_b, labels, identifier, endings)
 
 
 def _tell_of_a_better_name(path: str, names: tuple[str, ...] | None, text: int) -> None:
@@ -106,12 +115,14 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name.strip().lower()).strip("_")
 
 
-def _given(columns: Columns) -> list[str]:
-    named = (columns.text_column, columns.text_b_column, *columns.label_columns, columns.id_column)
+def _given(columns: Columns, choices: Sequence[str]) -> list[str]:
+    named = (columns.text_column, columns.text_b_column, *choices, *columns.label_columns, columns.id_column)
     return [name for name in named if name is not None]
 
 
-def _names(path: str, sample: Sequence[Row], columns: Columns, header: str) -> tuple[str, ...] | None:
+def _names(
+    path: str, sample: Sequence[Row], columns: Columns, header: str, choices: Sequence[str]
+) -> tuple[str, ...] | None:
     """The cells of the header; None where the first row is data."""
     first = sample[0]
     cells = tuple(str(cell).strip() for cell in first.cells)
@@ -119,7 +130,7 @@ def _names(path: str, sample: Sequence[Row], columns: Columns, header: str) -> t
         return cells
     if header == "no":
         return None
-    given = _given(columns)
+    given = _given(columns, choices)
     by_number = [int(name) for name in given if name.isdecimal()]
     if any(not name.isdecimal() for name in given) or _is_header(cells):
         return cells
@@ -171,11 +182,11 @@ def _ask(path: str, sample: Sequence[Row], names: tuple[str, ...] | None, what: 
 
 
 def _guessed_texts(
-    path: str, sample: Sequence[Row], names: tuple[str, ...] | None, columns: Columns
+    path: str, sample: Sequence[Row], names: tuple[str, ...] | None, columns: Columns, choices: Sequence[str]
 ) -> tuple[int, int | None]:
     plain = [_plain(name) for name in names or ()]
-    free = [_plain(name) if name not in _given(columns) else "" for name in names or ()]
-    pairs = [pair for pair in _PAIRS if all(free.count(name) == 1 for name in pair)]
+    free = [_plain(name) if name not in _given(columns, choices) else "" for name in names or ()]
+    pairs = [pair for pair in _PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
     alone = [name for name in free if name in _TEXT_NAMES and not any(name in pair for pair in pairs)]
     second = columns.text_b_column
     if len(pairs) == 1 and not alone and second is None:

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
@@ -25,16 +23,21 @@ from bert_cli.examples.tables import Row, Table, is_number, more, quoted
 from bert_cli.settings.data import Columns, LabelKind
 
 LOG = logging.getLogger("bert_cli")
+_MOST_DIGITS = 4300  # of a number that int() takes
 
 
 class OwnRow(NamedTuple):
-    """One row of a file: where it begins, its id, its texts, and the cells of its label columns, without blanks around."""
+    """One row of a file: where it begins, its id, its texts, and the cells of its label columns, without blanks around.
+
+    choices: the texts in the columns of endings, as they stand there.
+    """
 
     line: int
     identifier: str
     text_a: str
     text_b: str | None
     labels: tuple[str | tuple[str, ...], ...]
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,22 @@ class OwnFile:
         return bool(self.places.labels)
 
 
-def read_own_file(path: str, split: str, columns: Columns, header: str, flag: str, needs_label: bool) -> OwnFile:
+def read_own_file(
+    path: str,
+    split: str,
+    columns: Columns,
+    header: str,
+    flag: str,
+    needs_label: bool,
+    choices: Sequence[str] = (),
+) -> OwnFile:
     """The rows of one file. split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`.
 
-    flag: named where the file is missing. needs_label: see place_columns. An empty text is told, with its line, and kept: its
-    answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and what
-    own_rows and own_columns refuse.
+    flag: named where the file is missing. needs_label, choices: see place_columns. An empty text is told, with its line, and
+    kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
+    what own_rows and own_columns refuse.
     """
-    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label)
+    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label, choices)
 
 
 def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool) -> OwnFile:
@@ -67,12 +78,18 @@ def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool
 
 
 def _own_file(
-    path: str, stream: Iterator[Row], split: str, columns: Columns, header: str, needs_label: bool
+    path: str,
+    stream: Iterator[Row],
+    split: str,
+    columns: Columns,
+    header: str,
+    needs_label: bool,
+    choices: Sequence[str] = (),
 ) -> OwnFile:
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-    places = place_columns(path, sample, columns, header, needs_label)
+    places = place_columns(path, sample, columns, header, needs_label, choices)
     rows: list[OwnRow] = []
     empty: list[int] = []
     for row in itertools.chain(sample if places.names is None else sample[1:], stream):
@@ -96,6 +113,7 @@ def _own_row(row: Row, places: Places, name: str) -> OwnRow:
         _one_text(cells[places.text_a]),
         None if places.text_b is None else _one_text(cells[places.text_b]),
         tuple([_stripped(cells[column]) for column in places.labels]),
+        tuple([_one_text(cells[column]) for column in places.choices]),
     )
 
 
@@ -130,11 +148,16 @@ def find_problem_type(file: OwnFile, kind: LabelKind) -> str:
     return SINGLE_LABEL
 
 
+def _is_whole(part: str) -> bool:
+    """Whether a part of a label is a number; what has more digits than int() takes is none."""
+    return part.isdecimal() and len(part) < _MOST_DIGITS
+
+
 def natural_key(label: str) -> tuple:
     """For sorting: numbers by value before words, and 'grade 2' before 'grade 10'."""
     if is_number(label):
         return (0, float(label), (), label)
-    parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", label))
+    parts = tuple((0, int(part), "") if _is_whole(part) else (1, 0, part) for part in re.split(r"(\d+)", label))
     return (1, 0.0, parts, label)
 
 
@@ -248,29 +271,3 @@ def _known_labels(file: OwnFile, problem_type: str, labels: Sequence[str], separ
     for names in named:
         made.append(names[0] if problem_type == SINGLE_LABEL else tuple(int(label in names) for label in labels))
     return made
-
-
-def split_dev(
-    examples: Sequence[ClassificationExample], share: float, seed: int, problem_type: str = SINGLE_LABEL
-) -> tuple[list[ClassificationExample], list[ClassificationExample]]:
-    """(those to train on, those to evaluate on), each in file order: `share` of the rows, of each label alike.
-
-    Every k-th row is taken of the rows sorted by label (by value, for a regression) and shuffled within one. A label with one
-    row stays in training, and of each other one row at least does. InputError where nothing is left to evaluate on.
-    """
-    is_number = problem_type == REGRESSION
-    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
-    order.sort(key=lambda number: float(str(examples[number].label)) if is_number else str(examples[number].label))
-    if not is_number:
-        counts = Counter(example.label for example in examples)
-        order = [number for number in order if counts[examples[number].label] > 1]
-    chosen = {number for place, number in enumerate(order) if int((place + 1) * share + 0.5) > int(place * share + 0.5)}
-    kept = {example.label for number, example in enumerate(examples) if number not in chosen}
-    for number in order:
-        if examples[number].label not in kept and not is_number:
-            chosen.discard(number)
-            kept.add(examples[number].label)
-    if not chosen:
-        raise InputError(f"--dev_split={share}: leaves no row of {len(examples)} to evaluate on; give a larger share")
-    train = [example for number, example in enumerate(examples) if number not in chosen]
-    return train, [examples[number] for number in sorted(chosen)]

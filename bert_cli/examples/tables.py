@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import read_text
+from bert_cli.base.lines import read_text, split_lines
 
 LOG = logging.getLogger("bert_cli")
 
@@ -15,6 +15,7 @@ LABEL_COLUMN_NAMES = frozenset(
     ("label", "labels", "gold", "gold_label", "class", "category", "target", "sentiment", "score", "rating", "polarity")
     + ("acceptability", "judgment", "judgement", "quality", "tag", "intent", "topic", "y")
 )
+_MANY = 10  # rows that have a label
 
 
 class Row(NamedTuple):
@@ -51,7 +52,7 @@ def read_rows(path: str) -> list[Row]:
     rows: list[Row] = []
     blank: list[int] = []
     glued: list[int] = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in enumerate(split_lines(read_text(path), path), start=1):
         line = line.rstrip("\r")
         if "\t" not in line and not line.strip():
             blank.append(number)
@@ -134,6 +135,14 @@ def _id_reason(first: Row, others: Sequence[Row], column: int | None) -> str:
     if re.search(r"\d", cell) and re.sub(r"\d+", "0", cell) in {re.sub(r"\d+", "0", other) for other in ids}:
         return f"its id {quoted(cell)} is like those of other rows"
     return ""
+
+
+def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str], label: int | None) -> bool:
+    """Whether the first row is one of data without doubt: its label is a known one that ten other rows have too."""
+    cell = first.cell(label)
+    if label is None or cell not in labels or is_numbering(first.cells):
+        return False
+    return sum(row.cell(label) == cell for row in others if row.cells != first.cells) >= _MANY
 
 
 def data_reason(

@@ -15,7 +15,7 @@ from typing import TypeGuard
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.lines import read_text
+from bert_cli.base.lines import read_text, split_lines
 from bert_cli.examples.tables import Row, more, quoted
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 
@@ -69,7 +69,7 @@ def read_tagging_file(path: str, word_column: int = 0, tag_column: int | None = 
 
 def _lines(path: str) -> list[str]:
     """Lines as they are. InputError for a carriage return inside one: the lines of old files would be glued together."""
-    lines = read_text(path).split("\n")
+    lines = split_lines(read_text(path), path)
     glued = [number for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
     if glued:
         raise InputError(

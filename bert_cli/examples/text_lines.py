@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bert_cli.base.lines import decode_lines
+from bert_cli.base.lines import bounded_lines, decode_lines
 from bert_cli.base.names import PAIR_MARK
 from bert_cli.examples.tagging_text import split_text
 from bert_cli.text.tokenization import FullTokenizer
@@ -46,8 +46,9 @@ def split_line(line: str, number: int = 0) -> TextLine:
 def read_text_lines(lines: Iterable[bytes], name: str, skip: int = 0) -> Iterator[TextLine]:
     """The lines of a binary file that ends lines in `\\n`, from line `skip` on; `name` is for messages.
 
-    A byte-order mark is dropped. InputError with the line number where a line is not UTF-8.
+    A byte-order mark is dropped. InputError with the line number where a line is not UTF-8, or is too long.
     """
+    lines = bounded_lines(lines, name)
     for number, text in enumerate(decode_lines(itertools.islice(lines, skip, None), name, skip + 1), skip):
         yield split_line(text.removesuffix("\n"), number)
 

@@ -7,13 +7,14 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import TAGGER
+from bert_cli.base.kinds import MULTIPLE_CHOICE, POOLED, TAGGER
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs import sources
 from bert_cli.runs.model_checks import check_casing
+from bert_cli.runs.trained_kind import stated_problem_type
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
@@ -31,9 +32,11 @@ class Companions:
     vocab_bytes: bytes | None
     do_lower_case: bool
     labels: tuple[str, ...] | None
-    kind: str | None  # of the classifier: CLASSIFIER or TAGGER, None where nothing says
+    kind: str | None  # of the classifier: CLASSIFIER, TAGGER or MULTIPLE_CHOICE, None where nothing says
+    problem_type: str | None  # of a classifier of texts, see runs.trained_kind
     flags_file: str | None
     last_layer_only: bool  # False where a tagger reads other layers
+    head_input: str = POOLED  # of a classifier of texts, see base.kinds
 
 
 def read_companions(flags: ModelFiles, model: sources.StoredModel, config: BertConfig) -> Companions:
@@ -63,10 +66,16 @@ def read_companions(flags: ModelFiles, model: sources.StoredModel, config: BertC
     saved = model.saved_flags
     if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (labels or ())):
         kind = TAGGER
+    problem_type = stated_problem_type(model)
+    if problem_type == MULTIPLE_CHOICE:
+        kind = MULTIPLE_CHOICE
     layers = saved.get("layers", "-1")
     flags_file = os.path.join(checkpoint.folder, FLAGS) if saved else None
     last_only = layers in ("-1", str(config.num_hidden_layers - 1))
-    return Companions(vocabulary, vocab_bytes, do_lower_case, labels, kind, flags_file, last_only)
+    head_input = saved.get("head_input", POOLED)
+    return Companions(
+        vocabulary, vocab_bytes, do_lower_case, labels, kind, problem_type, flags_file, last_only, head_input
+    )
 
 
 def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
@@ -123,7 +132,8 @@ def write_companions(
 
         assert kind is not None, "conversion_plan finds a kind for every Hugging Face folder"
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
-        write_json(path(HUGGING_FACE_CONFIG), hugging_face_config(config, kind, labels, pad, dtype))
+        values = hugging_face_config(config, kind, labels, pad, dtype, companions.problem_type)
+        write_json(path(HUGGING_FACE_CONFIG), values)
         if vocabulary:
             write_json(path(TOKENIZER), tokenizer_json(vocabulary, companions.do_lower_case))
             write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))

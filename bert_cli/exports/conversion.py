@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.kinds import CLASSIFIER, POOLER, head_of
 from bert_cli.exports.hub_writing import save_encoder
 from bert_cli.exports.target import Target
@@ -121,8 +121,8 @@ def _writing(target: Target) -> Iterator[None]:
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        reason = error.message if isinstance(error, tf.errors.OpError) else str(error)
-        raise InputError(f"{target.path(target.name)}: cannot be written: {reason.splitlines()[0][:160]}") from None
+        path = target.path(target.name)
+        raise InputError(f"{path}: cannot be written: {why_not_written(error, path)}") from None
 
 
 def _model_of(tensors: dict[str, np.ndarray], config: BertConfig, heads: tuple[str, ...]) -> BertWithHeads:

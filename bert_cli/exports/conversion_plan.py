@@ -6,7 +6,7 @@ Imports no TensorFlow.
 import logging
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS, TAGGER
+from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS, MULTIPLE_CHOICE, TAGGER
 from bert_cli.exports.companions import Companions
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
@@ -25,11 +25,11 @@ TITLES = {
 _GOOGLE_EPSILON = 1e-12
 
 
-def find_source(path: str) -> CheckpointPath:
+def find_source(path: str, strict: bool = False) -> CheckpointPath:
     """What --from names; an archive or a URL is a module for tensorflow-hub."""
     if path.endswith((".tar.gz", ".tgz")) or is_url(path):
         return find_module(path, "from")
-    return find_checkpoint(path, "from")
+    return find_checkpoint(path, "from", strict)
 
 
 def check_dtype(dtype: str, target: Target) -> None:
@@ -55,7 +55,7 @@ def choose_kind(head: str, found: tuple[str, ...], companions: Companions, targe
             )
         return head
     if found == (CLASSIFIER,):
-        return TAGGER if companions.kind == TAGGER else CLASSIFIER
+        return companions.kind if companions.kind in (TAGGER, MULTIPLE_CHOICE) else CLASSIFIER
     kind = next((name for name, kind in KINDS.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(

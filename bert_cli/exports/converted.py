@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, KINDS, POOLER, TAGGER
+from bert_cli.base.kinds import CLASSIFIER, KINDS, MULTIPLE_CHOICE, POOLED, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.companions import Companions, check_labels, write_companions
@@ -59,7 +59,11 @@ def convert(
     heads = found if kind is None else KINDS[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.classifier_shape if CLASSIFIER in heads else None
-    labels = _labels(shape, companions, target, config) if shape else None
+    if kind == MULTIPLE_CHOICE and shape and shape[0] != 1:
+        raise InputError(
+            f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
+        )
+    labels = _labels(shape, companions, target, config) if shape and kind != MULTIPLE_CHOICE else None
     tensors, left_out = dict(loaded.tensors), []
     if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
@@ -87,6 +91,11 @@ def _labels(
     check_labels(companions.labels, count)
     if target.format == "hf" and (width != config.hidden_size or not companions.last_layer_only):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
+    if companions.head_input != POOLED:
+        read = f"this classifier reads another output of the encoder than the pooler's (--head_input={companions.head_input})"
+        if target.format == "hf":
+            raise InputError(f"{read}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
+        LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", read)
     return companions.labels or (generic_labels(count) if target.format == "hf" else None)
 
 

@@ -3,12 +3,13 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, TAGGER
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL, TAGGER
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig
 from bert_cli.runs import sources
+from bert_cli.runs.trained_kind import agreed_labels
 from bert_cli.settings.groups import Length, ModelFiles
 from bert_cli.settings.long_text import TRUNCATE
 from bert_cli.settings.tools import Export
@@ -22,7 +23,7 @@ _LENGTH = Length().max_seq_length  # tokens, where no run says more
 class Exported:
     """What is exported: `source` with its `config`, `companions` and `vocabulary`; texts have at most max_seq_length tokens.
 
-    labels: of the outputs, None where they are not known; pairs: whether a classifier takes a second text.
+    labels: of the outputs, None where they are not known, or have no names; pairs: whether a classifier takes a second text.
     """
 
     source: sources.StoredModel
@@ -34,9 +35,19 @@ class Exported:
     pairs: bool
 
     @property
+    def problem_type(self) -> str:
+        """Of a classifier of texts: what its outputs mean, see heads.classification."""
+        return self.companions.problem_type or SINGLE_LABEL
+
+    @property
     def layers(self) -> tuple[int, ...]:
         """The layers that a tagger reads."""
         return tuple(int(layer) for layer in self.source.saved_flags.get("layers", "-1").split(","))
+
+    @property
+    def head_input(self) -> str:
+        """What a classifier of texts reads; see base.kinds."""
+        return self.companions.head_input
 
 
 def find_exported(
@@ -64,12 +75,14 @@ def find_exported(
     check_max_seq_length(length, pairs or export.format == "hub")
     sources.check_sizes(config, companions.vocabulary, length, model, files.strict)
     if export.format != "hub":
-        _check_problem_type(saved, checkpoint.folder)
+        _check_no_choice(companions, checkpoint.folder)
         _check_long_text(saved, checkpoint.folder)
-    if export.format == "hub":
+    if labels and companions.problem_type == REGRESSION:
+        raise InputError(f"--labels: the model in {checkpoint.folder} predicts a number; leave them out")
+    if export.format == "hub" or companions.problem_type == REGRESSION:
         names = None
     elif export.format == "onnx":
-        names = _agreed_labels(labels, companions)
+        names = agreed_labels(labels, companions.labels, checkpoint.folder)
     else:
         names = _classifier_labels(labels, companions, checkpoint.folder)
     return Exported(model, config, companions, companions.vocabulary, names, length, pairs)
@@ -80,13 +93,12 @@ def trained_on_pairs(saved: dict[str, str]) -> bool:
     return find_task(saved["task_name"]).pairs if saved.get("task_name") in TASKS else "text_b_column" in saved
 
 
-def _check_problem_type(saved: dict[str, str], folder: str) -> None:
-    """InputError for a classifier whose outputs do not exclude each other: what is exported ends in a softmax."""
-    kind = find_task(saved["task_name"]).kind if saved.get("task_name") in TASKS else saved.get("problem_type")
-    if kind in (MULTI_LABEL, REGRESSION):
+def _check_no_choice(companions: Companions, folder: str) -> None:
+    """InputError for a model that chooses one of several endings: no signature takes these."""
+    if companions.kind == MULTIPLE_CHOICE:
         raise InputError(
-            f"{folder}: was trained with --problem_type={kind}, and only classifiers of one label are exported; predict with "
-            "bert-classify, or export the encoder with --format=hub"
+            f"{folder}: this model chooses one of several endings, which no signature takes; predict with bert-classify, or "
+            "export the encoder with --format=hub"
         )
 
 
@@ -99,21 +111,11 @@ def _check_long_text(saved: dict[str, str], folder: str) -> None:
         )
 
 
-def _agreed_labels(labels: tuple[str, ...] | None, companions: Companions) -> tuple[str, ...] | None:
-    """Those of the flag or of the files beside the checkpoint; InputError where both are there and differ."""
-    if labels and companions.labels and labels != companions.labels:
-        raise InputError(
-            f"--labels={','.join(labels)}: the files beside the checkpoint say {','.join(companions.labels)}, the order in "
-            "which it was trained; leave --labels out"
-        )
-    return labels or companions.labels
-
-
 def _classifier_labels(labels: tuple[str, ...] | None, companions: Companions, folder: str) -> tuple[str, ...]:
     """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
     if companions.kind == TAGGER:
         raise InputError(f"{folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
-    names = _agreed_labels(labels, companions)
+    names = agreed_labels(labels, companions.labels, folder)
     if not names:
         raise InputError(
             f"{folder}: has no labels.txt; give the output_dir of bert-classify, or --labels, or --format=hub for the encoder "

@@ -34,7 +34,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
     module.regularization_losses = []
     module.do_lower_case = tf.Variable(do_lower_case, trainable=False, name="do_lower_case")
 
-    @tf.function
+    @tf.function(autograph=False)
     def encode(inputs, training=False):
         outputs = model(inputs, training=training)
         return {
@@ -48,7 +48,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
         encode.get_concrete_function(tensor_specs(spec.ENCODER), training=training)
     module.__call__ = encode
 
-    @tf.function
+    @tf.function(autograph=False)
     def serve(**inputs):
         outputs = encode(inputs, training=False)
         return {name: outputs[name] for name in ("default", "pooled_output", "sequence_output")}

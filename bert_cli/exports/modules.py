@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.kinds import POOLED, SINGLE_LABEL
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
@@ -26,8 +27,17 @@ _TEXTS = tf.TensorSpec([None], tf.string, name="text")
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 
 
-def load_classifier(checkpoint: CheckpointPath, config: BertConfig, labels: Sequence[str]) -> BertClassifier:
-    """The model with its weights; InputError where the checkpoint holds no classifier of these labels."""
+def load_classifier(
+    checkpoint: CheckpointPath,
+    config: BertConfig,
+    labels: Sequence[str] | None,
+    problem_type: str,
+    head_input: str = POOLED,
+) -> BertClassifier:
+    """The model with its weights; InputError where the checkpoint holds no classifier of these labels (None: of a number).
+
+    head_input: see base.kinds.
+    """
     reader = open_checkpoint(checkpoint)
     shape = reader.shapes.get("output_weights")
     if shape is None:
@@ -35,12 +45,14 @@ def load_classifier(checkpoint: CheckpointPath, config: BertConfig, labels: Sequ
             f"{reader.description}: has no classifier (no output_weights); give the output_dir of bert-classify, or "
             "--format=hub for the encoder alone"
         )
-    if tuple(shape) != (len(labels), config.hidden_size):
+    count = len(labels) if labels else 1
+    if tuple(shape) != (count, config.hidden_size):
+        what = f"{count} labels ({', '.join(labels)}) need" if labels else "a number needs"
         raise InputError(
-            f"{reader.description}: output_weights has the shape {list(shape)}, {len(labels)} labels ({', '.join(labels)}) "
-            f"need {[len(labels), config.hidden_size]}; check --labels"
+            f"{reader.description}: output_weights has the shape {list(shape)}, {what} {[count, config.hidden_size]}; check "
+            "--labels"
         )
-    model = BertClassifier(config, len(labels))
+    model = BertClassifier(config, count, problem_type=problem_type, head_input=head_input)
     _check_whole(load_weights(named_weights(model), reader))
     return model
 
@@ -62,10 +74,8 @@ def writing(folder: str) -> Iterator[None]:
     """Turn what goes wrong with files into an InputError."""
     try:
         yield
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    except tf.errors.OpError as error:
-        raise InputError(f"{folder}: cannot be written: {error.message.splitlines()[0][:160]}") from None
+    except (OSError, tf.errors.OpError) as error:
+        raise InputError(f"{folder}: cannot be written: {why_not_written(error, folder)}") from None
 
 
 def save_classifier(
@@ -73,7 +83,7 @@ def save_classifier(
     model: BertClassifier,
     tokenizer: GraphTokenizer,
     vocabulary: Vocabulary,
-    labels: Sequence[str],
+    labels: Sequence[str] | None,
     max_seq_length: int,
     pairs: bool,
 ) -> None:
@@ -81,31 +91,33 @@ def save_classifier(
 
     Signature serving_default: `text` string [B], with `pairs` also `text_b` string [B] (empty for none). Signature
     token_ids: the encoder's inputs, int32 [B, S]. Both give `probabilities` float32 [B, L], `labels` string [B, L], the
-    names of their columns, and `label` string [B], the most probable one. Texts are cut to max_seq_length tokens.
+    names of their columns, and, where they exclude each other, `label` string [B], the most probable one; without labels,
+    of a regression, `value` float32 [B]. Texts are cut to max_seq_length tokens.
     """
     module = tf.train.Checkpoint()
     module.variables = [variable.value for variable in named_weights(model).values()]
     module.tokenizer = tokenizer
-    module.label_names = names = tf.constant(list(labels))
+    module.label_names = names = tf.constant(list(labels or ()), tf.string)
     cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
 
     def classify(inputs: dict) -> dict:
-        probabilities = tf.nn.softmax(model(inputs, packed=True))
-        rows = tf.shape(probabilities)[0]
-        return {
-            "probabilities": probabilities,
-            "labels": tf.tile(names[tf.newaxis], [rows, 1]),  # TensorFlow Serving wants a row of each output per text
-            "label": tf.gather(names, tf.argmax(probabilities, axis=1)),
-        }
+        answers = model.activated(model(inputs, packed=True))
+        if not labels:
+            return {"value": answers}
+        # TensorFlow Serving wants a row of each output per text.
+        outputs = {"probabilities": answers, "labels": tf.tile(names[tf.newaxis], [tf.shape(answers)[0], 1])}
+        if model.problem_type == SINGLE_LABEL:
+            outputs["label"] = tf.gather(names, tf.argmax(answers, axis=1))
+        return outputs
 
     def classify_texts(text, text_b=None):
         ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
         return classify(pack(tokenizer.pieces(text).merge_dims(1, 2), ids_b, max_seq_length, cls_id, sep_id))
 
-    module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)])
+    module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
     specs = [_TEXTS, _SECOND_TEXTS] if pairs else [_TEXTS]
-    module.classify_texts = tf.function(classify_texts, specs)
-    by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs))
+    module.classify_texts = tf.function(classify_texts, specs, autograph=False)
+    by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
     signatures = {
         "serving_default": module.classify_texts.get_concrete_function(),
         TOKENS_SIGNATURE: by_tokens.get_concrete_function(**tensor_specs(spec.ENCODER)),
@@ -133,7 +145,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
     }
 
     module.tokenize = tf.train.Checkpoint()
-    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS])
+    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS], autograph=False)
     module.tokenize.get_special_tokens_dict = tf.function(
         lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[]
     )
@@ -162,6 +174,8 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
         packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
         return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
 
-    module.__call__ = tf.function(preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")])
+    module.__call__ = tf.function(
+        preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")], autograph=False
+    )
     module.variables, module.trainable_variables, module.regularization_losses = [], [], []
     tf.saved_model.save(module, path, module.__call__.get_concrete_function())

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, ENCODER, POOLER, SPANS, TAGGER, head_of
+from bert_cli.base.kinds import CLASSIFIER, ENCODER, POOLER, REGRESSION, SPANS, TAGGER, head_of
 from bert_cli.exports import onnx_graph
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
@@ -28,17 +28,24 @@ _BATCH_TOKENS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A model of one `kind` (see weights.kinds) with its tensors; `layers` are those that a tagger reads."""
+    """A model of one `kind` (see base.kinds) with its tensors; `layers` are those that a tagger reads, problem_type and
+    `head_input` are those of a classifier.
+    """
 
     kind: str
     layers: tuple[int, ...]
+    problem_type: str
     model: keras.Model
     tensors: dict[str, np.ndarray]
+    head_input: str
 
     def outputs(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What the ONNX model should give."""
         results = self.model({name: tf.constant(values) for name, values in inputs.items()})
-        if self.kind in (CLASSIFIER, TAGGER):
+        if self.kind == CLASSIFIER:
+            name = "value" if self.problem_type == REGRESSION else "probabilities"
+            return {name: self.model.activated(results).numpy()}
+        if self.kind == TAGGER:
             return {"probabilities": tf.nn.softmax(results).numpy()}
         if self.kind == SPANS:
             return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
@@ -60,8 +67,12 @@ def find_kind(reader: Reader, of_tokens: bool) -> str:
     return SPANS if SPANS in heads else ENCODER
 
 
-def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...]) -> Loaded:
+def load(
+    reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...], problem_type: str, head_input: str
+) -> Loaded:
     """Load encoder and head. A pooler may be missing where nothing reads it; InputError where anything else is."""
+    if kind == CLASSIFIER and problem_type == REGRESSION and reader.shapes["output_weights"][0] != 1:
+        raise InputError(f"{reader.description}: has {reader.shapes['output_weights'][0]} outputs, a number needs one")
     count, width = reader.shapes.get("output_weights", (0, 0))
     if count and width != config.hidden_size * (len(layers) if kind == TAGGER else 1):
         raise InputError(
@@ -69,7 +80,7 @@ def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...])
         )
     model = {
         ENCODER: lambda: BertEncoder(config),
-        CLASSIFIER: lambda: BertClassifier(config, count),
+        CLASSIFIER: lambda: BertClassifier(config, count, problem_type=problem_type, head_input=head_input),
         TAGGER: lambda: BertTagger(config, count, layers),
         SPANS: lambda: BertSpanModel(config),
     }[kind]()
@@ -79,7 +90,8 @@ def load(reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...])
     missing = [name for name in report.missing if not name.startswith(optional)]
     if missing:
         raise InputError(f"{report.source}: lacks {', '.join(missing[:3])}; it is no whole BERT")
-    return Loaded(kind, layers, model, {name: variables[name].numpy() for name in report.loaded})
+    tensors = {name: variables[name].numpy() for name in report.loaded}
+    return Loaded(kind, layers, problem_type, model, tensors, head_input)
 
 
 def write(path: str, loaded: Loaded, config: BertConfig, metadata: dict[str, str], seed: int = 0) -> float:
@@ -89,7 +101,9 @@ def write(path: str, loaded: Loaded, config: BertConfig, metadata: dict[str, str
     """
     import onnx
 
-    onnx.save(onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers), path)
+    problem_type, head_input = loaded.problem_type, loaded.head_input
+    made = onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers, problem_type, head_input)
+    onnx.save(made, path)
     difference = largest_difference(path, loaded, config, seed)
     if not difference <= _MAX_DIFFERENCE:
         raise InputError(

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bert_cli.base.kinds import CLASSIFIER, SPANS, TAGGER
+from bert_cli.base.kinds import CLASSIFIER, FIRST, MEAN, MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL, SPANS, TAGGER
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layout import MASKED_SCORE
@@ -120,10 +120,20 @@ class _Bert:
             states.append(x)
         return states
 
+    def first(self, x: str) -> str:
+        """The first token's row: [B, S, H] -> [B, H]."""
+        return self.graph.add("Gather", x, self.graph.constant("zero", np.array(0, np.int64)), axis=1)
+
     def pooled(self, x: str) -> str:
         """[B, S, H] -> [B, H]."""
-        first = self.graph.add("Gather", x, self.graph.constant("zero", np.array(0, np.int64)), axis=1)
-        return self.graph.add("Tanh", self.dense(first, "bert/pooler/dense"))
+        return self.graph.add("Tanh", self.dense(self.first(x), "bert/pooler/dense"))
+
+    def mean(self, x: str) -> str:
+        """The mean over the tokens, without padding: [B, S, H] -> [B, H]."""
+        graph = self.graph
+        real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT), graph.numbers(2))
+        total = graph.add("ReduceSum", graph.add("Mul", x, real), graph.numbers(1), keepdims=0)
+        return graph.add("Div", total, graph.add("ReduceSum", real, graph.numbers(1), keepdims=0))
 
     def head(self, x: str, scope: str = "") -> str:
         """Logits x Wᵀ + b of a head whose weights are kept as [n, W]."""
@@ -132,12 +142,20 @@ class _Bert:
         return self.graph.add("Add", self.graph.add("MatMul", x, kernel), self.weight(f"{scope}output_bias"))
 
 
-def _outputs(bert: _Bert, kind: str, layers: Sequence[int]) -> dict[str, list]:
+def _outputs(bert: _Bert, kind: str, layers: Sequence[int], problem_type: str, head_input: str) -> dict[str, list]:
     """Adds what stands on the encoder; returns the shape of each output: B is the batch, S the length."""
     graph, states = bert.graph, bert.states()
     hidden = bert.config.hidden_size
     if kind == CLASSIFIER:
-        graph.add("Softmax", bert.head(bert.pooled(states[-1])), name="probabilities", axis=-1)
+        read = {POOLED: bert.pooled, FIRST: bert.first, MEAN: bert.mean}[head_input]
+        logits = bert.head(read(states[-1]))
+        if problem_type == REGRESSION:
+            graph.add("Squeeze", logits, graph.numbers(1), name="value")
+            return {"value": ["batch"]}
+        if problem_type == MULTI_LABEL:
+            graph.add("Sigmoid", logits, name="probabilities")
+        else:
+            graph.add("Softmax", logits, name="probabilities", axis=-1)
         return {"probabilities": ["batch", len(bert.tensors["output_bias"])]}
     if kind == TAGGER:
         chosen = [states[layer] for layer in layers]
@@ -163,16 +181,19 @@ def build(
     kind: str,
     metadata: dict[str, str],
     layers: Sequence[int] = (-1,),
+    problem_type: str = SINGLE_LABEL,
+    head_input: str = POOLED,
 ) -> onnx.ModelProto:
     """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch, length], of any sizes.
 
     tensors: Google's name -> float32, encoder and head. kind: one of this module's. Outputs, float32: of a classifier
-    `probabilities` [batch, n], of a tagger `probabilities` [batch, length, n] (it reads the outputs of `layers` side by
-    side), of spans `start_logits` and `end_logits` [batch, length], of an encoder `sequence_output` [batch, length, H]
-    and, where there is a pooler, `pooled_output` [batch, H]. `metadata` is kept in metadata_props.
+    `probabilities` [batch, n], or `value` [batch] of a regression (`problem_type`), of a tagger `probabilities` [batch,
+    length, n] (it reads the outputs of `layers` side by side), of spans `start_logits` and `end_logits` [batch, length], of
+    an encoder `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H]. `metadata` is
+    kept in metadata_props.
     """
     graph = _Graph()
-    shapes = _outputs(_Bert(graph, tensors, config), kind, layers)
+    shapes = _outputs(_Bert(graph, tensors, config), kind, layers, problem_type, head_input)
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in INPUTS]
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
     constants = [numpy_helper.from_array(value, name) for name, value in graph.constants.items()]

@@ -7,7 +7,7 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, TAGGER
+from bert_cli.base.kinds import CLASSIFIER, SINGLE_LABEL, TAGGER
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
@@ -57,7 +57,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
     """
     companions, config = exported.companions, exported.config
     dev = None
-    if quantize and companions.kind != TAGGER and exported.labels:
+    if quantize and companions.kind != TAGGER and exported.labels and exported.problem_type == SINGLE_LABEL:
         dev = read_dev(exported, exported.labels, data_dir)
     prepare_host()
     from bert_cli.exports import onnx as onnx_export
@@ -65,7 +65,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
 
     reader = open_checkpoint(exported.source.checkpoint)
     kind = onnx_export.find_kind(reader, companions.kind == TAGGER)
-    loaded = onnx_export.load(reader, config, kind, exported.layers)
+    loaded = onnx_export.load(reader, config, kind, exported.layers, exported.problem_type, exported.head_input)
     labels = exported.labels if kind in (CLASSIFIER, TAGGER) else None
     if labels and len(labels) != len(loaded.tensors["output_bias"]):
         count = len(loaded.tensors["output_bias"])
@@ -74,6 +74,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
         )
     metadata = {"kind": kind, "do_lower_case": str(companions.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
+    metadata |= {"problem_type": exported.problem_type} if kind == CLASSIFIER else {}
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
     path = os.path.join(folder, MODEL)
     difference = onnx_export.write(path, loaded, config, metadata)

@@ -16,17 +16,17 @@ from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
 LOG = logging.getLogger("bert_cli")
 
 
-def export_saved_models(folder: str, exported: Exported) -> list[str]:
-    """Write a classifier, or, where there are no labels, encoder and preprocessor into `folder`; returns their folders.
+def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> list[str]:
+    """Write a classifier, or, with `is_encoder`, encoder and preprocessor into `folder`; returns their folders.
 
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
     checkpoint, config, companions = exported.source.checkpoint, exported.config, exported.companions
     labels, vocabulary, lower = exported.labels, exported.vocabulary, companions.do_lower_case
-    if labels:
-        loaded = modules.load_classifier(checkpoint, config, labels)
-    else:
+    if is_encoder:
         loaded = modules.load_encoder(checkpoint, config)
+    else:
+        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type, exported.head_input)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
@@ -37,15 +37,15 @@ def export_saved_models(folder: str, exported: Exported) -> list[str]:
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))
         tokenizer = GraphTokenizer(vocabulary, lower, vocab_path)
-        if labels:
-            modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
-        else:
+        if is_encoder:
             save_encoder(os.path.join(new, "encoder"), loaded, config, companions.vocab_bytes, lower)
             modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
             write_extras(os.path.join(new, "preprocess"), lower)
-    if labels:
-        texts = "text and text_b" if pairs else "text"
-        LOG.info("labels: %s; %s, cut to %d tokens", ", ".join(labels), texts, length)
+        else:
+            modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
+    if not is_encoder:
+        texts, named = "text and text_b" if pairs else "text", ", ".join(labels or ()) or "none, a number"
+        LOG.info("%s; labels: %s; %s, cut to %d tokens", exported.problem_type, named, texts, length)
         LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, modules.TOKENS_SIGNATURE)
         return [folder]
     folders = [os.path.join(folder, name) for name in ("encoder", "preprocess")]

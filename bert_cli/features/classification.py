@@ -1,5 +1,6 @@
 """ClassificationExample records -> token and label ids."""
 
+import dataclasses
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,22 @@ class ClassificationFeatures:
 
     def __len__(self) -> int:
         return len(self.guids)
+
+    def take(self, rows: np.ndarray) -> "ClassificationFeatures":
+        """The examples of the given row numbers, in this order; int64 [n]. num_truncated and num_cut stay those of all."""
+        starts, sequences = self.row_starts, rows
+        if starts is not None:
+            counts = starts[rows + 1] - starts[rows]
+            sequences = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
+            starts = np.concatenate([[0], np.cumsum(counts)])
+        return dataclasses.replace(
+            self,
+            sequences=self.sequences.take(sequences),
+            label_ids=self.label_ids[rows],
+            guids=tuple(self.guids[row] for row in rows),
+            text_tokens=self.text_tokens[rows],
+            row_starts=starts,
+        )
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest has.

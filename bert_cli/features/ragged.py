@@ -35,6 +35,13 @@ class RaggedFeatures:
         """Tokens in the longest of these sequences."""
         return int(self.lengths[rows].max())
 
+    def take(self, rows: np.ndarray) -> "RaggedFeatures":
+        """The sequences of the given row numbers, in this order; int64 [n]."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return RaggedFeatures(self.token_ids[places], self.segment_ids[places], offsets)
+
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
         """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.
 

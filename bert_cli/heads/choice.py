@@ -2,9 +2,12 @@
 
 import tensorflow as tf
 
+from bert_cli.base.kinds import POOLED
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.heads.losses import cross_entropy, softmax_losses
+from bert_cli.heads.model import TaskModel, make_encoder, mean_weights, text_rows
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -18,10 +21,13 @@ class BertChoice(TaskModel):
     kind = "a fine-tuned model for multiple choice"
     columns = prediction_columns = spec.CHOICE
 
-    def __init__(self, config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0):
+    def __init__(
+        self, config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0, head_input: str = POOLED
+    ):
         super().__init__(name="choice_model", autocast=False)
         self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = ClassifierHead(config.hidden_size, 1, seed)
+        self.head_input = head_input
         self.head_dropout = CLASSIFIER_DROPOUT
         self.built = True
 
@@ -31,15 +37,16 @@ class BertChoice(TaskModel):
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
-        outputs = self.encoder(rows, training=training and not frozen, seed=seed, packed=packed, pooled_only=True)
-        head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
-        logits = self.head(outputs["pooled_output"], dropout_rate=self.head_dropout, seed=head_seed)  # [B·K, 1]
+        read = text_rows(self.encoder, self.head_input, rows, training and not frozen, seed, packed)  # [B·K, H]
+        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
+        logits = self.head(read, dropout_rate=self.head_dropout, seed=head_seed)  # [B·K, 1]
         return tf.reshape(logits, shape[:2])
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
-        losses = cross_entropy(batch["label_ids"], self(inputs, training=True, seed=seed, packed=packed, frozen=frozen))
+        logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
+        losses = softmax_losses(batch["label_ids"], logits, self.loss_rule)
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):

@@ -1,10 +1,11 @@
-"""One label, several labels or a number for each text: a row of logits from the pooled output."""
+"""One label, several labels or a number for each text: a row of logits from the pooled output, or what else is asked for."""
 
 import tensorflow as tf
 
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL
 from bert_cli.features import spec
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
+from bert_cli.heads.model import TaskModel, make_encoder, mean_weights, text_rows
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
@@ -15,7 +16,7 @@ HEAD_STDDEV = 0.02
 
 
 class ClassifierHead(Scoped):
-    """Logits from the pooled output: x Wᵀ + b; variables output_weights [n, H] and output_bias [n], at the root."""
+    """Logits of texts or tokens: x Wᵀ + b; variables output_weights [n, H] and output_bias [n], at the root."""
 
     def __init__(self, hidden: int, label_count: int, seed: int):
         super().__init__("classifier")
@@ -48,12 +49,13 @@ class BertClassifier(TaskModel):
         compute_dtype: str = "float32",
         seed: int = 0,
         problem_type: str = SINGLE_LABEL,
+        head_input: str = POOLED,
     ):
-        """ValueError for an unknown problem_type, or a regression of several numbers."""
+        """ValueError for an unknown problem_type, or a regression of several numbers. head_input: see base.kinds."""
         if problem_type not in spec.OF_PROBLEM or (problem_type == REGRESSION and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__(name="classifier_model", autocast=False)
-        self.problem_type = problem_type
+        self.problem_type, self.head_input = problem_type, head_input
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
         self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
@@ -64,30 +66,33 @@ class BertClassifier(TaskModel):
         """frozen: no dropout in the encoder, as it is not trained."""
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        outputs = self.encoder(inputs, training=training and not frozen, seed=seed, packed=packed, pooled_only=True)
-        head_seed = seed + tf.constant([1, 0]) if training else None  # a row of its own, away from the encoder's places
-        return self.head(outputs["pooled_output"], dropout_rate=self.head_dropout, seed=head_seed)
+        rows = text_rows(self.encoder, self.head_input, inputs, training and not frozen, seed, packed)
+        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
+        return self.head(rows, dropout_rate=self.head_dropout, seed=head_seed)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
         logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
-        losses = self.losses(batch["label_ids"], logits)
+        losses = self.losses(batch["label_ids"], logits, self.loss_rule)
         return losses, mean_weights(losses, batch_size)
 
-    def losses(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+    def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
         """Of each example, float32 [B], in nats but for a regression; labels as `columns` says, logits [B, n]."""
         if self.problem_type == MULTI_LABEL:
-            return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits), axis=-1)
+            return tf.reduce_mean(sigmoid_losses(labels, logits, rule), axis=-1)
         if self.problem_type == REGRESSION:
             return tf.math.squared_difference(logits[:, 0], labels)
-        return cross_entropy(labels, logits)
+        return softmax_losses(labels, logits, rule)
 
     def predictions(self, batch, packed):
         """`probabilities` [B, n], or `values` [B] of a regression, and `losses` [B], float32."""
         logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
-        losses = self.losses(batch["label_ids"], logits)
+        name = "values" if self.problem_type == REGRESSION else "probabilities"
+        return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits)}
+
+    def activated(self, logits: tf.Tensor) -> tf.Tensor:
+        """What is told of each example: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
         if self.problem_type == REGRESSION:
-            return {"values": logits[:, 0], "losses": losses}
-        activate = tf.nn.sigmoid if self.problem_type == MULTI_LABEL else tf.nn.softmax
-        return {"probabilities": activate(logits), "losses": losses}
+            return logits[:, 0]
+        return tf.nn.sigmoid(logits) if self.problem_type == MULTI_LABEL else tf.nn.softmax(logits)

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 import keras
 import tensorflow as tf
 
+from bert_cli.base.kinds import MEAN, POOLED
 from bert_cli.features.spec import Column
+from bert_cli.heads.losses import PLAIN
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -28,11 +30,16 @@ class TaskModel(keras.Model):
     padding_counts = False
     # True where predictions are asked for padding too, so that their batches must be padded as well.
     predicts_padding = False
+    # Of training; what a kind has no use for stays as it is here.
+    loss_rule = PLAIN
+    head_dropout = 0.0
+    # Of base.kinds.HEAD_INPUTS: what a head of texts reads.
+    head_input = POOLED
 
     @property
     def top_layer(self) -> int | None:
         """The highest layer of the encoder that the loss reads, 0-based; None for the pooled output."""
-        return None
+        return None if self.head_input == POOLED else self.encoder.config.num_hidden_layers - 1
 
     def without_gradient(self, frozen: bool = False) -> set[str]:
         """Names of the variables that the loss does not depend on, those of a `frozen` encoder left aside."""
@@ -62,17 +69,29 @@ def make_encoder(
     return BertEncoder(config, compute_dtype, seed)
 
 
+def text_rows(
+    encoder: BertEncoder | ModuleEncoder,
+    head_input: str,
+    inputs: dict[str, tf.Tensor],
+    training: bool,
+    seed: tf.Tensor | None,
+    packed: bool,
+) -> tf.Tensor:
+    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]; head_input: see base.kinds."""
+    is_mean = head_input == MEAN
+    outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=not is_mean)
+    if not is_mean:
+        return outputs["pooled_output" if head_input == POOLED else "first_output"]
+    real = tf.cast(inputs["input_mask"], tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
+    return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
+
+
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:
     """The signature of a batch, of any sizes but those given (letter=size), so that no new length is a new trace."""
     return {
         column.name: tf.TensorSpec([sizes.get(letter) for letter in column.shape], column.dtype, name=column.name)
         for column in columns
     }
-
-
-def cross_entropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """−log softmax(logits)[label] in nats: labels int32 [...], logits float32 [..., n] -> float32 [...]."""
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:

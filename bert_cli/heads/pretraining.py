@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from bert_cli.features import spec
-from bert_cli.heads.model import TaskModel, cross_entropy, mean_weights
+from bert_cli.heads.losses import cross_entropy
+from bert_cli.heads.model import TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder

@@ -7,7 +7,8 @@ import tensorflow as tf
 from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder, mean_weights
+from bert_cli.heads.losses import cross_entropy
+from bert_cli.heads.model import TaskModel, make_encoder, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
 

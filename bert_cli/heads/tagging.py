@@ -5,7 +5,9 @@ import tensorflow as tf
 from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
-from bert_cli.heads.model import TaskModel, cross_entropy, make_encoder
+from bert_cli.heads.losses import softmax_losses
+from bert_cli.heads.model import TaskModel, make_encoder
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -57,7 +59,9 @@ class BertTagger(TaskModel):
     def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""
         if seed is not None:
-            seed = seed + tf.constant([1, 0])  # a row of its own, away from the encoder's places
+            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+            if seed.shape[0] > 2:  # how many tokens other replicas chose is not known: a seed for each replica
+                seed = tf.stack([seed[0] + seed[2] * 7919, seed[1]])
         return self.head(rows, dropout_rate=self.head_dropout, seed=seed)
 
     def call(self, inputs, training=False, seed=None, packed=False):
@@ -83,7 +87,7 @@ class BertTagger(TaskModel):
         if packed:
             labelled = tf.where(labels >= 0)[:, 0]
             rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
-        return cross_entropy(tf.maximum(labels, 0), self.score(rows, seed)), weights
+        return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights
 
     def predictions(self, batch, packed):
         """`log_probabilities` float32 [B, S, L]; those of padding mean nothing."""

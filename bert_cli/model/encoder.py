@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
@@ -37,7 +38,8 @@ class BertEncoder(keras.Model):
 
         training: apply dropout, drawn from `seed` (int32 [2]; a fresh one where None is given).
         packed: skip padding. Equal results at real tokens, zeros at padded ones.
-        pooled_only: return `pooled_output` alone, and compute in the last layer only what it depends on.
+        pooled_only: return `pooled_output` and `first_output` [B, H], the last layer's first token, alone, and compute in the
+        last layer only what they depend on.
         """
         mask = inputs["input_mask"]
         layout = packed_layout(mask, self.config.num_attention_heads) if packed else dense_layout(mask)
@@ -55,9 +57,10 @@ class BertEncoder(keras.Model):
             states.append(x)
             attention.append(probabilities)
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
-        pooled = tf.tanh(self.pooler(tf.cast(first, tf.float32)))
+        first = tf.cast(first, tf.float32)
+        pooled = tf.tanh(self.pooler(first))
         if pooled_only:
-            return {"pooled_output": pooled}
+            return {"pooled_output": pooled, "first_output": first}
         states = [tf.cast(spread(state, layout), tf.float32) for state in states]
         outputs = {
             "embedding_output": states[0],
@@ -68,6 +71,16 @@ class BertEncoder(keras.Model):
         if return_attention:
             outputs["attention_probs"] = attention
         return outputs
+
+    def set_dropout(self, hidden: float | None = None, attention: float | None = None) -> None:
+        """Other rates of dropout than those of the config, None for the config's own."""
+        if hidden is not None:
+            self.embeddings.rate = hidden
+            for layer in self.transformer_layers:
+                layer.rate = hidden
+        if attention is not None:
+            for layer in self.transformer_layers:
+                layer.attention.rate = attention
 
     def without_gradient(self, layer: int | None) -> set[str]:
         """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""
@@ -83,4 +96,4 @@ class BertEncoder(keras.Model):
             return [None] * count
         if seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        return [seed + tf.constant([0, place]) for place in range(count)]
+        return [ops.at_place(seed, 0, place) for place in range(count)]

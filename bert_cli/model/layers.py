@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
-from bert_cli.model.layout import Layout, collect, first_rows, join_heads, split_heads
+from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
 
 
 class Scoped(keras.layers.Layer):
@@ -105,7 +105,7 @@ class Embeddings(Scoped):
             x = tf.reshape(x, [layout.batch * layout.length, x.shape[-1]])
         else:
             x += tf.gather(positions, layout.slots % layout.length)
-        return ops.dropout(self.norm(x), self.rate, seed)
+        return ops.dropout(self.norm(x), self.rate, seed, first_token(seed, layout))
 
 
 class SelfAttention(keras.layers.Layer):
@@ -169,7 +169,8 @@ class TransformerLayer(keras.layers.Layer):
         """x: [T, H] -> ([R, H], attention probabilities). With `first_only` just the first tokens' rows are made."""
         context, probabilities = self.attention(x, layout=layout, first_only=first_only, seed=seeds[0])
         residual = tf.gather(x, first_rows(layout)) if first_only else x
-        attended = ops.dropout(self.attention_output(context), self.rate, seeds[1])
+        row = None if first_only else first_token(seeds[1], layout)
+        attended = ops.dropout(self.attention_output(context), self.rate, seeds[1], row)
         x = self.attention_norm(residual + attended)  # [R, H]
         wide = ops.activate(self.widen(x), self.activation, training=seeds[2] is not None)  # [R, I]
-        return self.output_norm(x + ops.dropout(self.narrow(wide), self.rate, seeds[2])), probabilities
+        return self.output_norm(x + ops.dropout(self.narrow(wide), self.rate, seeds[2], row)), probabilities

@@ -57,6 +57,13 @@ def packed_layout(mask: tf.Tensor, heads: int) -> Layout:
     return dataclasses.replace(dense, slots=slots, rows=rows, real=real, to_heads=to_heads, to_rows=to_rows)
 
 
+def first_token(seed: tf.Tensor | None, layout: Layout) -> tf.Tensor | None:
+    """For ops.dropout of rows of tokens: which of all shares' tokens the first one is; None where there is one share."""
+    if seed is None or seed.shape[0] == 2:
+        return None
+    return seed[2] * layout.length if layout.slots is None else seed[3]
+
+
 def collect(values: tf.Tensor, layout: Layout) -> tf.Tensor:
     """[B, S, …] -> [T, …]: the computed slots."""
     flat = tf.reshape(values, tf.concat([[-1], tf.shape(values)[2:]], axis=0))

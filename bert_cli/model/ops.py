@@ -9,6 +9,7 @@ import tensorflow as tf
 
 _GELU_SCALE = math.sqrt(2.0 / math.pi)
 _GELU_CUBIC = 0.044715
+_PHILOX = 1  # TensorFlow's number of this generator of random bits, which its devices all take
 
 
 def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
@@ -84,8 +85,17 @@ def activate(x: tf.Tensor, name: str, training: bool) -> tf.Tensor:
     return _ACTIVATIONS[name](x)
 
 
-def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None) -> tf.Tensor:
+def at_place(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
+    """The seed of another place of dropout: these are added to its first two numbers."""
+    return seed + tf.constant([first, second] + [0] * (seed.shape[0] - 2))
+
+
+def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
     """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
+
+    A seed of four numbers is that of a share of a batch: behind the two stand the sequences and the computed tokens of the
+    shares before it, and the mask is this share's part of that of the whole batch. row: which row of the whole x [rows, …]
+    the first one is, where that is not the number of sequences.
 
     One 32-bit random number serves two elements, so `rate` is met to 1/65536; the scale is the inverse of the exact
     keeping probability, which keeps the expectation exact.
@@ -94,8 +104,27 @@ def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None) -> tf.Tensor:
         return x
     dropped = round(rate * 65536)
     count = tf.size(x)
-    bits = tf.random.stateless_uniform([(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32)
-    halves = tf.reshape(tf.bitcast(bits, tf.int16), [-1])[:count]  # -32768 … 32767; uint16 cannot be compared on a GPU
+    if seed.shape[0] == 2:
+        bits = tf.random.stateless_uniform([(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32)
+        halves = tf.reshape(tf.bitcast(bits, tf.int16), [-1])[
+            :count
+        ]  # -32768 … 32767; uint16 cannot be compared on a GPU
+    else:
+        halves = _halves_from(seed[:2], seed[2] if row is None else row, x)
     keep = tf.reshape(halves >= tf.constant(dropped - 32768, tf.int16), tf.shape(x))
     scale = tf.cast(65536.0 / (65536.0 - dropped), x.dtype)
     return x * (tf.cast(keep, x.dtype) * scale)
+
+
+def _halves_from(seed: tf.Tensor, row: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    """The random int16 numbers that dropout would draw for rows `row` and following of an x of more rows, [size of x]."""
+    rows, count = tf.cast(tf.shape(x)[0], tf.int64), tf.size(x, out_type=tf.int64)
+    start = tf.cast(row, tf.int64) * (count // tf.maximum(rows, 1))
+    # Each count of the generator, Philox, is good for four numbers of 32 bits, so for eight halves.
+    key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
+    counter += tf.stack([tf.cast(start // 8, tf.uint64), tf.constant(0, tf.uint64)])
+    before = start % 8
+    bits = tf.raw_ops.StatelessRandomUniformFullIntV2(
+        shape=[(before + count + 1) // 2], key=key, counter=counter, alg=_PHILOX, dtype=tf.uint32
+    )
+    return tf.reshape(tf.bitcast(bits, tf.int16), [-1])[before : before + count]

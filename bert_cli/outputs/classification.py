@@ -65,7 +65,7 @@ def write_predictions(
         "label": [label_names[index] for index in best],
         "probabilities": Probabilities(label_names, probabilities),
     }
-    write_table(path, {"id": ids, **found, **_text_columns(texts)}, output_format)
+    write_table(path, {"id": ids, **found, **text_columns(texts)}, output_format)
 
 
 def write_multi_label_predictions(
@@ -86,14 +86,14 @@ def write_multi_label_predictions(
         for row in over_thresholds(probabilities, thresholds)
     ]
     found: dict[str, Column] = {"labels": labels, "probabilities": Probabilities(label_names, probabilities)}
-    write_table(path, {"id": ids, **found, **_text_columns(texts)}, output_format)
+    write_table(path, {"id": ids, **found, **text_columns(texts)}, output_format)
 
 
 def write_value_predictions(
     path: str, ids: Sequence[str], texts: Texts, values: np.ndarray, output_format: str = "tsv"
 ) -> None:
     """As write_predictions, with a column `value` alone: the numbers of a regression, float32 [n]."""
-    write_table(path, {"id": ids, "value": np.asarray(values, np.float32), **_text_columns(texts)}, output_format)
+    write_table(path, {"id": ids, "value": np.asarray(values, np.float32), **text_columns(texts)}, output_format)
 
 
 def write_choice_predictions(
@@ -119,7 +119,8 @@ def write_choice_predictions(
     write_table(path, {"id": ids, **found, "text": contexts, "ending": chosen}, output_format)
 
 
-def _text_columns(texts: Texts) -> dict[str, Column]:
+def text_columns(texts: Texts) -> dict[str, Column]:
+    """The columns text, and text_b where there are pairs."""
     columns: dict[str, Column] = {"text": [text_a for text_a, _ in texts]}
     if any(text_b is not None for _, text_b in texts):
         columns["text_b"] = [text_b for _, text_b in texts]

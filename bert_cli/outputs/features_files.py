@@ -12,7 +12,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.outputs.features_arrays import NpyWriter, NpzWriter
@@ -208,7 +208,8 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+        reason = why_not_written(error, os.path.dirname(path) or ".", files.file_size(partial), is_all=False)
+        raise InputError(f"{path}: cannot be written: {reason}") from None
 
 
 @contextlib.contextmanager

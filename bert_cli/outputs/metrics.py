@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 
 # What a task is measured by, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
@@ -16,6 +17,22 @@ MAIN_METRICS = {
     "mcc": ("eval_mcc",),
     "pearson_spearman": ("eval_pearson", "eval_spearman"),
 }
+# What an evaluation gives of each kind of problem, what it is measured by first; see the functions below.
+_LOSSES = ("eval_loss", "loss")
+KNOWN_METRICS = {
+    SINGLE_LABEL: ("eval_accuracy", "eval_mcc", "eval_f1", *_LOSSES),
+    MULTI_LABEL: (
+        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_average_precision", *_LOSSES,
+    ),
+    REGRESSION: ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *_LOSSES),
+}  # fmt: skip
+
+
+def known_metrics(problem_type: str, task_metric: str | None = None) -> tuple[str, ...]:
+    """The names of what an evaluation gives, the main one first; task_metric: a key of MAIN_METRICS."""
+    known = KNOWN_METRICS[problem_type]
+    first = MAIN_METRICS[task_metric][:1] if task_metric else known[:1]
+    return tuple(dict.fromkeys([*first, *known]))
 
 
 def main_metrics(name: str, results: Mapping[str, object]) -> dict[str, object]:

@@ -12,10 +12,13 @@ _UNKNOWN_SHARE = 0.05
 
 
 def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
-    """One record as lines for the log, in the form of the original."""
-    tokens = tokenizer.convert_ids_to_tokens(features["input_ids"][: features["input_mask"].sum()].tolist())
-    lines = ["*** Example ***", f"tokens: {' '.join(tokens)}"]
-    return lines + [f"{name}: {' '.join(map(str, values.tolist()))}" for name, values in features.items()]
+    """One record as lines for the log, in the form of the original, without padding."""
+    tokens, predictions = int(features["input_mask"].sum()), int(features["masked_lm_weights"].sum())
+    lengths = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), tokens)
+    lengths |= dict.fromkeys(("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"), predictions)
+    real = {name: values[: lengths.get(name)].tolist() for name, values in features.items()}
+    lines = ["*** Example ***", f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(real['input_ids']))}"]
+    return lines + [f"{name}: {' '.join(map(str, values))}" for name, values in real.items()]
 
 
 def shares(report: Mapping) -> dict[str, float]:

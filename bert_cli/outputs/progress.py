@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -40,19 +40,26 @@ class Progress:
     """
 
     def __init__(
-        self, title: str, total: int, start: int = 0, every: int = 100, unit_size: int = 1, unit: str = "examples"
+        self,
+        title: str,
+        total: int,
+        start: int = 0,
+        every: int = 100,
+        unit_size: int = 1,
+        unit: str = "examples",
+        is_shown: bool = True,
     ):
-        """unit_size: how many `unit`s (examples) one position stands for, for the rate."""
+        """unit_size: how many `unit`s (examples) one position stands for, for the rate. is_shown: False only counts."""
         self.title, self.total, self.start, self.every = title, total, start, every
         self.unit_size, self.unit = unit_size, unit
-        self.position = start
+        self.position, self._is_shown = start, is_shown
         self._counted = (start, time.monotonic())  # where the rate is counted from
         self._updates, self._updated = 0, 0.0
         self._line = ""
         self._bar: Bar | None = None
 
-    def __enter__(self):
-        if sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
+    def __enter__(self) -> Self:
+        if self._is_shown and sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar
@@ -72,7 +79,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(self, kind, *exception):
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         if self._bar:
             self._bar.stop()
             if kind is None and self._line:
@@ -104,5 +111,5 @@ class Progress:
             room = self._bar.console.width - len(f"{self.title}  {counts} ") - _LEAST_BAR
             text = fitted(values, f"{rate:.1f}/s", clock(left), room)
             self._bar.update(self._task, completed=position, text=text)
-        elif position // self.every > previous // self.every or position == self.total:
+        elif self._is_shown and (position // self.every > previous // self.every or position == self.total):
             LOG.info(self._line)

@@ -89,7 +89,7 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
     }
 
 
-def _raw_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
+def raw_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
     """Exact match and F1 of one prediction under the rules of 2.0: no answer is right where no answer is."""
     # An answer of nothing but articles and punctuation is none.
     answers = [answer for answer in answers if normalize_answer(answer)]
@@ -135,7 +135,7 @@ def scores_v2(
     """
     exact, f1_scores = {}, {}
     for qas_id, answers in gold.items():
-        found = _raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
+        found = raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)
         exact[qas_id], f1_scores[qas_id] = found
     if null_odds is not None:
         without = next((qas_id for qas_id in gold if qas_id in predictions and qas_id not in null_odds), None)

@@ -110,3 +110,10 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
         results[f"eval_f1{ending}"] = round(counts.f1, 6)
         results[f"eval_entities{ending}"] = counts.gold
     return results
+
+
+def known_results(labels: Sequence[str]) -> tuple[str, ...]:
+    """The keys of eval_results by which one evaluation can be better than another, F1 first; labels: BIO."""
+    kinds = sorted({label.partition("-")[2] for label in labels} - {""})
+    names = ("eval_f1", "eval_precision", "eval_recall")
+    return (*names, "eval_accuracy", *(f"{name}_{kind}" for kind in kinds for name in names))

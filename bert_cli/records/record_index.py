@@ -8,7 +8,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -66,10 +66,10 @@ class RecordIndex:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
     def place(self, number: int) -> str:

@@ -9,21 +9,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-import google_crc32c
-
 from bert_cli.base import files
+from bert_cli.base.checksums import masked_crc32c
 from bert_cli.base.errors import InputError
 
-_MASK_DELTA = 0xA282EAD8
-_LARGEST = 0xFFFFFFFF  # of 32 bits
 _HEAD = 12  # bytes before the data of a record
 _BLOCK = 1 << 22  # bytes that are read at once
-
-
-def masked_crc32c(data: bytes) -> bytes:
-    """The checksum of `data` as TFRecord files hold it, 4 bytes."""
-    checksum = google_crc32c.value(data)
-    return struct.pack("<I", ((checksum >> 15 | checksum << 17) + _MASK_DELTA) & _LARGEST)
 
 
 @functools.lru_cache  # the records of a file have few lengths

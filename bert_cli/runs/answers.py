@@ -12,17 +12,21 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.runs.model_checks import check_first_unknown
+from bert_cli.text.vocabulary import Vocabulary
 
 LOG = logging.getLogger("bert_cli")
+_OF_TEXTS = ("text", "input_file", "explain")
 _CHUNK = 512  # lines that are read and computed at a time
 
 
 def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
-    """True for a run that answers --text or --input_file. InputError unless the flags say one thing to do."""
-    asked = [name for name in (*phases, "text", "input_file") if values[name]]
+    """True for a run that answers --text, --input_file or --explain. InputError unless the flags say one thing to do."""
+    asked = [name for name in (*phases, *_OF_TEXTS) if values.get(name)]
     if not asked:
         raise InputError(f"nothing to do: give {_either(phases)}, or --text, or --input_file")
-    is_for_text = bool({"text", "input_file"} & set(asked))
+    is_for_text = bool(set(_OF_TEXTS) & set(asked))
     if is_for_text and len(asked) > 1:
         raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
     if "output_file" in given and not values["input_file"]:
@@ -51,6 +55,18 @@ def _check_characters(lines: list[str], name: str, before: int) -> None:
             )
 
 
+def is_terminal(source: str) -> bool:
+    """Whether somebody types the lines, and waits for the answer to each."""
+    return source == STANDARD and sys.stdin.isatty()
+
+
+def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
+    """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not checked."""
+    if not source or is_terminal(source):
+        return lambda sequences: None
+    return check_first_unknown(input_name(source), vocabulary, strict)
+
+
 def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterable[dict]]) -> int:
     """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
 
@@ -58,7 +74,7 @@ def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterabl
     At a terminal each line is answered at once.
     """
     count, name = 0, input_name(source)
-    size = 1 if source == STANDARD and sys.stdin.isatty() else _CHUNK
+    size = 1 if is_terminal(source) else _CHUNK
     with contextlib.ExitStack() as stack:
         lines = stack.enter_context(open_lines(source))
         out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))

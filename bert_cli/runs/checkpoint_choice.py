@@ -3,26 +3,28 @@
 import logging
 import os
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import CONFIG
+from bert_cli.base.names import BEST, BEST_FILE, CONFIG
 from bert_cli.model.config import read_module_config
 from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
 from bert_cli.training.host import prepare_host
 from bert_cli.weights import hub_handle
-from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder, newest_whole
 
 LOG = logging.getLogger("bert_cli")
 
 
-def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> CheckpointPath:
+def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: bool = False) -> CheckpointPath:
     """The checkpoint for a run that does not train: what --init_checkpoint names, unless output_dir holds a newer state.
 
-    As in the original, the newest checkpoint of output_dir wins over an --init_checkpoint from elsewhere; one from within
-    output_dir, such as its model.ckpt-<number>, is taken as it is. InputError where there is none at all.
+    As in the original, the newest checkpoint of output_dir, or the best one where its run kept that, wins over an
+    --init_checkpoint from elsewhere; one from within output_dir, such as its model.ckpt-<number>, is taken as it is.
+    InputError where there is none at all. strict: see newest_whole.
     """
-    chosen = find_checkpoint(init_checkpoint) if init_checkpoint else None
-    latest = latest_checkpoint(output_dir)
-    if chosen and (latest is None or os.path.realpath(chosen.folder) == os.path.realpath(output_dir)):
+    chosen = find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint else None
+    latest = newest_whole(model_folder(output_dir), strict)
+    if chosen and (latest is None or _is_of_run(chosen.folder, output_dir)):
         return chosen
     if latest is None:
         raise InputError(
@@ -30,6 +32,20 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str) -> Checkpoi
             "fine-tuned one"
         )
     return find_checkpoint(latest)
+
+
+def _is_of_run(folder: str, output_dir: str) -> bool:
+    """Whether checkpoints in `folder` are those of the run, or of one of the runs, of an output_dir."""
+    inner, outer = os.path.realpath(folder), os.path.realpath(output_dir)
+    has_parts = files.exists(os.path.join(output_dir, BEST_FILE))
+    return inner == outer or (has_parts and inner.startswith(outer + os.sep))
+
+
+def run_folders(checkpoint: CheckpointPath) -> list[str]:
+    """Where files of the run that made a checkpoint stand: beside it, and of a best checkpoint also in the folder above."""
+    above = os.path.dirname(os.path.abspath(checkpoint.folder))
+    is_best = os.path.basename(os.path.abspath(checkpoint.folder)) == BEST
+    return [checkpoint.folder, *([above] if is_best else [])]
 
 
 def find_module(handle: str, flag: str) -> CheckpointPath:
@@ -43,10 +59,12 @@ def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases)
     """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
     trained one.
     """
-    given = find_checkpoint(start.init_checkpoint) if start.init_checkpoint else None
+    given = find_checkpoint(start.init_checkpoint, strict=model.strict) if start.init_checkpoint else None
     if phases.do_train:
         return find_module(hub.hub_module, "hub_module") if hub.hub_module else given
-    chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir)
+    chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir, model.strict)
+    if model_folder(phases.output_dir) != phases.output_dir and chosen != given:
+        LOG.info("%s: the best checkpoint of %s is taken", chosen.location, phases.output_dir)
     if given and chosen != given:
         LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
     config_file = model.bert_config_file or chosen.companion(CONFIG)

@@ -1,44 +1,37 @@
 """What is of bert-classify alone: its splits, its head, its metrics, its files."""
 
 import contextlib
+import functools
 import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS
-from bert_cli.examples.classification import ClassificationExample, describe_examples
+from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
-from bert_cli.features.classification import (
-    ClassificationFeatures,
-    classification_features,
-    format_cuts,
-    format_features,
-    joined,
-)
+from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.outputs.glue import write_glue_submission
-from bert_cli.outputs.metrics import main_metrics
+from bert_cli.outputs.metrics import known_metrics, main_metrics
+from bert_cli.runs import controls, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
-from bert_cli.runs.classification_data import (
-    ClassificationData,
-    agreed_labels,
-    check_submission,
-    known_problem_type,
-    read_data,
-)
-from bert_cli.runs.classification_results import Answers, make_answers
-from bert_cli.runs.distillation import Teacher, open_teacher
+from bert_cli.runs.checkpoint_choice import run_folders
+from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
+from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
+from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
+from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
+from bert_cli.runs.explanation import explain_rows
+from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.runs.trained_kind import agreed_labels, stated_problem_type
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
@@ -52,16 +45,10 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-class Split(NamedTuple):
-    """One file of the data: its rows, and their features."""
-
-    examples: list[ClassificationExample]
-    features: ClassificationFeatures
-
-
 class ClassificationTask:
-    """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a regression), `answers`, and `splits`: those
-    that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there.
+    """See task.Task. After `read`: `data`, `problem_type`, `labels` (() for a number or a choice), `answers`, and `splits`:
+    those that are needed, dev_mismatched and test_mismatched of mnli among them where their files are there. `found`: what
+    the model said of the splits that were evaluated last.
     """
 
     command = "bert-classify"
@@ -69,12 +56,15 @@ class ClassificationTask:
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
         """tables: see classification_data.read_data."""
         self.settings, self._tables = settings, tables
-        self.problem_type = known_problem_type(settings) or SINGLE_LABEL
+        self._known = known_problem_type(settings)
+        self.problem_type = self._known or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
         self.splits: dict[str, Split] = {}
+        self.found: dict[str, dict[str, Any]] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
         self._teacher: Teacher | None = None
+        self._tokenizer: FullTokenizer  # known after `read`
 
     @property
     def data(self) -> ClassificationData:
@@ -107,32 +97,45 @@ class ClassificationTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        if not settings.phases.do_train:
+            self.take_kind(model.sources)
+        return model
+
+    def take_kind(self, trained: sources.ModelSources) -> None:
+        """What the files of a trained model say of the kind of problem, where no flag says it."""
+        self._known = self._known or stated_problem_type(trained)
+        self.problem_type = self._known or SINGLE_LABEL
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the outputs have names."""
+        return self.problem_type not in (REGRESSION, MULTIPLE_CHOICE)
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
+        self._tokenizer = model.tokenizer
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
-            labels = agreed_labels(labels, checkpoint)
-            folders = [phases.output_dir, checkpoint.folder]
-        self._data = data = read_data(settings, labels or None, self._tables)
+            labels = trained_labels(labels, checkpoint)
+            folders = [phases.output_dir, *run_folders(checkpoint)]
+        self._data = data = read_data(settings, labels or None, self._known, self._tables)
         self.labels, self.problem_type = data.labels, data.problem_type
-        if not self.labels and self.problem_type != REGRESSION:
+        if not self.labels and self.has_labels:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
         tunes = phases.do_eval or not settings.prediction.do_predict
         self._answers = make_answers(self.problem_type, self.labels, settings.results, tunes, folders)
         length = settings.length.max_seq_length
         for name, examples in data.splits.items():
-            features = self.features(examples, model.tokenizer)
-            LOG.info("%s: %s", name, describe_examples(examples, self.labels))
-            for line in format_cuts(features, length):
-                LOG.info("%s: %s", name, line)
-            self.splits[name] = Split(examples, features)
-        LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
+            self.splits[name] = make_split(
+                name, examples, self.labels, model.tokenizer, length, self.problem_type, settings.long_text.long_text
+            )
+        if self.problem_type != MULTIPLE_CHOICE:
+            LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
         if settings.distillation.distill_from:
             self._teacher = open_teacher(ClassificationTask, settings, self.labels, self.problem_type)
 
@@ -152,20 +155,15 @@ class ClassificationTask:
         return {name: split.features.sequences for name, split in self.splits.items()}
 
     def surveys(self) -> dict[str, Survey]:
-        found = {}
-        for name, (examples, features) in self.splits.items():
-            texts = [(example.text_a, example.text_b) for example in examples]
-            special = np.array([3 if example.text_b else 2 for example in examples])
-            found[name] = Survey(texts, [example.label for example in examples], features.text_tokens + special)
-        return found
+        return {name: survey_of(split) for name, split in self.splits.items()}
 
     def show_examples(self, model: sources.AnyModel, count: int) -> None:
         for split in self.splits.values():
-            for line in format_features(split.features, self.labels, model.tokenizer, count):
+            for line in example_lines(split, self.labels, model.tokenizer, count):
                 LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
-        features, fine_tuning = self._trained(), self.settings.fine_tuning
+        features, fine_tuning = trained_features(self.splits), self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
         labels = self.labels or None
@@ -191,40 +189,48 @@ class ClassificationTask:
             },
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
+            examples=len(features),
+            class_weights=controls.class_weights(
+                self.settings.loss, self.problem_type, self.labels, features.label_ids
+            ),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
-        settings, has_windows = self.settings, self.settings.long_text.long_text == WINDOWS
+        seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
+        if self.problem_type == MULTIPLE_CHOICE:
+            return BertChoice(model.config, compute_dtype, seed, head_input)
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
-        arguments = (model.config, count, compute_dtype, settings.seed.random_seed, self.problem_type)
+        has_windows, given = self.settings.long_text.long_text == WINDOWS, self.settings.distillation
+        arguments = (model.config, count, compute_dtype, seed, self.problem_type, head_input)
         if self._teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
-            given = settings.distillation
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
     @property
     def freezes_encoder(self) -> bool:
-        return not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        known = known_metrics(self.problem_type, self.data.task.metric if self.data.task else None)
+        halves = sorted(name.removeprefix("dev") for name in self.splits if name.startswith("dev"))
+        return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        features = self._trained()
+        features = trained_features(self.splits)
         if self._teacher:
-            parts = [self.splits[name].examples for name in ("train", "unlabeled") if name in self.splits]
-            features = self._teacher.teach(features, parts, how.get("folder"), how.get("state"), session.is_chief)
+            features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
         return session.train(features, updates=updates, **how)
 
-    def _trained(self) -> ClassificationFeatures:
-        """The features of all that is trained on: the train split, and behind it texts without labels."""
-        features = self.splits["train"].features
-        return joined(features, self.splits["unlabeled"].features) if "unlabeled" in self.splits else features
-
     def facts(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "problem_type": self.problem_type}
+        cut = {name: split.features.num_truncated for name, split in self.splits.items()}
+        return {"labels": list(self.labels), "problem_type": self.problem_type, "cut_examples": cut}
 
     def evaluate(self, session: "Session") -> Evaluation:
         """Metrics and scores of each label; of a second half the same, its name behind that of each metric."""
@@ -232,10 +238,10 @@ class ClassificationTask:
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
-        rate = 0.0
+        rate, examples = 0.0, None
         for split in (name for name in self.splits if name.startswith("dev")):
             features, half = self.splits[split].features, split.removeprefix("dev")
-            found = session.infer(features, batch_size, "evaluating")
+            found = self.found[split] = session.infer(features, batch_size, "evaluating")
             scores = self.answers.evaluate(features.label_ids, found, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
             details |= {f"{key}{half}": value for key, value in scores.details.items()}
@@ -245,9 +251,22 @@ class ClassificationTask:
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             rate = rate or found["examples_per_second"]
+            if self.problem_type != MULTIPLE_CHOICE:
+                examples = examples or functools.partial(self._eval_examples, session, self.splits[split], found)
         if session.is_chief:
             self.answers.write_companions(self.settings.phases.output_dir)
-        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details})
+        return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details}, examples)
+
+    def _eval_examples(self, session: "Session", split: Split, found: dict[str, Any]) -> EvalExamples:
+        texts = [(each.text_a, each.text_b) for each in split.examples if isinstance(each, ClassificationExample)]
+        thresholds = self.answers.thresholds if isinstance(self.answers, SeveralLabels) else None
+        kind, features = self.problem_type, split.features
+        examples = classification_examples(
+            kind, self.labels, features.guids, texts, features.label_ids, found, thresholds
+        )
+        batch_size = self.settings.evaluation.eval_batch_size
+        explain_rows(session, self._tokenizer, kind, self.labels, examples.rows, batch_size)
+        return examples
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
@@ -262,13 +281,20 @@ class ClassificationTask:
 
     def _write(self, name: str, split: Split, found: dict[str, Any]) -> None:
         folder, results = self.settings.phases.output_dir, self.settings.results
-        texts = [(example.text_a, example.text_b) for example in split.examples]
         paths = [os.path.join(folder, each) for each in self._names(name)]
         write_test_results(paths[0], self.answers.numbers(found))
-        self.answers.write_table(paths[1], split.features.guids, texts, found, results.output_format)
-        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(texts))
+        self.answers.write_table(paths[1], split.examples, found, results.output_format)
+        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
         for path in paths[2:]:
             submission = os.path.basename(path).removesuffix(".tsv")
             ids = [example.identifier for example in split.examples]
             write_glue_submission(folder, submission, ids, self.answers.best(found))
             LOG.info("wrote %s", path)
+
+
+def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
+    saved = sources.read_labels(checkpoint)
+    if not given and not saved:
+        check_labels((), checkpoint)  # a run of ours had some
+    return agreed_labels(given, saved, checkpoint.folder) or ()

@@ -1,6 +1,7 @@
 """The data of a bert-classify run: the files of a task, or a user's own. What kind of problem it is, is asked here alone."""
 
 import dataclasses
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -8,8 +9,18 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import exists
-from bert_cli.base.kinds import MULTI_LABEL, SINGLE_LABEL
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.examples.choice import (
+    AUTO,
+    CHOICE_LABELS,
+    FROM_0,
+    ChoiceExample,
+    choice_examples,
+    find_choice_labels,
+    read_choice_file,
+)
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
+from bert_cli.examples.dev_split import split_dev
 from bert_cli.examples.glue import TASKS, Task, find_task
 from bert_cli.examples.own_data import (
     OwnFile,
@@ -18,45 +29,49 @@ from bert_cli.examples.own_data import (
     own_examples,
     read_own_file,
     read_own_table,
-    split_dev,
 )
 from bert_cli.examples.tables import Table
-from bert_cli.runs import sources
-from bert_cli.runs.manifest import check_labels
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+Examples = Sequence[ClassificationExample | ChoiceExample]
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
-    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression. splits: of
-    train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there. task: None for
-    own files. found: values of flags that the data gave.
+    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression and a choice.
+    splits: of train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there.
+    task: None for own files. found: values of flags that the data gave.
     """
 
     problem_type: str
     labels: tuple[str, ...]
-    splits: dict[str, list[ClassificationExample]]
+    splits: dict[str, Examples]
     task: Task | None
     found: dict[str, Any]
 
 
 def read_data(
-    settings: ClassifySettings, labels: tuple[str, ...] | None, tables: Mapping[str, Table] = MappingProxyType({})
+    settings: ClassifySettings,
+    labels: tuple[str, ...] | None,
+    problem_type: str | None,
+    tables: Mapping[str, Table] = MappingProxyType({}),
 ) -> ClassificationData:
     """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says.
 
-    tables: in memory, by the names of the splits that they are instead of files.
+    problem_type: None where the data has to tell it. tables: in memory, by the names of the splits that they are instead of
+    files.
     """
-    reader = _Reader(settings, labels, tables)
+    reader = _Reader(settings, labels, problem_type, tables)
     phases, held_out = settings.phases, settings.held_out
     share = settings.dev_split.dev_split if held_out.dev_file is None and "dev" not in tables else 0.0
     if phases.do_train or (phases.do_eval and share):
         examples = reader.read("train", settings.train_file.train_file)
         if share:
-            examples, reader.splits["dev"] = split_dev(
-                examples, share, settings.seed.random_seed, reader.problem_type or SINGLE_LABEL
-            )
+            given = settings.split_seed.dev_split_seed
+            seed = settings.seed.random_seed if given is None else given
+            examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
+            reader.found["dev_split_seed"] = seed
         reader.splits["train"] = examples
     if phases.do_train and settings.distillation.unlabeled_file:
         reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
@@ -81,15 +96,40 @@ def read_data(
 
 
 def known_problem_type(settings: ClassifySettings) -> str | None:
-    """The task's, else what the flag says, which later runs remember; None where the data has to tell it.
+    """The task's, else what the flags say, which later runs remember; None where the data has to tell it.
 
-    InputError where both say something, and not the same.
+    InputError where two of them say something, and not the same.
     """
     given, name = settings.label_kind.problem_type, settings.task.task_name
     kind = find_task(name).kind if name else given
     if given and given != kind:
         raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
+    choices = settings.endings.choice_columns
+    if choices and kind not in (None, MULTIPLE_CHOICE):
+        said = f"--task_name={name}" if name else "--problem_type, as given or as the model was trained,"
+        raise InputError(f"--choice_columns: {said} is {kind}, not {MULTIPLE_CHOICE}; leave --choice_columns out")
+    if choices or kind == MULTIPLE_CHOICE:
+        _check_choice(settings)
+        return MULTIPLE_CHOICE
+    if settings.endings.choice_labels != AUTO:
+        raise InputError("--choice_labels is about --choice_columns, which is missing")
     return kind
+
+
+def _check_choice(settings: ClassifySettings) -> None:
+    """InputError for flags that say nothing of texts with endings."""
+    task, columns = settings.task.task_name, settings.columns
+    for flag, is_given in (
+        ("text_b_column", columns.text_b_column),
+        ("label_separator", settings.label_kind.label_separator),
+        ("label_column with several columns", len(columns.label_columns) > 1),
+        ("labels", settings.labels.labels),
+        ("header=no", task and settings.header.header == "no"),
+    ):
+        if is_given:
+            what = f"--task_name={task}" if task else "--choice_columns"
+            said = "has its columns by name" if flag == "header=no" else "has endings of a text, of which one is right"
+            raise InputError(f"{what} {said}; --{flag} does not go with it")
 
 
 def check_submission(settings: ClassifySettings) -> None:
@@ -105,14 +145,23 @@ def check_submission(settings: ClassifySettings) -> None:
 class _Reader:
     """Reads split by split; the first one with labels tells what the others have to be."""
 
-    def __init__(self, settings: ClassifySettings, labels: tuple[str, ...] | None, tables: Mapping[str, Table]):
+    def __init__(
+        self,
+        settings: ClassifySettings,
+        labels: tuple[str, ...] | None,
+        problem_type: str | None,
+        tables: Mapping[str, Table],
+    ):
         self.settings, self.labels, self.tables = settings, labels, tables
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
-        self.problem_type = known_problem_type(settings)
-        self.splits: dict[str, list[ClassificationExample]] = {}
+        self.problem_type = problem_type
+        self.splits: dict[str, Examples] = {}
         self.found: dict[str, Any] = {}
-        if self.task and labels is None and not settings.phases.do_train:
+        self.choice_labels = settings.endings.choice_labels
+        if problem_type == MULTIPLE_CHOICE:
+            self.labels = ()
+        elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
 
     def read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
@@ -124,8 +173,10 @@ class _Reader:
             if any(map(exists, paths)):
                 self.splits[other] = self.read(other, None)
 
-    def read(self, split: str, path: str | None, is_plain: bool = False) -> list[ClassificationExample]:
+    def read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
+        if self.problem_type == MULTIPLE_CHOICE:
+            return self._read_choices(split, path, is_plain)
         if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
         settings = self.settings
@@ -141,22 +192,44 @@ class _Reader:
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
-    def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
+    def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if is_plain and split == "test" else f"{split}_file"
-        settings, needs_label = self.settings, split not in ("test", "unlabeled")
+        settings, header, needs_label = self.settings, self.settings.header.header, split not in ("test", "unlabeled")
         if split in self.tables:
-            file = read_own_table(self.tables[split], split, settings.columns, needs_label)
-        elif path:
-            file = read_own_file(path, split, settings.columns, settings.header.header, flag, needs_label)
-        else:
+            return read_own_table(self.tables[split], split, settings.columns, needs_label)
+        if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
+        if is_plain:
+            header = settings.predict_header.predict_header or header
+        return read_own_file(path, split, settings.columns, header, flag, needs_label, choices)
+
+    def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
+        """As `read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
+        settings, endings = self.settings, self.settings.endings
+        if self.task and not (is_plain and endings.choice_columns):
+            layout = self.task.splits[split][0]
+            path = path or os.path.join(settings.data.data_dir, layout.file)
+            return choice_examples(read_choice_file(path, split, layout, "data_dir"), FROM_0, not is_plain)
+        if not endings.choice_columns:
+            raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
+        file = self._own_file(split, path, is_plain, endings.choice_columns)
+        if self.choice_labels == AUTO and file.has_labels and not is_plain:
+            self.choice_labels = find_choice_labels(file)
+            LOG.info("%s: took %s for the right ending", path, CHOICE_LABELS[self.choice_labels])
+        if split == "train":
+            self.found = _found(file, MULTIPLE_CHOICE) | {"choice_labels": self.choice_labels}
+        return choice_examples(file, self.choice_labels, not is_plain)
+
+    def _read_own(self, split: str, path: str | None, is_plain: bool) -> list[ClassificationExample]:
+        settings = self.settings
+        file = self._own_file(split, path, is_plain)
         separator = settings.label_kind.label_separator
         if self.problem_type is None and file.has_labels and not is_plain:
             self.problem_type = find_problem_type(file, settings.label_kind)
         problem_type = self.problem_type or SINGLE_LABEL
         if self.labels is None and settings.phases.do_train and split == "train":
             self.labels = find_own_labels(file, problem_type, separator)
-        elif self.labels is None and file.has_labels and needs_label:
+        elif self.labels is None and file.has_labels and split != "test":
             self.labels = self._labels_of_another_run(file, problem_type, separator)
         if split == "train":
             self.found = _found(file, problem_type)
@@ -176,25 +249,17 @@ def _found(file: OwnFile, problem_type: str) -> dict[str, Any]:
     """Values of flags with which another file is read as this one was."""
     places = file.places
 
-    def written(columns: Sequence[int]) -> str:
+    def written(columns: Sequence[int]) -> tuple[str, ...]:
         names = [places.called(column) for column in columns]
         is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
-        return ",".join(names if is_plain else map(str, columns))
+        return tuple(names if is_plain else map(str, columns))
 
-    found = {"text_column": written([places.text_a]), "label_column": written(places.labels)}
+    found: dict[str, Any] = {
+        "text_column": written([places.text_a])[0],
+        "label_column": ",".join(written(places.labels)),
+    }
     if places.text_b is not None:
-        found["text_b_column"] = written([places.text_b])
+        found["text_b_column"] = written([places.text_b])[0]
+    if places.choices:
+        found["choice_columns"] = written(places.choices)
     return found | {"problem_type": problem_type}
-
-
-def agreed_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
-    saved = sources.read_labels(checkpoint)
-    if not given and not saved:
-        check_labels((), checkpoint)  # a run of ours had some
-    if given and saved and given != saved:
-        raise InputError(
-            f"--labels={','.join(given)}: the model in {checkpoint.folder} was trained with {','.join(saved)}, in this "
-            "order; leave --labels out"
-        )
-    return given or saved or ()

@@ -1,6 +1,7 @@
 """What each kind of problem makes of a model's numbers: metrics, tables, and answers for a leaderboard.
 
-`found` is what heads.classification.BertClassifier.predictions gives, for n examples in file order.
+`found` is what the predictions of heads.classification.BertClassifier or heads.choice.BertChoice give, for n examples in
+file order.
 """
 
 import dataclasses
@@ -12,12 +13,15 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.names import THRESHOLDS
+from bert_cli.examples.choice import ChoiceExample
+from bert_cli.examples.classification import ClassificationExample
 from bert_cli.outputs import metrics, multi_label
 from bert_cli.outputs.classification import (
     Texts,
     shares,
+    write_choice_predictions,
     write_multi_label_predictions,
     write_predictions,
     write_value_predictions,
@@ -51,14 +55,21 @@ class Answers(Protocol):
     def numbers(self, found: Found) -> np.ndarray:
         """What test_results.tsv holds: float32 [n, labels], or [n]."""
 
-    def best(self, found: Found) -> list[str] | list[float]:
-        """One name or number for each example, for a leaderboard."""
+    def best(self, found: Found) -> list[Any]:
+        """What is said of each example: the name of its label, the names of all it has, or its number."""
 
     def record(self, found: Found, row: int) -> dict[str, object]:
         """What is said of one example, ready for JSON."""
 
-    def write_table(self, path: str, ids: Sequence[str], texts: Texts, found: Found, output_format: str) -> None:
-        """Write the predictions with ids and texts; see outputs.classification.write_table."""
+    def write_table(self, path: str, examples: Sequence[Any], found: Found, output_format: str) -> None:
+        """Write the predictions with ids and texts; see outputs.classification.write_table.
+
+        examples: ClassificationExample, or of a choice ChoiceExample.
+        """
+
+
+def _ids_and_texts(examples: Sequence[ClassificationExample]) -> tuple[list[str], Texts]:
+    return [each.guid for each in examples], [(each.text_a, each.text_b) for each in examples]
 
 
 @dataclasses.dataclass
@@ -80,7 +91,7 @@ class OneLabel:
     def numbers(self, found: Found) -> np.ndarray:
         return found["probabilities"]
 
-    def best(self, found: Found) -> list[str] | list[float]:
+    def best(self, found: Found) -> list[str]:
         return [self.labels[column] for column in found["probabilities"].argmax(axis=1)]
 
     def record(self, found: Found, row: int) -> dict[str, object]:
@@ -88,8 +99,10 @@ class OneLabel:
         probabilities = found["probabilities"][row]
         return {"label": self.labels[int(probabilities.argmax())], "probabilities": shares(self.labels, probabilities)}
 
-    def write_table(self, path: str, ids: Sequence[str], texts: Texts, found: Found, output_format: str) -> None:
-        write_predictions(path, ids, texts, self.labels, found["probabilities"], output_format)
+    def write_table(
+        self, path: str, examples: Sequence[ClassificationExample], found: Found, output_format: str
+    ) -> None:
+        write_predictions(path, *_ids_and_texts(examples), self.labels, found["probabilities"], output_format)
 
 
 @dataclasses.dataclass
@@ -120,19 +133,22 @@ class SeveralLabels:
     def numbers(self, found: Found) -> np.ndarray:
         return found["probabilities"]
 
-    def best(self, found: Found) -> list[str] | list[float]:
-        raise TypeError("no leaderboard takes several labels")
+    def best(self, found: Found) -> list[tuple[str, ...]]:
+        """Those over their thresholds, in the order of `labels`."""
+        over = multi_label.over_thresholds(found["probabilities"], self.thresholds)
+        return [tuple(label for label, is_over in zip(self.labels, row, strict=True) if is_over) for row in over]
 
     def record(self, found: Found, row: int) -> dict[str, object]:
         """{"labels": those over their thresholds, "probabilities": {label: number}}"""
         probabilities = found["probabilities"][row]
-        over = multi_label.over_thresholds(probabilities[np.newaxis], self.thresholds)[0]
-        chosen = [label for label, is_over in zip(self.labels, over, strict=True) if is_over]
-        return {"labels": chosen, "probabilities": shares(self.labels, probabilities)}
+        chosen = self.best({"probabilities": probabilities[np.newaxis]})[0]
+        return {"labels": list(chosen), "probabilities": shares(self.labels, probabilities)}
 
-    def write_table(self, path: str, ids: Sequence[str], texts: Texts, found: Found, output_format: str) -> None:
+    def write_table(
+        self, path: str, examples: Sequence[ClassificationExample], found: Found, output_format: str
+    ) -> None:
         write_multi_label_predictions(
-            path, ids, texts, self.labels, found["probabilities"], self.thresholds, output_format
+            path, *_ids_and_texts(examples), self.labels, found["probabilities"], self.thresholds, output_format
         )
 
 
@@ -151,15 +167,48 @@ class Value:
     def numbers(self, found: Found) -> np.ndarray:
         return found["values"]
 
-    def best(self, found: Found) -> list[str] | list[float]:
+    def best(self, found: Found) -> list[float]:
         return found["values"].tolist()
 
     def record(self, found: Found, row: int) -> dict[str, object]:
         """{"value": number}"""
         return {"value": float(str(found["values"][row]))}
 
-    def write_table(self, path: str, ids: Sequence[str], texts: Texts, found: Found, output_format: str) -> None:
-        write_value_predictions(path, ids, texts, found["values"], output_format)
+    def write_table(
+        self, path: str, examples: Sequence[ClassificationExample], found: Found, output_format: str
+    ) -> None:
+        write_value_predictions(path, *_ids_and_texts(examples), found["values"], output_format)
+
+
+@dataclasses.dataclass
+class Choice:
+    """The right one of several endings."""
+
+    evaluation_files: tuple[str, ...] = ()
+
+    def evaluate(self, label_ids: np.ndarray, found: Found, batch_size: int) -> Scores:
+        return Scores(metrics.choice_metrics(label_ids, found["losses"], found["probabilities"], batch_size), {}, [])
+
+    def write_companions(self, folder: str) -> None:
+        pass
+
+    def numbers(self, found: Found) -> np.ndarray:
+        return found["probabilities"]
+
+    def best(self, found: Found) -> list[int]:
+        """The places of the most probable endings, from 0."""
+        return found["probabilities"].argmax(axis=1).tolist()
+
+    def record(self, found: Found, row: int) -> dict[str, object]:
+        """{"label": place of the most probable ending, "probabilities": {place: number}}"""
+        probabilities = found["probabilities"][row]
+        names = [str(place) for place in range(len(probabilities))]
+        return {"label": int(probabilities.argmax()), "probabilities": shares(names, probabilities)}
+
+    def write_table(self, path: str, examples: Sequence[ChoiceExample], found: Found, output_format: str) -> None:
+        ids, contexts = [each.guid for each in examples], [each.context for each in examples]
+        endings = [each.endings for each in examples]
+        write_choice_predictions(path, ids, contexts, endings, found["probabilities"], output_format)
 
 
 def make_answers(
@@ -176,7 +225,8 @@ def make_answers(
                 f"--threshold={settings.threshold}: is about labels that do not exclude each other "
                 f"(--problem_type={MULTI_LABEL}), here it is {problem_type}; leave it out"
             )
-        return Value() if problem_type == REGRESSION else OneLabel(labels)
+        others: dict[str, Answers] = {REGRESSION: Value(), MULTIPLE_CHOICE: Choice()}
+        return others.get(problem_type) or OneLabel(labels)
     if settings.threshold != TUNED:
         return SeveralLabels(labels, np.full(len(labels), float(settings.threshold)), False)
     if tunes:

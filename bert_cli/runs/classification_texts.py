@@ -1,26 +1,28 @@
-"""New texts at once: bert-classify --text, and --input_file with a text a line."""
+"""New texts at once: bert-classify --text and --explain, and --input_file with a text a line."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION
+from bert_cli.base.kinds import MULTIPLE_CHOICE
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.runs import answers, driver, sources
-from bert_cli.runs.checkpoint_choice import choose_checkpoint
-from bert_cli.runs.classification import ClassificationTask
-from bert_cli.runs.classification_data import agreed_labels
+from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
+from bert_cli.runs.classification import ClassificationTask, trained_labels
 from bert_cli.runs.classification_results import make_answers
+from bert_cli.runs.explanation import METHOD, coloured, explain
 from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
 
 
 def answer_texts(settings: ClassifySettings) -> dict:
-    """Classify --text or the lines of --input_file with a trained model; returns what the report would say."""
-    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
+    source, target, explained = settings.input.input_file, settings.output.output_file, settings.explanation.explain
+    text = settings.new.text or explained
     answers.check_files(source, target)
     task = ClassificationTask(settings)
     chosen = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
@@ -28,29 +30,53 @@ def answer_texts(settings: ClassifySettings) -> dict:
         check_command(chosen, task.command)
     model = task.open(chosen)
     checkpoint = model.sources.required_checkpoint
-    task.labels = agreed_labels(settings.labels.labels or (), checkpoint)
+    if task.problem_type == MULTIPLE_CHOICE:
+        raise InputError(
+            f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
+            "texts with their endings as a --predict_file, with --do_predict"
+        )
+    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
     if not task.labels and settings.task.task_name:
         task.labels = find_task(settings.task.task_name).labels
-    if not task.labels and task.problem_type != REGRESSION:
+    if not task.labels and task.has_labels:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    found = make_answers(task.problem_type, task.labels, settings.results, False, [checkpoint.folder])
+    found = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = driver.open_session(task, model, settings)
-    session.load_trained(checkpoint)
+    session = driver.open_trained(task, model, settings)
+
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
     def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
         features = _features(chunk, task, model)
+        check(features.sequences)
         numbers = session.infer(features, settings.prediction.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}
             yield {"text": line.text_a} | pair | found.record(numbers, row)
 
-    if source:
+    if explained:
+        texts, batch_size = (explained, settings.second.text_b or None), settings.prediction.predict_batch_size
+        record = explain(session, model.tokenizer, task.problem_type, task.labels, texts, batch_size)
+        if session.is_chief:
+            _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
+    elif source:
         answers.answer_lines(source, target, lambda chunk: answer([split_line(line) for line in chunk]))
     elif session.is_chief:
         print(json.dumps({"index": 0} | next(answer(lines)), ensure_ascii=False), flush=True)
     return task.facts()
+
+
+def _show(record: dict) -> None:
+    """In colours where somebody looks, else as JSON."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(coloured(record))
+    else:
+        print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
 
 
 def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:

@@ -3,20 +3,22 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION
+from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.choice import ChoiceFeatures
+from bert_cli.features.classification import ClassificationFeatures, joined
 from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
 from bert_cli.runs import driver, sources
+from bert_cli.runs.classification_split import Split
 from bert_cli.runs.trained_model import check_command, open_model
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
     from bert_cli.runs.classification import ClassificationTask
 
 LOG = logging.getLogger("bert_cli")
+_TRAINED = ("train", "unlabeled")
+Features = ClassificationFeatures | ChoiceFeatures
+
+
+def trained_features(splits: Mapping[str, Split]) -> Features:
+    """The features of all that is trained on: the train split, and behind it texts without labels."""
+    train, more = splits["train"].features, splits["unlabeled"].features if "unlabeled" in splits else None
+    if isinstance(train, ClassificationFeatures) and isinstance(more, ClassificationFeatures):
+        return joined(train, more)
+    return train
 
 
 class Teacher(NamedTuple):
@@ -50,23 +62,25 @@ class Teacher(NamedTuple):
 
     def teach(
         self,
-        features: ClassificationFeatures,
-        parts: Sequence[Sequence[ClassificationExample]],
+        features: Features,
+        splits: Mapping[str, Split],
         folder: str | None,
         state: str | None,
         writes: bool,
     ) -> DistillationFeatures:
-        """The features of the examples of all parts, of which only the first ones have labels, with what the teacher says.
+        """trained_features, with what the teacher says of each example.
 
         folder, state: of the run, see kept_logits; a dry run has no folder, and any logits are as good for it.
         """
+        assert isinstance(features, ClassificationFeatures), "open_teacher refuses multiple choice"
         if folder is None:
             LOG.info("the time that is told is without that of the teacher, which sees each row once")
             logits = np.zeros((len(features), len(self.columns)), np.float32)
         else:
-            examples = [example for part in parts for example in part]
+            parts = [splits[name].examples for name in _TRAINED if name in splits]
+            examples = [example for part in parts for example in part if isinstance(example, ClassificationExample)]
             logits = self.kept_logits(examples, folder, state is not None, writes)
-        return with_teacher(features, logits, len(parts[0]))
+        return with_teacher(features, logits, len(splits["train"].examples))
 
     def kept_logits(
         self, examples: Sequence[ClassificationExample], folder: str, goes_on: bool, writes: bool
@@ -105,6 +119,8 @@ def open_teacher(
     InputError where there is none, or it answers another question.
     """
     given = settings.distillation.distill_from
+    if problem_type == MULTIPLE_CHOICE:
+        raise InputError("--distill_from: learns the probabilities of labels, which multiple choice does not have")
     if problem_type == REGRESSION:
         raise InputError(
             "--distill_from: learns the probabilities of labels, and here numbers are predicted; let the other model predict "

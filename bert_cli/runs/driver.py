@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
-from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, HISTORY, PAGE
+from bert_cli.outputs.eval_examples import write_eval_examples
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
+from bert_cli.outputs.history import History
+from bert_cli.outputs.selection import find_metric
+from bert_cli.runs import controls, lock, several
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.dry_run import survey, try_out
-from bert_cli.runs.manifest import COMMAND
+from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
+from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
-from bert_cli.settings.groups import Hub, Prediction
+from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.option import deciding
+from bert_cli.settings.repeats import is_several
 from bert_cli.settings.saved import flags_to_save, write_flags
-from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
+from bert_cli.settings.watching import check_watching
 from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
@@ -37,21 +44,29 @@ LOG = logging.getLogger("bert_cli")
 
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
+    if is_several(settings):
+        report = several.run(task, settings, run)
+        finish(settings.phases.output_dir)
+        return report
     began, phases = time.monotonic(), settings.phases
-    does_predict = getattr(settings, "prediction", Prediction()).do_predict
+    does_predict = settings.prediction.do_predict
     folder = phases.output_dir
+    check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
-    checkpoint = choose_checkpoint(settings.start, settings.model, getattr(settings, "hub", Hub()), phases)
+    seen = lock.check_free(folder, settings.devices.distribution_strategy)
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, phases)
     if checkpoint and not phases.do_train:
         check_command(checkpoint, task.command)
     with contextlib.ExitStack() as stack:
         model = task.open(checkpoint)
+        if phases.do_train:
+            controls.check(settings, model.config, task.freezes_encoder)
         task.read(model, stack)
         if model.vocabulary:
             for split, sequences in task.sequences().items():
                 check_unknown(split, sequences, model.vocabulary, settings.model.strict)
         plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
-        results = (EVAL_RESULTS, *task.evaluation_files) * phases.do_eval + task.files * does_predict
+        results = (EVAL_RESULTS, EVAL_EXAMPLES, *task.evaluation_files) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
@@ -61,20 +76,26 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             survey(task, model, settings.length.max_seq_length)
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         ready = time.monotonic()
+        if not settings.dry_run.dry_run:
+            stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
         session = open_session(task, model, settings)
         if plan and settings.dry_run.dry_run:
             done = step_number(plan.state) if plan.state else 0
-            return try_out(task, session, model, plan.updates, done, settings, reading, ready)
-        report = {**task.facts(), "precision": session.precision}
+            factors = controls.prepare(session, task, model, settings, plan.class_weights)
+            return try_out(task, session, model, plan.updates, factors, done, settings, reading, ready)
+        report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
+        has_news = phases.do_eval or (plan is not None and plan.finished is None)
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
-            report |= evaluate(task, session, folder, report["global_step"])
+            report |= evaluate(task, session, folder, report["global_step"], plan.history if plan else None)
         if does_predict:
             report |= task.predict(session)
+        report |= run_facts(session, task.sequences())
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
+            finish(folder, has_news)
     return report
 
 
@@ -89,51 +110,77 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
         settings.devices,
         settings.length.max_seq_length,
         batch_size,
+        settings.optimization.gradient_accumulation_steps,
     )
+
+
+def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
+    """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
+    session = open_session(task, model, settings)
+    session.load_trained(model.sources.required_checkpoint)
+    return session
 
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A training run: its manifest, what flags.txt will say, and the checkpoint that it goes on from, if there is one."""
+    """A training run: its manifest, what flags.txt will say, the checkpoint that it goes on from, if there is one, its history
+    up to there, what evaluations on the way decide, and by which metric it is compared."""
 
     updates: Updates
     manifest: dict[str, Any]
     flags: dict[str, str]
     labels: tuple[str, ...] | None
+    class_weights: tuple | None
     state: str | None
+    history: History
+    watch: Watch | None
+    metric: str
 
     @staticmethod
     def make(
         task: Task[Model], model: Model, settings: TrainingSettings, checkpoint: CheckpointPath | None
     ) -> "_Planned":
         """InputError where output_dir holds another run."""
-        plan, phases = task.plan(model), settings.phases
+        plan, phases, watching = task.plan(model), settings.phases, settings.watching
+        training, metric = settings.training, find_metric(watching.metric_for_best, task.metrics)
         # All that decides the result of training: a run with another manifest is another run.
         manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
         manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
+        manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
         state = run_folder.find_state(
             phases.output_dir,
             manifest,
             phases.overwrite_output_dir,
             checkpoint,
-            _files(task),
+            _files(task, settings),
             deciding(type(settings)()),
+            settings.model.strict,
         )
+        done = step_number(state) if state else 0
+        first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
+        history, watch = History(phases.output_dir, done), None
+        if watching.eval_every:
+            every = interval(watching.eval_every, plan.examples, training.train_batch_size)
+            watch = Watch(watching, metric, every, first, phases.output_dir, history)
         updates = Updates(
             steps=plan.steps,
-            warmup_steps=plan.warmup_steps,
-            learning_rate=settings.training.learning_rate,
-            batch_size=settings.training.train_batch_size,
+            warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
+            learning_rate=training.learning_rate,
+            batch_size=training.train_batch_size,
             random_seed=settings.seed.random_seed,
-            optimizer=plan.optimizer,
             bias_correction=plan.bias_correction,
+            first_step=first,
+            **controls.update_rules(settings),
         )
-        return _Planned(updates, manifest, flags_to_save(settings, plan.found), plan.labels, state)
+        flags, manifest = flags_to_save(settings, plan.found), manifest | {PLAN_FROM: first}
+        return _Planned(updates, manifest, flags, plan.labels, plan.class_weights, state, history, watch, metric)
 
     @property
     def finished(self) -> str | None:
         """The last checkpoint where nothing is left to train, else None."""
-        return self.state if self.state is not None and step_number(self.state) >= self.updates.steps else None
+        is_stopped = self.watch is not None and self.watch.is_stopped
+        is_over = self.state is not None and (is_stopped or step_number(self.state) >= self.updates.steps)
+        return self.state if is_over else None
 
 
 def train_or_load(
@@ -143,42 +190,84 @@ def train_or_load(
 
     Returns figures for the report, `global_step` among them.
     """
-    folder, finished = settings.phases.output_dir, plan.finished if plan else None
-    if plan and finished is None:
-        session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
-        if session.is_chief and plan.state:
-            run_folder.remove_leftovers(folder)
-        elif session.is_chief:
-            run_folder.begin(
-                folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, _files(task)
-            )
-        # Which variables are trained, and how fast, is one table for all tasks.
-        factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
-        figures = task.train(
-            session, updates=plan.updates, saving=settings.saving, folder=folder, state=plan.state, factors=factors
-        )
-        if session.is_chief and plan.state:
-            write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may have been made longer
-        return figures
-    if finished is not None:
+    if plan is None:
+        return {"global_step": session.load_trained(model.sources.required_checkpoint)}
+    folder, finished, watch = settings.phases.output_dir, plan.finished, plan.watch
+    if finished is None:
+        figures = _train(task, session, model, plan, settings)
+    else:
+        figures = {"global_step": step_number(finished)}
+        stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
         LOG.info(
-            "%s: training is already finished (%d steps); --overwrite_output_dir trains anew",
-            folder, step_number(finished),
+            "%s: training is already finished (%d steps%s); --overwrite_output_dir trains anew",
+            folder, figures["global_step"], stopped,
         )  # fmt: skip
-    checkpoint = model.sources.required_checkpoint if finished is None else find_checkpoint(finished)
-    return {"global_step": session.load_trained(checkpoint)}
+        plan.history.open(writes=session.is_chief)
+        if watch is None:
+            session.load_trained(find_checkpoint(finished))
+    last_step = figures["global_step"]
+    if session.is_chief and last_step <= plan.updates.steps:
+        stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
+        run_folder.update_manifest(folder, plan.manifest | stopped_at, _files(task, settings))
+    if watch:
+        if session.is_chief:
+            watch.settle()
+        figures |= watch.load_best(session)
+        figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
+    return figures
 
 
-def _files(task: Task[Model]) -> tuple[str, ...]:
-    return (*task.files, *task.evaluation_files)
+def _train(
+    task: Task[Model], session: "Session", model: Model, plan: _Planned, settings: TrainingSettings
+) -> dict[str, Any]:
+    """Begin, or go on; returns figures for the report."""
+    folder, watch = settings.phases.output_dir, plan.watch
+    session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+    session.check_agreement({"the first step": step_number(plan.state) if plan.state else 0} | plan.manifest)
+    if session.is_chief and plan.state:
+        run_folder.remove_leftovers(folder)
+        run_folder.update_manifest(folder, plan.manifest, _files(task, settings))
+        if watch:
+            watch.settle()
+    elif session.is_chief:
+        names = _files(task, settings)
+        run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
+    plan.history.open(writes=session.is_chief)
+    factors = controls.prepare(session, task, model, settings, plan.class_weights)
+    figures = task.train(
+        session,
+        updates=plan.updates,
+        saving=settings.saving,
+        folder=folder,
+        state=plan.state,
+        factors=factors,
+        hooks=[watch.hook(lambda: task.evaluate(session).results, session, plan.updates.steps)] if watch else [],
+        history=plan.history,
+    )
+    if session.is_chief and plan.state:
+        write_flags(os.path.join(folder, FLAGS), plan.flags)  # a run may have been made longer
+    return figures
 
 
-def evaluate(task: Task[Model], session: "Session", folder: str, global_step: int) -> dict[str, Any]:
-    """Write eval_results.txt and log it; returns entries of the report."""
+def _files(task: Task[Model], settings: TrainingSettings) -> tuple[str, ...]:
+    """Names of what a training run writes beside the files of every run."""
+    best = (BEST, BEST_FILE) if settings.watching.eval_every else ()
+    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best)
+
+
+def evaluate(
+    task: Task[Model], session: "Session", folder: str, global_step: int, history: History | None = None
+) -> dict[str, Any]:
+    """Write eval_results.txt and log it, and, of a training run, add it to its history; returns entries of the report."""
     found = task.evaluate(session)
+    if history:
+        history.add_evaluation(global_step, found.results)
     results = found.results | {"global_step": global_step}
+    examples = found.examples() if found.examples else None
     if session.is_chief:
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
+        if examples:
+            write_eval_examples(os.path.join(folder, EVAL_EXAMPLES), examples)
     for line in (*format_eval_results(results), *found.lines):
         LOG.log(RESULT, line)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}

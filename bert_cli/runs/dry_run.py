@@ -16,7 +16,6 @@ from bert_cli.outputs.dry_run import (
 )
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
-from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.updates import Updates
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ def try_out(
     session: "Session",
     model: Model,
     updates: Updates,
+    factors: dict[str, float],
     done: int,
     settings: TrainingSettings,
     reading: float,
@@ -52,13 +52,13 @@ def try_out(
 ) -> dict[str, Any]:
     """Train a few steps, say what the run will take, and return it for a report that is not written.
 
-    done: steps that an earlier call has trained. reading: seconds until TensorFlow was needed; began: when that was.
+    factors: of the learning rate. done: steps that an earlier call has trained. reading: seconds until TensorFlow was
+    needed; began: when that was.
     """
     from bert_cli.runs.trial import TrialSession
 
     session.load_initial(model.sources.checkpoint, model.sources.is_builtin, None)
     trials = TrialSession(session)
-    factors = rate_factors(session.variables, FROZEN_ENCODER if task.freezes_encoder else {})
     task.train(cast("Session", trials), updates=updates, factors=factors)
     trial = cast(Trial, trials.trial)
     starting = time.monotonic() - began - sum(trial.seconds) - trial.saving

@@ -6,6 +6,7 @@ Imports no TensorFlow: what is wrong with the files or does not suit the model i
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -19,13 +20,16 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.text_lines import TextLine, read_text_lines
+from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.layer_choice import Layer
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_files import Form, check_format, partial_name
 from bert_cli.outputs.progress import Progress
+from bert_cli.runs.model_checks import check_first_unknown
 from bert_cli.runs.sources import OpenedModel
 from bert_cli.settings.parser import shown
 from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction
+from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
@@ -140,6 +144,25 @@ def open_texts(input_file: str, output_file: str, done: int) -> Iterator[tuple[I
         raise InputError(f"{partial_name(output_file)}: has more lines than --input_file; leave --resume out")
     with files.open_binary(input_file) as file:
         yield read_text_lines(file, input_file, done), total
+
+
+def checked_first(
+    chunks: Iterator[ExtractionFeatures], input_file: str, vocabulary: Vocabulary, strict: bool
+) -> Iterator[ExtractionFeatures]:
+    """The same chunks, looked at by model_checks.check_first_unknown.
+
+    strict: the first one is made now, before a file is begun that an error would leave behind.
+    """
+    check = check_first_unknown(input_name(input_file), vocabulary, strict)
+
+    def checked() -> Iterator[ExtractionFeatures]:
+        for features in chunks:
+            check(features.sequences)
+            yield features
+
+    passed = checked()
+    first = list(itertools.islice(passed, 1)) if strict else []
+    return itertools.chain(first, passed)
 
 
 def reporter(total: int | None, done: int, stack: contextlib.ExitStack) -> Callable[[int], None]:

@@ -16,6 +16,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
+    BEST,
     CHECKPOINT,
     CONFIG,
     FLAGS,
@@ -29,10 +30,12 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs.manifest import COMMAND, FILES, read_manifest, vocabulary_digest
+from bert_cli.runs import best_folder
+from bert_cli.runs.longer import GROWING, OF_LENGTH, STEPS, is_longer
+from bert_cli.runs.manifest import COMMAND, FILES, SEVERAL, read_manifest, vocabulary_digest
 from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
 from bert_cli.settings.saved import write_flags
-from bert_cli.weights.path import CheckpointPath, latest_checkpoint
+from bert_cli.weights.path import CheckpointPath, latest_checkpoint, newest_whole, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
@@ -66,19 +69,22 @@ def find_state(
     start: CheckpointPath | None,
     names: tuple[str, ...] = (),
     defaults: Mapping[str, Any] = MappingProxyType({}),
+    strict: bool = False,
 ) -> str | None:
     """Prefix of the checkpoint that this run goes on from, or None for a new run.
 
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
-    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed. Raises
-    InputError where the folder holds another run and `overwrite`
-    is not set, or a file that the run would write over and that no run of ours has listed. Nothing is changed.
+    that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed; strict:
+    see newest_whole. Raises InputError where the folder holds another run and `overwrite` is not set, or a file that the run
+    would write over and that no run of ours has listed. Nothing is changed.
     """
-    if start and os.path.realpath(start.folder) == os.path.realpath(folder):
+    if start and os.path.realpath(start.folder) in map(os.path.realpath, (folder, os.path.join(folder, BEST))):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
+    if not overwrite and (read_manifest(folder, _ANEW) or {}).get(SEVERAL):
+        raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
     if overwrite or latest is None:
@@ -89,15 +95,17 @@ def find_state(
     now = json.loads(json.dumps(manifest))
     if COMMAND in before and before[COMMAND] != now.get(COMMAND):
         raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")
+    longer = is_longer(before, now.get(STEPS), step_number(latest))
+    apart = {FILES, COMMAND, *OF_LENGTH, *(GROWING if longer else ())}
     changes = [
         _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now} - {FILES, COMMAND})
+        for key in sorted({*before, *now} - apart)
         if before.get(key) != now.get(key)
     ]
     if changes:
         raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
     check_ours(folder, names)
-    return latest
+    return newest_whole(folder, strict, to_train=True)
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:
@@ -145,15 +153,7 @@ def begin(
     folder where any of the files to be written is somebody else's.
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
-    files.make_directory(folder)
-    remove_leftovers(folder)
-    owned = owned_names(folder)
-    ours = [name for name in files.list_directory(folder) if name in owned or _is_checkpoint(name, owned)]
-    # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
-    for name in sorted(ours, key=lambda name: (name == MANIFEST, not name.startswith((STATE, CHECKPOINT)))):
-        path = os.path.join(folder, name)
-        if not files.is_directory(path):
-            files.remove(path)
+    clear(folder)
     write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
@@ -164,14 +164,63 @@ def begin(
     write_flags(os.path.join(folder, FLAGS), flags)
 
 
+def clear(folder: str) -> None:
+    """Make the folder, or remove what earlier runs of ours left there; other files and folders are left alone."""
+    files.make_directory(folder)
+    remove_leftovers(folder)
+    owned = owned_names(folder)
+    ours = [name for name in files.list_directory(folder) if name in owned or _is_checkpoint(name, owned)]
+    # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
+    for name in sorted(ours, key=lambda name: (name == MANIFEST, not name.startswith((STATE, CHECKPOINT)))):
+        path = os.path.join(folder, name)
+        if not files.is_directory(path):
+            files.remove(path)
+        elif name == BEST:
+            best_folder.remove(folder)
+
+
+def check_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """InputError where several runs cannot stand in folders within this one. Nothing is changed.
+
+    It holds another kind of run and `overwrite` is not set, or a file that would be written and that no run of ours has listed.
+    kind: what of: runs, grid, folds. names: of the files that are written into this folder.
+    """
+    before = None if overwrite else read_manifest(folder, _ANEW)
+    if before is not None and (before.get(COMMAND), before.get(SEVERAL)) != (command, kind):
+        raise InputError(f"{folder}: holds another run; {_OTHER}")
+    if not files.exists(os.path.join(folder, MANIFEST)):
+        _check_no_run(folder, latest_checkpoint(folder))
+    check_ours(folder, (MANIFEST, *names))
+
+
+def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+    """Let the folder, which check_several has passed, have a run.json of its own; what another run of ours left goes."""
+    if overwrite or read_manifest(folder, _ANEW) is None:
+        clear(folder)
+    listed = dict.fromkeys([MANIFEST, REPORT, *names])
+    write_json(os.path.join(folder, MANIFEST), {COMMAND: command, SEVERAL: kind, "config": {}, FILES: list(listed)})
+
+
+def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
+    """Bring run.json up to date where a run goes on: what may change in it (its length), and the files that it owns."""
+    before = read_manifest(folder) or {}
+    listed = before.get(FILES, list(OF_OLDER_RUNS))
+    after = manifest | {FILES: list(dict.fromkeys([*listed, *written_names(manifest, names)]))}
+    if json.loads(json.dumps(after)) != before:
+        write_json(os.path.join(folder, MANIFEST), after)
+
+
 def _is_checkpoint(name: str, owned: set[str]) -> bool:
     return MANIFEST in owned and _CHECKPOINT_FILE.fullmatch(name) is not None
 
 
 def remove_leftovers(folder: str) -> None:
-    """Remove the half-written files of a run of ours that was killed."""
-    if MANIFEST not in owned_names(folder):
+    """Remove the half-written files of a run of ours that was killed, of its best/ too."""
+    owned = owned_names(folder)
+    if MANIFEST not in owned:
         return
+    if BEST in owned:
+        remove_leftovers(os.path.join(folder, BEST))
     for name in files.list_directory(folder):
         path = os.path.join(folder, name)
         if not _UNFINISHED.fullmatch(name):

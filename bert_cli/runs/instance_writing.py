@@ -18,7 +18,7 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs import model_checks
-from bert_cli.runs.corpus_reading import CACHE_SIZE, LOGGED
+from bert_cli.runs.corpus_reading import CACHE_SIZE
 from bert_cli.settings.groups import Masking
 from bert_cli.settings.pretraining import TextVocabulary
 from bert_cli.text.tokenization import FullTokenizer
@@ -99,11 +99,11 @@ def write_instances(
     return counts | {"num_shards": num_shards}
 
 
-def log_first(paths: list[str], tokenizer: FullTokenizer) -> None:
-    """Log the first instances, one file after the other as Google's order of writing goes."""
-    readers = [read_records(path) for path in paths[:LOGGED]]
+def log_first(paths: list[str], tokenizer: FullTokenizer, count: int) -> None:
+    """Log the first `count` instances, one file after the other as Google's order of writing goes."""
+    readers = [read_records(path) for path in paths[:count]]
     rounds = itertools.zip_longest(*readers)
     records = (record for row in rounds for record in row if record is not None)
-    for record in itertools.islice(records, LOGGED):
+    for record in itertools.islice(records, count):
         for line in format_instance(decode_example(record), tokenizer):
             LOG.info(line)

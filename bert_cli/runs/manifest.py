@@ -13,6 +13,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
 COMMAND = "command"  # the key of the command that made the run
+SEVERAL = "several"  # the key of what kind of runs stand in folders within this one
 FILES = "files"  # the key of the names of the files that a run owns
 _ADVICE = "restore it, or move it away and go on without it"
 

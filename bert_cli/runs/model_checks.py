@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Callable
 
 import numpy as np
 
@@ -68,9 +69,30 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     is_word[[vocabulary.ids[CLS], vocabulary.ids[SEP]]] = False
     words = int(is_word[sequences.token_ids].sum())
     unknown = int((sequences.token_ids == vocabulary.ids[UNK]).sum())
-    if unknown > MOST_UNKNOWN * words:
+    check_unknown_share(split, unknown, words, "words", vocabulary, strict)
+
+
+def check_unknown_share(place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, strict: bool) -> None:
+    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are [UNK]."""
+    if unknown > MOST_UNKNOWN * count:
         doubt(
-            f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}, as {vocabulary.path} does not have "
+            f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as {vocabulary.path} does not have "
             "them; check --vocab_file and --do_lower_case",
             strict,
         )
+
+
+def check_first_unknown(name: str, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
+    """A function that is called with each part of the lines of `name` before what is computed from it is written.
+
+    The first part is checked as check_unknown does, and stands for the others: with --strict nothing is written then.
+    """
+    is_checked = False
+
+    def check(sequences: RaggedFeatures) -> None:
+        nonlocal is_checked
+        if not is_checked:
+            is_checked = True
+            check_unknown(f"first lines of {name}", sequences, vocabulary, strict)
+
+    return check

@@ -9,6 +9,7 @@ from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import (
     ANSWERS,
+    BEST,
     CONFIG,
     EVAL_RESULTS,
     FLAGS,
@@ -84,7 +85,7 @@ def check_ours(folder: str, names: Iterable[str]) -> None:
     present = set(files.list_directory(folder))
     for name in names:
         path = os.path.join(folder, name)
-        if name in present and (name not in owned or files.is_directory(path)):
+        if name in present and (name not in owned or (files.is_directory(path) and name != BEST)):
             raise InputError(
                 f"{path}: would be written over, but no run of ours has listed it as its own; move it away, or use another "
                 "--output_dir"

@@ -14,6 +14,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
+from bert_cli.runs.model_checks import check_unknown_share
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.task import Evaluation, Plan
@@ -22,7 +23,7 @@ from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.updates import Updates
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
@@ -49,12 +50,15 @@ class PretrainingTask:
     command = "bert-pretrain"
     files = ()
     evaluation_files = ()
-    freezes_encoder = False
 
     def __init__(self, settings: PretrainSettings):
         self.settings = settings
         self.data: dict[str, Data] = {}
         self._found: dict[str, tuple[list[str], bool]] = {}
+
+    @property
+    def freezes_encoder(self) -> bool:
+        return self.settings.rates.freeze_encoder
 
     def open(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
         settings = self.settings
@@ -77,16 +81,20 @@ class PretrainingTask:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         if phases.do_train:
             share = 0.0 if task.eval_file else task.eval_share
-            self.data["train"] = self.data["held_out"] = stack.enter_context(
-                self._open_data("input_file", model, share)
-            )
+            self.data["train"] = self.data["held_out"] = self._open_data("input_file", model, share)
+            stack.enter_context(self.data["train"])
         if phases.do_eval and (task.eval_file or "train" not in self.data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
-            trained_on = read_flags(os.path.join(phases.output_dir, FLAGS))
+            trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
             same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
-            self.data["held_out"] = stack.enter_context(self._open_data(flag, model, share))
+            self.data["held_out"] = self._open_data(flag, model, share)
+            stack.enter_context(self.data["held_out"])
+        for data, split in {data: split for split, data in reversed(self.data.items())}.items():  # each text once
+            if isinstance(data, TextInput) and model.vocabulary:
+                counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
+                check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
 
     def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
@@ -127,7 +135,6 @@ class PretrainingTask:
             warmup_steps=steps.num_warmup_steps,
             decided=decided,
             found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
-            optimizer=steps.optimizer,
         )
 
     def make_model(self, model: PretrainingModel, compute_dtype: str) -> "TaskModel":
@@ -135,6 +142,12 @@ class PretrainingTask:
 
         settings = self.settings
         return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        names = ("masked_lm_loss", "masked_lm_accuracy", "masked_lm_perplexity")
+        pairs = () if self.settings.task.no_nsp else ("next_sentence_loss", "next_sentence_accuracy")
+        return ("loss", *names, *pairs)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         data = self.data["train"]
@@ -147,7 +160,7 @@ class PretrainingTask:
         """Accuracies and losses of masked words and next sentences."""
         batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
-        if is_cut:
+        if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)
         sums = session.infer_chunks(chunks, count, batch_size, "evaluating")
         rate = sums.pop("examples_per_second")

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import tempfile
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -47,10 +48,10 @@ class RecordInput:
             LOG.info("  %s", path)
         LOG.info("%d instances in %d files", len(self._source), len(paths))
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._source.__exit__(*exception)
 
     @property
@@ -88,6 +89,7 @@ class TextInput:
             corpus = opened.enter_context(Corpus(size))
             self._stack = opened.pop_all()  # all is well: __exit__ closes what is open
         numbers, held_out = split_documents(size.num_documents, share, seed)
+        self.num_tokens, self.num_unknown = size.num_tokens, size.num_unknown
         self._log(size, len(held_out), share)
         self._training = CorpusSource(size, corpus, numbers, sampling, pairs, seed)
         used = held_out if len(held_out) else numbers
@@ -107,10 +109,10 @@ class TextInput:
                 "on; put blank lines between documents, or give --eval_file"
             )
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
     def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:

@@ -117,7 +117,7 @@ def format_record(record: dict) -> list[str]:
 def run(settings: SquadSettings) -> dict:
     """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
     asked, source, target = settings.questions, settings.input.input_file, settings.output.output_file
-    checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir)
+    checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)
     check_command(checkpoint, task.command)
     model = task.open(checkpoint)
@@ -127,8 +127,7 @@ def run(settings: SquadSettings) -> dict:
         files.check_readable(source, "input_file")
     to_file = target not in ("", STANDARD)
     files.check_output_files([target], [source, asked.context_file])
-    session = driver.open_session(task, model, settings)
-    session.load_trained(checkpoint)
+    session = driver.open_trained(task, model, settings)
     windows = Windows.of(settings)
     if asked.question:
         record = answer_record(example, answer(session, [example], model.tokenizer, windows, task.rules)[0])

@@ -21,6 +21,7 @@ from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.layers import named_weights
+from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.frozen_states import frozen_states
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
@@ -28,10 +29,11 @@ from bert_cli.settings.groups import Devices, Saving
 from bert_cli.training.feeding import check_batch_size
 from bert_cli.training.inference import infer, make_runner, put_rows
 from bert_cli.training.loop import Hook
-from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
+from bert_cli.training.strategy import check_agreement, compute_dtype, describe, is_chief, is_tpu, make_strategy
 from bert_cli.training.updates import Updates
-from bert_cli.weights.checkpoint import POSITION_NAME, STEP_NAME, LoadReport, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
+from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
@@ -42,7 +44,7 @@ class Session:
     """A model with its strategy and precision.
 
     `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `packed`: padding is skipped.
-    `variables`: Google's name -> variable.
+    `variables`: Google's name -> variable. `is_quiet`: no progress is shown, see `quietly`.
     """
 
     def __init__(
@@ -51,14 +53,20 @@ class Session:
         devices: Devices,
         max_seq_length: int,
         train_batch_size: int | None = None,
+        parts: int = 1,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        train_batch_size: None
-        where nothing is trained. InputError where the devices are not there, or cannot share such a batch.
+        train_batch_size: None where nothing is trained; parts: how many it is computed in. InputError where the devices are
+        not there, or cannot share such a batch.
         """
         self.strategy = make_strategy(
-            devices.distribution_strategy, devices.use_tpu, devices.tpu_name, devices.tpu_zone, devices.gcp_project
+            devices.distribution_strategy,
+            devices.use_tpu,
+            devices.tpu_name,
+            devices.tpu_zone,
+            devices.gcp_project,
+            devices.num_virtual_devices,
         )
         self.precision = compute_dtype(devices.precision, self.strategy)
         self.is_chief = is_chief(self.strategy)
@@ -67,10 +75,15 @@ class Session:
         self.max_seq_length = max_seq_length
         with self.strategy.scope():
             if train_batch_size is not None:
-                check_batch_size(train_batch_size, self.strategy, "train_batch_size")
+                check_batch_size(train_batch_size, self.strategy, "train_batch_size", parts)
             self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
+        self.is_quiet = False
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
+
+    def check_agreement(self, facts: dict[str, Any]) -> None:
+        """See training.strategy.check_agreement."""
+        check_agreement(self.strategy, facts)
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
@@ -104,6 +117,24 @@ class Session:
                 "warning: no --init_checkpoint: training starts from RANDOM weights, not from a pre-trained model"
             )
 
+    def weights(self, step: int) -> dict[str, np.ndarray]:
+        """What a checkpoint of this step holds to predict from: all weights, and global_step."""
+        return {name: variable.numpy() for name, variable in self.variables.items()} | {STEP_NAME: np.int64(step)}
+
+    def set_weights(self, values: Mapping[str, np.ndarray]) -> None:
+        """Take what `weights` gave."""
+        for name, variable in self.variables.items():
+            variable.assign(values[name])
+
+    @contextlib.contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Within it, what is computed shows no progress of its own: something else, such as training, does."""
+        self.is_quiet = True
+        try:
+            yield
+        finally:
+            self.is_quiet = False
+
     @staticmethod
     def _log(report: LoadReport) -> None:
         for line in report.lines():
@@ -118,13 +149,15 @@ class Session:
         state: str | None,
         factors: Mapping[str, float] | None = None,
         hooks: Sequence[Hook] = (),
+        history: History | None = None,
         encoding_batch_size: int = 8,
     ) -> dict:
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
         features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
         prefix of the checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each
-        saving. encoding_batch_size: rows that a frozen encoder computes at once, where its states are computed only once.
+        saving. history: gets a line each log_steps. encoding_batch_size: rows that a frozen encoder computes at once, where
+        its states are computed only once.
         """
         token_ids = features.sequences.token_ids
         trained: Batches = features
@@ -138,7 +171,7 @@ class Session:
             trained = with_token_ids(features, run.compact.compact_ids(token_ids))
         width = None if self.packed and not self.model.padding_counts else self.max_seq_length
         rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start)
-        return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks)
+        return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks, history=history)
 
     def train_stream(
         self,
@@ -149,6 +182,7 @@ class Session:
         state: str | None,
         factors: Mapping[str, float] | None = None,
         hooks: Sequence[Hook] = (),
+        history: History | None = None,
     ) -> dict:
         """As `train`, for a BertPretrainer, on instances without end.
 
@@ -167,7 +201,7 @@ class Session:
         def extra_tensors() -> dict[str, np.ndarray]:
             return {POSITION_NAME: np.array(position, np.int64)}
 
-        return run.go(batches(), tensor_specs(self.model.columns), hooks, extra_tensors)
+        return run.go(batches(), tensor_specs(self.model.columns), hooks, extra_tensors, history)
 
     def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
         """Compile forward(batch) on batches of these columns; see training.inference.make_runner."""
@@ -203,7 +237,8 @@ class Session:
             batch = features.batch(rows, None if self._trims else self.max_seq_length)
             return {name: batch[name] for name in names}
 
-        shown = Progress(title, len(features), every=max(1, len(features) // 4), unit=unit) if title else None
+        every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
+        shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
         with shown or contextlib.nullcontext():
             for rows in self._groups(row_lengths(features), batch_size):
                 with memory_advice(flag):
@@ -236,7 +271,7 @@ class Session:
         `count` is how many there are in all.
         """
         parts = []
-        with Progress(title, count, every=max(1, count // 4)) as progress:
+        with Progress(title, count, every=max(1, count // 4), is_shown=not self.is_quiet) as progress:
             began = time.monotonic()
             with memory_advice("eval_batch_size"):
                 for features in chunks:

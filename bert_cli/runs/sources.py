@@ -8,7 +8,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar, overload
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
-from bert_cli.base.lines import read_text
+from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
 from bert_cli.runs import model_checks
@@ -213,7 +213,7 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
     """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
     path = os.path.join(checkpoint.folder, LABELS)
     if files.exists(path):
-        labels = tuple(line for line in read_text(path).split("\n") if line)
+        labels = tuple(line for line in split_lines(read_text(path), path) if line)
         check_labels(labels, checkpoint)
         if not labels:
             raise InputError(f"{path}: is empty; it has to list the labels of the model, one a line")

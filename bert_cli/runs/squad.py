@@ -21,6 +21,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
     AnswerRules,
@@ -33,7 +34,7 @@ from bert_cli.outputs.squad import (
 )
 from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs import sources
+from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.option import build
@@ -66,13 +67,13 @@ def check_values(values: dict[str, Any]) -> None:
     check_rules(answer_rules(build(SquadSettings, values).answers, values["version_2_with_negative"]))
 
 
-def trained_model(init_checkpoint: str | None, output_dir: str | None) -> CheckpointPath:
+def trained_model(init_checkpoint: str | None, output_dir: str | None, strict: bool = False) -> CheckpointPath:
     """The trained model of a run that does not train. InputError where neither flag names one."""
     if output_dir:
-        return trained_checkpoint(init_checkpoint, output_dir)
+        return trained_checkpoint(init_checkpoint, output_dir, strict)
     if not init_checkpoint:
         raise InputError("--output_dir or --init_checkpoint is needed: where a model trained by bert-squad stands")
-    return find_checkpoint(init_checkpoint)
+    return find_checkpoint(init_checkpoint, strict=strict)
 
 
 def score(version_2: bool, gold: dict, answers: dict[str, str], null_odds: dict[str, float] | None) -> dict:
@@ -92,6 +93,7 @@ def score_file(settings: SquadSettings) -> dict:
             files.check_readable(path, flag)
     if folder:
         files.check_can_write(folder, "output_dir")
+        seen = lock.check_free(folder, "one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
     gold, answers = read_gold_answers(settings.predict_file.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
@@ -99,8 +101,8 @@ def score_file(settings: SquadSettings) -> dict:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
     print(json.dumps(scores, indent=2), flush=True)
     if folder:
-        files.make_directory(folder)
-        write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
+        with lock.held(folder, "one_device", "bert-squad", seen):
+            write_eval_results(os.path.join(folder, EVAL_RESULTS), scores)
     return scores
 
 
@@ -190,6 +192,7 @@ class SquadTask:
             },
             found={"do_lower_case": lower},
             bias_correction=fine_tuning.bias_correction,
+            examples=len(windows),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -201,7 +204,11 @@ class SquadTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         return session.train(self.windows["train"], updates=updates, **how)
@@ -210,27 +217,26 @@ class SquadTask:
         return {}
 
     def _answers(self, session: "Session") -> tuple[list[Prediction], float]:
-        """The answers to all questions, and how many windows there were each second; computed once."""
-        if self._answered is None:
-            windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
-            decoder = Decoder(windows, self.rules.n_best_size)
-            rate = fill(session, decoder, windows, batch_size, "predicting")
-            self._answered = decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
-        return self._answered
+        """The answers to all questions, and how many windows there were each second."""
+        windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
+        decoder = Decoder(windows, self.rules.n_best_size)
+        rate = fill(session, decoder, windows, batch_size, "predicting")
+        return decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
 
     def evaluate(self, session: "Session") -> Evaluation:
-        """Exact match and F1."""
-        predictions, rate = self._answers(session)
+        """Exact match and F1. `predict` writes the answers of the last evaluation, where there was one."""
+        self._answered = predictions, rate = self._answers(session)
         version_2 = self.settings.task.version_2_with_negative
         answers = {prediction.qas_id: prediction.text for prediction in predictions}
         odds = (
             {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
         )
-        return Evaluation(score(version_2, self.gold, answers, odds), [], {"predict_windows_per_second": rate})
+        scores, report = score(version_2, self.gold, answers, odds), {"predict_windows_per_second": rate}
+        return Evaluation(scores, [], report, lambda: squad_examples(self.examples["predict"], predictions, self.gold))
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the answers, and say for which questions nothing could be one."""
-        predictions, rate = self._answers(session)
+        predictions, rate = self._answered or self._answers(session)
         if session.is_chief:
             self._write(predictions)
         return {"predict_windows_per_second": rate}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import SINGLE_LABEL
 from bert_cli.base.log import RESULT
 from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
@@ -20,8 +21,9 @@ from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -29,8 +31,8 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.outputs.tagging_scores import eval_results, format_scores, tagging_scores
-from bert_cli.runs import answers, driver, sources
+from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
+from bert_cli.runs import answers, controls, driver, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
@@ -62,7 +64,7 @@ class TaggingTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.tagger.freeze_encoder
+        return self.settings.rates.freeze_encoder
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
@@ -110,6 +112,10 @@ class TaggingTask:
             found={"do_lower_case": lower, "tag_scheme": self.data.scheme, "layers": self.layers},
             labels=self.data.labels,
             bias_correction=fine_tuning.bias_correction,
+            examples=len(features),
+            class_weights=controls.class_weights(
+                settings.loss, SINGLE_LABEL, self.data.labels, features.label_ids[features.label_ids != NOTHING]
+            ),
         )
 
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
@@ -117,6 +123,10 @@ class TaggingTask:
 
         seed = self.settings.seed.random_seed
         return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return known_results(self.data.labels)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         batch_size = self.settings.evaluation.eval_batch_size
@@ -138,7 +148,12 @@ class TaggingTask:
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
         results, lines = _scores(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
-        return Evaluation(results, lines, report)
+
+        def examples() -> EvalExamples:
+            words = [example.words for example in split.file.examples]
+            return tagging_examples(words, split.file.tags, [prediction.tags for prediction in predictions])
+
+        return Evaluation(results, lines, report, examples)
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
@@ -181,18 +196,21 @@ def tag_text(settings: TagSettings) -> dict:
     if checkpoint:
         check_command(checkpoint, task.command)
     model = task.open(checkpoint)
-    checkpoint = model.sources.required_checkpoint
-    labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
+    labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
     task.data = TaggingData(labels, scheme, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
-    session = driver.open_session(task, model, settings)
-    session.load_trained(checkpoint)
+    session = driver.open_trained(task, model, settings)
+
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+
+    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
         length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
         features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.pieces(length))
+        check(features.sequences)
         windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
         yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
 

@@ -1,14 +1,19 @@
 """What a task is to the driver: the methods that it brings, and what they say. A contract; the tasks stand beside it."""
 
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.dry_run import DryRun
-from bert_cli.settings.groups import Devices, Length, ModelFiles, Phases, Saving, Seed, Start, Training
+from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TrainingSettings(Protocol):
-    """The groups that the Settings of every command that trains have."""
+    """The groups that the Settings of every command that trains have; one without such flags says so by a property."""
 
     @property
     def phases(self) -> Phases: ...
@@ -31,10 +36,25 @@ class TrainingSettings(Protocol):
     def model(self) -> ModelFiles: ...
 
     @property
+    def hub(self) -> Hub: ...
+
+    @property
+    def prediction(self) -> Prediction: ...
+
+    @property
     def length(self) -> Length: ...
 
     @property
     def training(self) -> Training: ...
+
+    @property
+    def rates(self) -> LayerRates: ...
+
+    @property
+    def optimization(self) -> Optimization: ...
+
+    @property
+    def dropout(self) -> Dropout: ...
 
     @property
     def seed(self) -> Seed: ...
@@ -46,14 +66,21 @@ class TrainingSettings(Protocol):
     def devices(self) -> Devices: ...
 
     @property
+    def watching(self) -> Watching: ...
+
+    @property
     def dry_run(self) -> DryRun: ...
+
+    @property
+    def runs(self) -> Runs: ...
 
 
 class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is there.
 
     decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
-    flags that the run found by itself, for flags.txt. labels: None for a task without.
+    flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
+    data, 0 where there are no passes. class_weights: see controls.
     """
 
     steps: int
@@ -61,16 +88,21 @@ class Plan(NamedTuple):
     decided: dict[str, Any]
     found: dict[str, Any]
     labels: tuple[str, ...] | None = None
-    optimizer: str = "adamw"
     bias_correction: bool = False
+    examples: int = 0
+    class_weights: tuple | None = None
 
 
 class Evaluation(NamedTuple):
-    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json."""
+    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json.
+
+    examples(): what the report shows of single rows, computed where it is wanted, which is not so on the way; in all processes.
+    """
 
     results: dict[str, Any]
     lines: list[str]
     report: dict[str, Any]
+    examples: Callable[[], EvalExamples] | None = None
 
 
 class Opened(Protocol):
@@ -93,7 +125,8 @@ class Task(Protocol[Model]):
     """What is of one kind of command alone. The methods are called in this order, those that a run needs.
 
     command: its name, for the manifest. files: names of what a prediction writes into output_dir; evaluation_files: of what
-    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder.
+    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder. metrics:
+    names of what an evaluation gives, by which one can be better than another, the task's main one first; after `read`.
     """
 
     @property
@@ -110,6 +143,10 @@ class Task(Protocol[Model]):
 
     @property
     def freezes_encoder(self) -> bool:
+        """See above."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
         """See above."""
 
     def open(self, checkpoint: CheckpointPath | None) -> Model:
@@ -136,7 +173,7 @@ class Task(Protocol[Model]):
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
 
-        how: saving, folder, state, factors, and hooks, as Session.train has them.
+        how: saving, folder, state, factors, hooks, and history, as Session.train has them.
         """
 
     def facts(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,8 +12,11 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import CHECKPOINT
+from bert_cli.base.signals import Stopped, deferred
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
+from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
 from bert_cli.settings.groups import Saving
 from bert_cli.training.compact import CompactWords
@@ -20,17 +24,20 @@ from bert_cli.training.factors import is_frozen
 from bert_cli.training.feeding import place
 from bert_cli.training.lamb import Lamb
 from bert_cli.training.loop import Hook, run_steps
+from bert_cli.training.nadam import Nadam
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.updates import Updates
-from bert_cli.weights.checkpoint import POSITION_NAME, Tf1Reader
+from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.names import POSITION_NAME
+from bert_cli.weights.path import repair_state
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session
 
 LOG = logging.getLogger("bert_cli")
-_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb}
+_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
 
 
 @contextlib.contextmanager
@@ -39,7 +46,10 @@ def memory_advice(flag: str) -> Iterator[None]:
     try:
         yield
     except tf.errors.ResourceExhaustedError:
-        raise InputError(f"out of memory: lower --{flag}, or --max_seq_length, or use --precision=bfloat16") from None
+        parts = ", or raise --gradient_accumulation_steps" if flag == "train_batch_size" else ""
+        raise InputError(
+            f"out of memory: lower --{flag}, or --max_seq_length{parts}, or use --precision=bfloat16"
+        ) from None
 
 
 class TrainingRun:
@@ -65,24 +75,30 @@ class TrainingRun:
         with session.strategy.scope():
             self.is_frozen = is_frozen(named_weights(model.encoder), factors or {})
             factors = dict(factors or {}) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
-            trained = dict(session.variables)
-            if token_ids is not None and WORDS in trained and factors.get(WORDS, 1.0) > 0:
+            trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
+            has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
+            if token_ids is not None and has_words:
                 self.compact = CompactWords(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
-            self.optimizer = _OPTIMIZERS[updates.optimizer](
+            self.optimizer = kind(
                 trained,
                 updates.learning_rate,
-                updates.steps,
+                updates.steps - updates.first_step,
                 updates.warmup_steps,
                 updates.bias_correction,
                 factors,
+                updates.weight_decay,
+                updates.lr_schedule,
             )
+            self.optimizer.first_step = updates.first_step
             self.loss_scale = LossScale() if session.precision == "float16" else None
         self.start = 0
         if state:
             self.start = restore_training(
                 state, session.variables, self.optimizer, self.compact, self.loss_scale
             )  # fmt: skip
+            if session.is_chief:
+                repair_state(folder, state)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
         """A replica's share of the loss of the global batch."""
@@ -94,9 +110,11 @@ class TrainingRun:
 
     def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
         """One update on a batch that `specs` describe; see training.step.make_train_step."""
-        strategy, seed = self._session.strategy, self._updates.random_seed
+        strategy, updates = self._session.strategy, self._updates
         shown = specs if strategy.num_replicas_in_sync == 1 else None
-        return make_train_step(strategy, self._loss, self.optimizer, seed, self.loss_scale, shown)
+        return make_train_step(
+            strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, updates.parts
+        )
 
     def go(
         self,
@@ -104,27 +122,33 @@ class TrainingRun:
         specs: dict[str, tf.TensorSpec],
         hooks: Sequence[Hook],
         extra_tensors: Callable[[], dict[str, np.ndarray]] = dict,
+        history: History | None = None,
     ) -> dict:
         """Run the updates and save; returns figures for the report.
 
         batches: those of step `start` and the following ones, which `specs` describe. hooks: called before a saving of the
         same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
+        history: gets a line each log_steps.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
         step_fn = self.step_function(specs)
         placed = (place(batch, strategy) for batch in batches)
-        saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()))
+        saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()), saves=True)
         all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
         every = self._saving.log_steps
         with Progress("training", updates.steps, start, every, updates.batch_size) as progress:
 
             def report(step: int, loss: float, rate: float) -> None:
                 progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
+                if history and (step % every == 0 or step == updates.steps):
+                    history.add_training(step, loss, rate, updates.batch_size)
 
             began = time.monotonic()
-            with memory_advice("train_batch_size"):
-                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every)
-            seconds = time.monotonic() - began
+            with deferred(_tell_ending) as asked, memory_advice("train_batch_size"):
+                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, asked.is_made)
+            seconds = time.monotonic() - began - (history.paused if history else 0.0)
+        if asked.number is not None:
+            raise self._stopped(asked.number, start + len(losses))
         if self.compact:
             self.compact.close(self.optimizer)
         return {
@@ -140,12 +164,22 @@ class TrainingRun:
         with self.compact.set_aside(self.optimizer) if self.compact else contextlib.nullcontext():
             return hook.call(step)
 
+    def _stopped(self, number: int, step: int) -> Stopped:
+        """What to raise after a signal, when all is saved."""
+        said = f"after step {step} of {self._updates.steps}; saved as {os.path.join(self._folder, CHECKPOINT)}{step}"
+        return Stopped(number, f"stopped by {Stopped(number).name} {said}; the same command goes on from there")
+
     def _save(self, step: int, extra: dict[str, np.ndarray]) -> None:
         session = self._session
-        tensors = training_tensors(session.variables, self.optimizer, self.compact, self.loss_scale)
+        is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._updates.steps
+        tensors = training_tensors(session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
         if session.is_chief:
             path = save_checkpoint(self._folder, step, tensors | extra, self._saving.keep_checkpoint_max)
             LOG.info("saved %s", path)
+
+
+def _tell_ending(name: str) -> None:
+    LOG.warning("%s: saving after the step that is running; a second signal ends at once, without", name)
 
 
 def read_position(state: str) -> tuple[int, int]:

@@ -15,5 +15,5 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
     if "hub_module" in values:
         check_hub(values)
     if "freeze_encoder" in values:
-        values["freeze_encoder"] = values["freeze_encoder"] or not values["hub_trainable"]
+        values["freeze_encoder"] = values["freeze_encoder"] or not values.get("hub_trainable", True)
     return values

@@ -3,7 +3,17 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.data import Columns, DevSplit, Header, HeldOutFiles, LabelKind, PredictFile
+from bert_cli.settings.controls import Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
+from bert_cli.settings.data import (
+    Columns,
+    DevSplit,
+    Endings,
+    Header,
+    HeldOutFiles,
+    LabelKind,
+    PredictFile,
+    PredictHeader,
+)
 from bert_cli.settings.distillation import Distillation
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -31,9 +41,26 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Folds, Runs, SplitSeed
+from bert_cli.settings.reporting import Explanation
+from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
+TASK_NAMES = (
+    "cola",
+    "sst-2",
+    "mrpc",
+    "sts-b",
+    "qqp",
+    "mnli",
+    "qnli",
+    "rte",
+    "wnli",
+    "ax",
+    "xnli",
+    "swag",
+)  # in any case of letters
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
@@ -43,10 +70,12 @@ class Classification:
 
     task_name: str = option(
         "",
-        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax or xnli; none for your own files",
+        "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli or swag; none for your own "
+        "files",
         decides=True,
         remembered=True,
         read=str.lower,
+        usual=TASK_NAMES,
     )
     language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
 
@@ -109,9 +138,12 @@ class ClassifySettings:
         PredictFile, {"predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line"}
     )
     header: Header = group(Header)
+    predict_header: PredictHeader = group(PredictHeader)
     columns: Columns = group(Columns)
+    endings: Endings = group(Endings)
     label_kind: LabelKind = group(LabelKind)
     dev_split: DevSplit = group(DevSplit)
+    split_seed: SplitSeed = group(SplitSeed)
     labels: Labels = group(Labels)
     length: Length = group(Length)
     long_text: LongText = group(LongText)
@@ -125,6 +157,7 @@ class ClassifySettings:
     results: Results = group(Results)
     evaluation: Evaluation = group(Evaluation)
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
+    explanation: Explanation = group(Explanation)
     second: SecondText = group(SecondText)
     input: Input = group(
         Input,
@@ -139,6 +172,15 @@ class ClassifySettings:
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)
+    watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head_dropout: HeadDropout = group(HeadDropout)
+    head_input: HeadInput = group(HeadInput)
+    loss: Loss = group(Loss)
+    runs: Runs = group(Runs)
+    folds: Folds = group(Folds)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

@@ -1,4 +1,4 @@
-"""What every command does around its work: --help, the command line, the log, and errors in one line."""
+"""What every command does around its work: --help, completion, the command line, the log, and errors in one line."""
 
 import gc
 import logging
@@ -8,16 +8,28 @@ from collections.abc import Callable
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.log import RESULT
-from bert_cli.settings.option import build
-from bert_cli.settings.parser import help_text, parse
+from bert_cli.base.signals import Stopped, raised
+from bert_cli.settings.completion import asked_shell, completion
+from bert_cli.settings.help import help_text
+from bert_cli.settings.option import build, every_flag
+from bert_cli.settings.parser import parse
+
+_MEMORY_FLAGS = (
+    "train_batch_size",
+    "eval_batch_size",
+    "predict_batch_size",
+    "batch_size",
+    "max_seq_length",
+    "num_workers",
+)
 
 
 class _StderrHandler(logging.Handler):
     """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), file=sys.stderr, flush=True)
 
 
@@ -34,22 +46,35 @@ def run_command(
 
     check(values, given) sees the values of all flags by name, and which were given, before they are put together; it
     returns them, with what is remembered or derived, and raises InputError for what does not go together.
-    interrupted: what to say after Ctrl-C.
+    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
     """
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        return _run_command(command, description, settings_class, run, arguments, check)
+        with raised():
+            return _run_command(command, description, settings_class, run, arguments, check)
     except InputError as error:
         print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except MemoryError as error:
+        print(f"{command}: error: out of memory{_memory_advice(settings_class)} ({first_line(error)})", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"{command}: interrupted; {interrupted}", file=sys.stderr)
         return 130
+    except Stopped as stopped:
+        print(f"{command}: {stopped.said or f'stopped by {stopped.name}; {interrupted}'}", file=sys.stderr)
+        return stopped.exit_code
     except BrokenPipeError:  # the reader of our output, such as `head`, has gone
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for descriptor in (1, 2):
             os.dup2(nowhere, descriptor)
         return 1
+
+
+def _memory_advice(settings_class: type) -> str:
+    """The flags of a command that make it need less memory."""
+    names = [f"--{flag.name}" for flag in every_flag(settings_class) if flag.name in _MEMORY_FLAGS]
+    return f": lower {', '.join(names)}" if names else ""
 
 
 def _run_command(
@@ -66,6 +91,9 @@ def _run_command(
         return 0
     if "version" in asked:
         print(f"{command} {__version__}", flush=True)
+        return 0
+    if shell := asked_shell(arguments):
+        print(completion(settings_class, command, shell), flush=True)
         return 0
     log = logging.getLogger("bert_cli")
     if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):

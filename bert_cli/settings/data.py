@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.kinds import PROBLEM_TYPES
-from bert_cli.settings.groups import Log, Seed
+from bert_cli.settings.groups import Log, Seed, read_names
 from bert_cli.settings.option import group, option
 
 
@@ -31,6 +31,19 @@ class Header:
         "whether the first row of a file is a header; auto: Google's rule for a task, what it looks like for your own file",
         choices=("auto", "yes", "no"),
         remembered=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictHeader:
+    """Data"""
+
+    predict_header: str | None = option(
+        None,
+        "whether the first row of --predict_file is a header; default: what --header says in the same command, else what "
+        "it looks like",
+        choices=("auto", "yes", "no"),
+        passing=True,
     )
 
 
@@ -66,6 +79,26 @@ class Columns:
 
 
 @dataclasses.dataclass(frozen=True)
+class Endings:
+    """Your own files"""
+
+    choice_columns: tuple[str, ...] | None = option(
+        None,
+        "columns of two or more endings of the text in --text_column, one of them the right one (multiple choice)",
+        remembered=True,
+        read=lambda text: read_names("choice_columns", 2, text),
+        write=",".join,
+    )
+    choice_labels: str = option(
+        "auto",
+        "what the label column says of the right ending: its place, counted from 0 or from 1, its letter from A on, or the "
+        "name of its column; auto: what the first file with labels leaves no doubt of",
+        choices=("auto", "0", "1", "letter", "name"),
+        remembered=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class LabelKind:
     """Your own files"""
 
@@ -74,8 +107,8 @@ class LabelKind:
     )
     problem_type: str | None = option(
         None,
-        "single_label: one label of several; multi_label: each label is there or not; regression: a number; default: what "
-        "the data is",
+        "single_label: one label of several; multi_label: each label is there or not; regression: a number; "
+        "multiple_choice: the right one of --choice_columns; default: what the data is",
         choices=PROBLEM_TYPES,
         remembered=True,
     )
@@ -95,7 +128,7 @@ class Paths:
     """From and to"""
 
     paths: tuple[str, ...] = option(
-        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True
+        (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
     )
 
 

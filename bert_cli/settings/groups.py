@@ -204,15 +204,19 @@ class Seed:
 class Training:
     """Training"""
 
-    train_batch_size: int = option(32, "examples in a training batch, over all devices", lower=1, decides=True)
-    learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True)
+    train_batch_size: int = option(
+        32, "examples in a training batch, over all devices", lower=1, decides=True, grid=True
+    )
+    learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True, grid=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class FineTuning:
     """Training"""
 
-    num_train_epochs: float = option(3.0, "passes over the training data; fractions are used", lower=0.0, decides=True)
+    num_train_epochs: float = option(
+        3.0, "passes over the training data; fractions are used", lower=0.0, decides=True, grid=True
+    )
     warmup_proportion: float = option(
         0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0, decides=True
     )
@@ -248,6 +252,11 @@ class Devices:
         "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
         "TF_CONFIG names them, else one device",
         choices=STRATEGIES,
+    )
+    num_virtual_devices: int = option(
+        0,
+        "with --distribution_strategy=mirrored: so many logical devices on the CPU, to try several without GPUs",
+        lower=0,
     )
     precision: str = option(
         "auto",

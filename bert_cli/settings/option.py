@@ -28,7 +28,10 @@ class Option:
     run that did. path: is made absolute in flags.txt. passing: is left out of flags.txt, as it is about one run only.
     ignored: is accepted for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not used.
     read: text of the flag -> value, with InputError; write: the way back, for flags.txt. flag: its name where it is not the
-    field's. words: it takes the words of the command line that are no flags.
+    field's. words: it takes the words of the command line that are no flags. file: it is the name of a file or a folder, as
+    is each that is a path or ends in _file or _dir. usual: values that completion offers, where others are right as well.
+    grid: a number of which a list may be given, with commas between; the field is then a tuple of them until runs.several
+    has made a run of each.
     """
 
     help: str
@@ -45,6 +48,9 @@ class Option:
     write: Callable[[Any], str] | None = None
     flag: str | None = None
     words: bool = False
+    file: bool = False
+    usual: tuple[str, ...] = ()
+    grid: bool = False
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:
@@ -76,6 +82,12 @@ class Flag:
     kind: type
     default: Any
     option: Option
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is the name of a file or a folder."""
+        named = self.option.file or self.option.path or self.name.endswith(("_file", "_dir"))
+        return named and self.kind is str
 
 
 def flags_of(settings_class: type) -> list[tuple[str, list[Flag]]]:
@@ -116,14 +128,25 @@ def _kind(annotation: Any) -> type:
 
 def build(settings_class: type, values: dict[str, Any]) -> Any:
     """Settings from values by the names of flags; what is not among them has the command's default."""
-    defaults = settings_class()
+    return changed(settings_class(), values)
+
+
+def changed(settings: Any, values: dict[str, Any]) -> Any:
+    """A command's Settings with other values of some flags, by name."""
     changes: dict[str, dict[str, Any]] = {}
-    known = {flag.name: flag for flag in every_flag(settings_class)}
+    known = {flag.name: flag for flag in every_flag(type(settings))}
     for name, value in values.items():
         flag = known[name]
         changes.setdefault(flag.group, {})[flag.field] = value
-    replaced = {place: dataclasses.replace(getattr(defaults, place), **fields) for place, fields in changes.items()}
-    return dataclasses.replace(defaults, **replaced)
+    replaced = {place: dataclasses.replace(getattr(settings, place), **fields) for place, fields in changes.items()}
+    return dataclasses.replace(settings, **replaced)
+
+
+def lists_of(settings: Any) -> dict[str, tuple]:
+    """The flags of which lists were given, by name, in their order."""
+    values = values_of(settings)
+    grids = (flag.name for flag in every_flag(type(settings)) if flag.option.grid)
+    return {name: values[name] for name in grids if isinstance(values[name], tuple)}
 
 
 def values_of(settings: Any) -> dict[str, Any]:

@@ -1,16 +1,14 @@
-"""Command lines: absl flags from the groups of a command, help in sections, and errors in one line."""
+"""Command lines: absl flags from the groups of a command, and errors in one line."""
 
 import difflib
 import math
 import re
-import textwrap
 from typing import Any
 
 from absl import flags as absl_flags
 
-from bert_cli import __version__
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import Flag, every_flag, flags_of
+from bert_cli.settings.option import Flag, every_flag
 
 # Spellings from tutorials and forks that the original ignored, and what to say about them.
 _KNOWN_MISTAKES = {
@@ -23,7 +21,6 @@ _KNOWN_MISTAKES = {
     "max_seq_len": "the flag is --max_seq_length",
     "num_epochs": "the flag is --num_train_epochs",
 }
-_HELP_WIDTH = 110
 # What absl and Python say about a value, and the same for people.
 _PLAINER = (
     (r"invalid literal for int\(\).*", "a whole number is needed"),
@@ -61,6 +58,25 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     return found, given
 
 
+class _NumberOrList(absl_flags.ArgumentParser):
+    """A number as absl reads it, or several with commas between, all different, as a tuple."""
+
+    def __init__(self, number: absl_flags.ArgumentParser):
+        self._number = number
+        self.syntactic_help = number.syntactic_help
+
+    def flag_type(self) -> str:
+        return self._number.flag_type()
+
+    def parse(self, argument: Any) -> Any:
+        if not isinstance(argument, str) or "," not in argument:
+            return self._number.parse(argument)
+        values = tuple(self._number.parse(part.strip()) for part in argument.split(","))
+        if len(set(values)) < len(values):
+            raise ValueError("a list needs different numbers")
+        return values
+
+
 def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     """A fresh absl FlagValues, so that commands can share a process."""
     values = absl_flags.FlagValues()
@@ -72,6 +88,10 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
+        elif option.grid:
+            number = absl_flags.IntegerParser if flag.kind is int else absl_flags.FloatParser
+            parser = _NumberOrList(number(option.lower, option.upper))
+            absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
         elif flag.kind is int:
             absl_flags.DEFINE_integer(name, flag.default, text, option.lower, option.upper, flag_values=values)
         elif flag.kind is float:
@@ -89,8 +109,9 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
         raise InputError(
             f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default"
         )
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"--{flag.name}={value}: a finite number is needed")
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, float) and not math.isfinite(number):
+            raise InputError(f"--{flag.name}={number}: a finite number is needed")
     return flag.option.read(value) if flag.option.read else value
 
 
@@ -114,33 +135,6 @@ def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
             f"--{before}=true or --{before}=false"
         )
     return f"stray word {word!r}: every argument is a flag such as --name=value (is a blank inside a value not quoted?)"
-
-
-def help_text(settings_class: type, command: str, description: str) -> str:
-    """The text of --help."""
-    lines = [f"{command} {__version__}", "", description.strip(), ""]
-    for flag in every_flag(settings_class):
-        if flag.option.words:
-            lines += [f"{flag.name.upper()}: {flag.option.help}", ""]
-    sections: dict[str, list[Flag]] = {}  # groups of one title stand together
-    for title, flags in flags_of(settings_class):
-        sections.setdefault(title, []).extend(flag for flag in flags if not flag.option.words)
-    for title, flags in sections.items():
-        lines.append(f"{title}:")
-        for flag in flags:
-            default = "" if flag.default in (None, "") else f" (default: {_written(flag, flag.default)})"
-            choices = f"<{'|'.join(flag.option.choices)}>: " if flag.option.choices else ""
-            body = f"{choices}{flag.option.help}{default}"
-            lines += textwrap.wrap(body, _HELP_WIDTH, initial_indent=f"  --{flag.name}: ", subsequent_indent="      ")
-        lines.append("")
-    lines.append(
-        "--flagfile=FILE reads flags from a file, one --name=value a line. Booleans: --x, --nox, --x=true, --x=false."
-    )
-    return "\n".join(lines)
-
-
-def _written(flag: Flag, value: Any) -> str:
-    return flag.option.write(value) if flag.option.write else shown(value)
 
 
 def shown(value: Any) -> str:

@@ -2,11 +2,13 @@
 
 import dataclasses
 
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     BatchSize,
     Devices,
     Evaluation,
+    Hub,
     Input,
     Length,
     Log,
@@ -14,6 +16,7 @@ from bert_cli.settings.groups import (
     ModelFiles,
     Output,
     Phases,
+    Prediction,
     Saving,
     Seed,
     Start,
@@ -21,6 +24,8 @@ from bert_cli.settings.groups import (
     Workers,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
@@ -102,9 +107,6 @@ class Pretraining:
 class Steps:
     """Training"""
 
-    optimizer: str = option(
-        "adamw", "adamw: Google's; lamb: for large batches", choices=("adamw", "lamb"), decides=True
-    )
     num_train_steps: int = option(100000, "training steps", lower=1)
     num_warmup_steps: int = option(10000, "steps in which the learning rate rises", lower=0, decides=True)
     max_eval_steps: int = option(100, "most batches that are evaluated; 0 for all, each sequence once", lower=0)
@@ -134,10 +136,25 @@ class PretrainSettings:
     evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
+    watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
     log: Log = group(Log)
+
+    @property
+    def hub(self) -> Hub:
+        """It starts from no module."""
+        return Hub()
+
+    @property
+    def prediction(self) -> Prediction:
+        """It predicts nothing."""
+        return Prediction()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +162,7 @@ class VocabularySize:
     """Vocabulary"""
 
     extend: str | None = option(
-        None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary"
+        None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary", file=True
     )
     vocab_size: int | None = option(
         None,

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.data import PredictFile
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -23,6 +24,8 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 
 MULTIPLE_ANSWERS = ("first", "all")
 
@@ -137,6 +140,11 @@ class SquadSettings:
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SquadTraining = group(SquadTraining)
+    watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

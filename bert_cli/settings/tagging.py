@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.settings.controls import Dropout, HeadDropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -27,6 +28,8 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.repeats import Runs
+from bert_cli.settings.watching import Watching
 
 DECODINGS = ("argmax", "viterbi")
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
@@ -89,9 +92,6 @@ class Tagging:
 class TaggerModel:
     """Model"""
 
-    freeze_encoder: bool = option(
-        False, "train the classifier alone, on what the encoder, left as it is, says", decides=True
-    )
     layers: tuple[int, ...] | None = option(
         None,
         "encoder layers the classifier reads, side by side; default: -1, the last one, and with --freeze_encoder "
@@ -156,6 +156,13 @@ class TagSettings:
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning, bias_correction=True)
+    watching: Watching = group(Watching)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head_dropout: HeadDropout = group(HeadDropout)
+    loss: Loss = group(Loss)
+    runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

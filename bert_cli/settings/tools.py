@@ -74,7 +74,7 @@ class Attention:
     """Attention"""
 
     attentions: str | None = option(
-        None, "a .npz file for the attention probabilities of all layers and heads, line by line"
+        None, "a .npz file for the attention probabilities of all layers and heads, line by line", file=True
     )
     show_attention: str = option("", "a text: print its strongest links, and do nothing else")
     layer: int = option(-1, "layer for --show_attention")
@@ -110,9 +110,13 @@ class Conversion:
         "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, a .weights.h5 file, or a module for "
         "tensorflow-hub (a folder, a .tar.gz, or a URL)",
         flag="from",
+        file=True,
     )
     target: str = option(
-        "", "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder", flag="to"
+        "",
+        "NAME.ckpt for a TF1 checkpoint, NAME.weights.h5 for Keras, else a Hugging Face folder",
+        flag="to",
+        file=True,
     )
     to_format: str = option("auto", "what to write into the folder --to; auto: hf", choices=("auto", *MODEL_FORMATS))
 

@@ -64,12 +64,12 @@ class _Memo(dict):
             self[text] = result
         return result
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple]:
         return _Memo, (self.compute, self.size)  # a worker process gets the tokenizer, not what it remembers
 
 
-def _chunks(text: str) -> list[str]:
-    """Split where the original ends a word for white space: \\t \\n \\r, space, category Zs, U+2028 and U+2029."""
+def chunks(text: str) -> list[str]:
+    """The text split where the original ends a word for white space: \\t \\n \\r, space, category Zs, U+2028 and U+2029."""
     for character in _DELETED_WHITE_SPACE:
         if character in text:
             return _DELETE_WHITE_SPACE.sub("", text).split()
@@ -117,7 +117,7 @@ class BasicTokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """Words of the text, in order."""
-        return list(itertools.chain.from_iterable(map(self._words.__getitem__, _chunks(text))))
+        return list(itertools.chain.from_iterable(map(self._words.__getitem__, chunks(text))))
 
     def split_chunk(self, chunk: str) -> tuple[str, ...]:
         """Words of a text without white space, never from memory."""
@@ -201,11 +201,11 @@ class FullTokenizer:
 
     def tokenize(self, text: str) -> list[str]:
         """Word pieces of the text, in order."""
-        return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, _chunks(text))))
+        return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, chunks(text))))
 
     def encode(self, text: str) -> list[int]:
         """Ids of the word pieces, those of tokenize(text)."""
-        return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, _chunks(text))))
+        return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
 
     def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
         """Token of each id. Raises KeyError for one that is not in the vocabulary, as the original does."""

@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import read_bytes
-from bert_cli.base.lines import decode
+from bert_cli.base.lines import decode, split_lines
 
 PAD = "[PAD]"
 UNK = "[UNK]"
@@ -40,7 +40,7 @@ class Vocabulary:
 
 def _read_lines(path: str) -> list[str]:
     """Stripped lines. Only `\\n` ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token."""
-    lines = decode(read_bytes(path), path, what="vocabulary").split("\n")
+    lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
     if lines[-1] == "":
         lines.pop()
     return [line.strip() for line in lines]

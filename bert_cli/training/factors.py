@@ -10,6 +10,20 @@ from collections.abc import Iterable, Mapping
 FROZEN_ENCODER = {"bert/": 0.0, "hub/": 0.0}
 
 
+def layer_factors(layer_count: int, decay: float = 1.0, frozen_layers: int | None = None) -> dict[str, float]:
+    """Factors by the beginnings of the names of a BERT with L layers, for rate_factors.
+
+    decay: layer i (from 0, the lowest) has decay^(L − i), so the top one decay, and the embeddings have decay^(L + 1), as
+    in Howard & Ruder (2018) and Clark et al. (2020); pooler and heads have 1. frozen_layers: how many of the lowest layers
+    have 0, and with them the embeddings; None for nothing.
+    """
+    table = {"bert/embeddings/": decay ** (layer_count + 1)}
+    table |= {f"bert/encoder/layer_{layer}/": decay ** (layer_count - layer) for layer in range(layer_count)}
+    if frozen_layers is not None:
+        table |= dict.fromkeys(list(table)[: frozen_layers + 1], 0.0)
+    return table
+
+
 def rate_factors(names: Iterable[str], by_beginning: Mapping[str, float]) -> dict[str, float]:
     """The factor of each variable: that of the longest beginning of its name in the table, 1 where there is none."""
     table = {}

@@ -5,14 +5,29 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 
+# What `place` adds to the share of a replica: see ops.dropout.
+SHARE_START = "share_start"
+_MASK = "input_mask"
 
-def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str) -> None:
-    """InputError unless the batch can be split evenly over the replicas."""
+
+def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, parts: int = 1) -> None:
+    """InputError unless the batch can be split evenly over the replicas, and there into so many parts."""
     replicas = strategy.num_replicas_in_sync
+    if batch_size % (replicas * parts) and parts > 1:
+        raise InputError(
+            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and --gradient_accumulation_steps={parts}; "
+            f"give a multiple of {replicas * parts}"
+        )
     if batch_size % replicas:
         raise InputError(
             f"--{flag}={batch_size} cannot be split evenly over {replicas} devices; give a multiple of {replicas}"
         )
+
+
+def _start(mask: np.ndarray) -> np.ndarray:
+    """How many sequences, and tokens that a packed layout computes, stand in a mask [B, …, S]; int32 [2]."""
+    rows = mask.reshape(-1, mask.shape[-1]) > 0
+    return np.array([len(rows), rows[:, 1:].sum() + len(rows)], np.int32)
 
 
 def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
@@ -24,6 +39,8 @@ def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dic
     def share(context):
         size = len(next(iter(batch.values()))) // replicas
         start = context.replica_id_in_sync_group * size
-        return {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
+        before = {name: values[:start] for name, values in batch.items()}
+        own = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
+        return own | ({SHARE_START: tf.constant(_start(before[_MASK]))} if _MASK in before else {})
 
     return strategy.experimental_distribute_values_from_function(share)

@@ -3,10 +3,12 @@
 For large batches. Variables that do not decay (biases, normalisation) take Adam's own step, as in the authors' code.
 """
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, NOT_DECAYED, WEIGHT_DECAY, AdamWeightDecay
+from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, decays
 
 
 class Lamb(AdamWeightDecay):
@@ -17,8 +19,9 @@ class Lamb(AdamWeightDecay):
     """
 
     second_scale = np.float32(1.0)
+    rows_are_apart = False  # the norms are those of the whole variable
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
         weight, first, second = (
             tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=tf.float32)
             for variable in (self.weights[name], self.first[name], self.second[name])
@@ -29,8 +32,8 @@ class Lamb(AdamWeightDecay):
         unbiased_first = first / (1.0 - tf.pow(BETA_1, count))
         unbiased_second = second / (1.0 - tf.pow(BETA_2, count))
         update = unbiased_first / (tf.sqrt(unbiased_second) + EPSILON)
-        if not NOT_DECAYED.search(name):
-            update += WEIGHT_DECAY * weight
+        if decays(name):
+            update += self.weight_decay * weight
             weight_norm, update_norm = tf.norm(weight), tf.norm(update)
             usable = tf.logical_and(weight_norm > 0.0, update_norm > 0.0)
             update *= tf.where(usable, weight_norm / tf.where(usable, update_norm, 1.0), 1.0)

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 from bert_cli.base.errors import InputError
 
@@ -15,11 +16,22 @@ _READ_INTERVAL = 0.5
 class Hook:
     """What is done while training goes on: call(finished steps), after each `every` of them and after the last one.
 
-    Where it returns True, training stops after this step, which so is the last one.
+    every: above 0; of a fraction, such as the steps of an epoch whose last batch is shared with the next one, each multiple
+    is rounded down. Where `call` returns True, training stops after this step, which so is the last one. saves: it is
+    called too where the process is asked to end.
     """
 
-    every: int
+    every: int | Fraction
     call: Callable[[int], bool | None]
+    saves: bool = False
+
+    def is_due(self, step: int) -> bool:
+        """Whether `step` is a multiple of `every`, rounded down."""
+        return math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
+
+
+def _nobody_asks() -> bool:
+    return False
 
 
 def run_steps(
@@ -30,13 +42,15 @@ def run_steps(
     hooks: Sequence[Hook],
     report: Callable[[int, float, float], None],
     report_every: int,
+    is_ending: Callable[[], bool] = _nobody_asks,
 ) -> list[float]:
     """Run the updates start_step … num_train_steps − 1, or up to where a hook stops them; returns the loss of each.
 
     step_fn(batch) -> (loss, learning rate) scalars; the hooks of a step are called in their order, then, where one of them
     stopped the training, those that it would not have been the turn of; report(step, loss, rate) gets the number of
-    finished steps with the mean loss since the last report. Raises InputError where a loss is not finite; no hook, such as
-    one that saves, is called for its step.
+    finished steps with the mean loss since the last report; is_ending() says whether the process was asked to end: the step
+    that is running is the last one then, and of the hooks whose turn it is not, only those that save are called.
+    Raises InputError where a loss is not finite; no hook, such as one that saves, is called for its step.
     """
     losses: list[float] = []
     pending: list = []
@@ -45,9 +59,9 @@ def run_steps(
     for batch in batches:
         pending.append(step_fn(batch))
         step += 1
-        is_last = step == num_train_steps
-        due = [hook for hook in hooks if is_last or step % hook.every == 0]
-        reporting = is_last or step % report_every == 0
+        is_last, ending = step == num_train_steps, is_ending()
+        due = [hook for hook in hooks if is_last or hook.is_due(step) or (ending and hook.saves)]
+        reporting = is_last or ending or step % report_every == 0
         if due or reporting or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
                 losses.append(float(loss))
@@ -59,7 +73,7 @@ def run_steps(
             report(step, sum(recent) / len(recent), rate)
             if reporting:
                 reported = len(losses)
-        if _call(hooks, due, step) or is_last:
+        if _call(hooks, due, step) or is_last or ending:
             break
     return losses
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
@@ -43,6 +44,8 @@ class AdamWeightDecay:
     """
 
     second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
+    # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see CompactWords.
+    rows_are_apart = True
 
     def __init__(
         self,
@@ -52,6 +55,8 @@ class AdamWeightDecay:
         num_warmup_steps: int,
         bias_correction: bool = False,
         factors: Mapping[str, float] | None = None,
+        weight_decay: float = WEIGHT_DECAY,
+        schedule: str = "linear",
     ):
         """weights: checkpoint name -> variable. To be called inside the strategy's scope.
 
@@ -59,14 +64,19 @@ class AdamWeightDecay:
         the original, the same learning rate makes steps that are up to 6.5 times as long at first.
 
         factors: of the rates of some variables, see training.factors. The attribute `weights` has those that are trained.
+        weight_decay: what stands as 0.01 above. schedule: see training.schedule.
         """
         self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}
+        self.has_frozen = any(factor == 0 for factor in self.factors.values())
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self.peak_rate = peak_rate
+        self.first_step = 0  # of the plan of the rate: finished steps before it count for nothing but themselves
         self.num_train_steps = num_train_steps
         self.num_warmup_steps = num_warmup_steps
         self.bias_correction = bias_correction
+        self.weight_decay = weight_decay
+        self.schedule = schedule
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # log of the factor by which decay alone has shrunk a word embedding since this was last set to 0: see CompactWords.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
@@ -82,15 +92,17 @@ class AdamWeightDecay:
         active: a factor of the rate; with 0 the weights stay as they are.
         """
         step = tf.raw_ops.ReadVariableOp(resource=self.step.handle, dtype=tf.int64)
-        rate = learning_rate(step, self.peak_rate, self.num_train_steps, self.num_warmup_steps) * active
+        done = step - self.first_step
+        rate = learning_rate(done, self.peak_rate, self.num_train_steps, self.num_warmup_steps, self.schedule) * active
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
+        common = self._common(step)
         for name, gradient in gradients.items():
-            self._update(name, tf.convert_to_tensor(gradient) * clip, self._own_rate(name, rate), step)
+            self._update(name, tf.convert_to_tensor(gradient) * clip, self._own_rate(name, rate), common)
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
-        log_decay = tf.math.log1p(-WEIGHT_DECAY * self._own_rate(WORDS, rate))
+        log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
         tf.raw_ops.AssignAddVariableOp(resource=self.log_decay.handle, value=log_decay)
         return norm, rate
 
@@ -98,11 +110,15 @@ class AdamWeightDecay:
         factor = self.factors.get(name, 1.0)
         return rate if factor == 1.0 else rate * factor
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> None:
-        """Update one weight and its moments; `rate` is its own, `step` the number of finished steps."""
+    def _common(self, step: tf.Tensor) -> Any:
+        """What the updates of all weights need to know of the number of finished steps: here this number."""
+        return step
+
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+        """Update one weight and its moments; `rate` is its own, `step` what `_common` says."""
         weight = self.weights[name]
-        if not NOT_DECAYED.search(name):
-            _decay(weight, rate * WEIGHT_DECAY)
+        if self.weight_decay and decays(name):
+            decay(weight, rate * self.weight_decay)
         first_power = second_power = 0.0
         if self.bias_correction:
             count = tf.cast(step + 1, tf.float32)
@@ -141,7 +157,12 @@ class AdamWeightDecay:
         self.step.assign(step)
 
 
-def _decay(weight: tf.Variable, amount: tf.Tensor) -> None:
+def decays(name: str) -> bool:
+    """Whether weight decay is for this variable."""
+    return not NOT_DECAYED.search(name)
+
+
+def decay(weight: tf.Variable, amount: tf.Tensor) -> None:
     """w ← w·(1 − amount), in this replica."""
     value = tf.raw_ops.ReadVariableOp(resource=weight.handle, dtype=tf.float32)
     tf.raw_ops.AssignSubVariableOp(resource=weight.handle, value=value * amount)

@@ -8,21 +8,31 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
-from bert_cli.base.names import CHECKPOINT, STATE, UNFINISHED
-from bert_cli.base.writing import atomic_write
+from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
 from bert_cli.training.compact import CompactWords
+from bert_cli.training.exact import ExactState, restore_exactly
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.step import LossScale
-from bert_cli.weights.checkpoint import STEP_NAME, Tf1Reader, data_files, write_tf1
-from bert_cli.weights.path import numbered_checkpoints
+from bert_cli.weights.checkpoint import Tf1Reader, data_files, write_tf1
+from bert_cli.weights.checkpoint_index import check_data
+from bert_cli.weights.names import STEP_NAME
+from bert_cli.weights.path import numbered_checkpoints, write_state
 
 
 def training_tensors(
-    variables: dict, optimizer: AdamWeightDecay, compact: CompactWords | None, loss_scale: LossScale | None = None
+    variables: dict,
+    optimizer: AdamWeightDecay,
+    compact: CompactWords | None,
+    loss_scale: LossScale | None = None,
+    is_regular: bool = True,
 ) -> dict[str, np.ndarray]:
-    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale."""
+    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale.
+
+    is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see training.exact.
+    """
+    before = None if is_regular else ExactState(optimizer, compact)
     if compact:
         compact.full_table(optimizer)
     tensors = {name: variable.numpy() for name, variable in variables.items()}
@@ -31,6 +41,7 @@ def training_tensors(
         for ending in ("adam_m", "adam_v"):
             moments[f"{WORDS}/{ending}"] = compact.expand(moments[f"{WORDS}/{ending}"])
     kept = loss_scale.tensors() if loss_scale else {}
+    kept |= before.remainders() if before else {}
     return tensors | moments | kept | {STEP_NAME: np.int64(optimizer.step.numpy())}
 
 
@@ -70,6 +81,7 @@ def restore_training(
     optimizer.restore(values, step)
     if loss_scale:
         loss_scale.restore(reader)
+    restore_exactly(reader, optimizer, compact)
     return step
 
 
@@ -85,13 +97,14 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
         try:
             _write_local(folder, prefix, tensors)
         except (OSError, tf.errors.OpError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error.message.splitlines()[0]
+            reason = why_not_written(error, folder, sum(np.asarray(value).nbytes for value in tensors.values()))
             raise InputError(f"{prefix}: cannot be written: {reason}; the older checkpoints are whole") from None
-    numbers = numbered_checkpoints(folder)
+    # One with a higher number is damaged, or of a training that went on from an older one: it takes no place.
+    numbers = [number for number in numbered_checkpoints(folder) if number <= step]
     kept = numbers[-keep:] if keep > 0 else numbers
-    _write_state(folder, step, kept)
+    write_state(folder, step, kept)
     for number in numbers:
-        if number not in kept and number != step:
+        if number not in kept:
             for path in reversed(data_files(os.path.join(folder, f"{CHECKPOINT}{number}"))):
                 files.remove(path)
     return prefix
@@ -102,16 +115,14 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
     try:
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_tf1(hidden, tensors)
-        for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
+        for source in data_files(hidden):
             with open(source, "rb") as written:
                 os.fsync(written.fileno())
+        try:
+            check_data(hidden)  # before it takes the place of anything
+        except ValueError as error:
+            raise OSError(f"what is read back is not what was written: {error}") from None
+        for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
             os.replace(source, target)
     finally:
         shutil.rmtree(temporary)
-
-
-def _write_state(folder: str, step: int, kept: list[int]) -> None:
-    lines = [f'model_checkpoint_path: "model.ckpt-{step}"']
-    lines += [f'all_model_checkpoint_paths: "model.ckpt-{number}"' for number in kept]
-    with atomic_write(os.path.join(folder, STATE)) as file:
-        file.write("\n".join(lines) + "\n")

@@ -1,15 +1,20 @@
 """One training step, written for any tf.distribute strategy."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.training.feeding import SHARE_START
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
-from bert_cli.weights.checkpoint import GOOD_STEPS_NAME, SCALE_NAME, Reader
+from bert_cli.weights.checkpoint import Reader
+from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 
 # Random draws of a step: places in the model add to the second number of the seed, so steps lie this far apart.
 _PLACES = 1024
+# Parts of a batch add multiples of this to the first number, which replicas and heads add less to.
+_PART_SEEDS = 999_983
 # float16 loses small gradients, so the loss is scaled up: first guess, and steps without overflow before doubling.
 _FIRST_LOSS_SCALE = 2.0**15
 _GROWTH_STEPS = 2000
@@ -53,25 +58,46 @@ def make_train_step(
     seed: int,
     loss_scale: LossScale | None,
     signature: dict | None,
+    parts: int = 1,
 ) -> Callable:
     """Build `step(batch) -> (loss, learning rate)`, a compiled function of one update.
 
     loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean over the batch. `seed` is
-    int32 [2], different for each step and replica. `signature` is the tf.TensorSpec of each entry of a batch, so that no
-    new length is a new trace; None with several replicas.
+    int32 [2], different for each step and replica, or [4], see ops.dropout. `signature` is the tf.TensorSpec of each entry
+    of a batch, so that no new length is a new trace; None with several replicas. parts: into how many equal parts a
+    replica's rows are divided, whose gradients are computed one after the other and added up: the update of the whole, in
+    the memory of a part, but for dropout, as each part has a seed of its own.
     """
+    trained = list(optimizer.weights.values())
+    # Nothing is recorded, and so nothing computed, behind what all trained variables stand on.
+    watches_all = not optimizer.has_frozen
+
+    def gradients_of(scale: tf.Tensor | float, batch: dict, step_seed: tf.Tensor) -> tuple[tf.Tensor, list]:
+        with tf.GradientTape(watch_accessed_variables=watches_all) as tape:
+            if not watches_all:
+                tape.watch(trained)
+            loss = loss_fn(batch, step_seed)
+            scaled = loss * scale
+        return loss, tape.gradient(scaled, trained)
 
     def replica_step(batch):
         context = tf.distribute.get_replica_context()
         step = tf.cast(tf.raw_ops.ReadVariableOp(resource=optimizer.step.handle, dtype=tf.int64), tf.int32)
         replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-        step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
+        start = batch.get(SHARE_START)
+        if start is None:
+            step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
+        else:  # draws by the place in the whole batch: the same for any number of replicas
+            step_seed = tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
+            batch = {name: values for name, values in batch.items() if name != SHARE_START}
         scale = loss_scale.current() if loss_scale else 1.0
-        with tf.GradientTape() as tape:
-            loss = loss_fn(batch, step_seed)
-            scaled = loss * scale
-        gradients = dict(zip(optimizer.weights, tape.gradient(scaled, list(optimizer.weights.values())), strict=True))
-        gradients, norm = _sum_over_replicas(gradients, context)
+        if parts == 1:
+            loss, found = gradients_of(scale, batch, step_seed)
+            squares = None
+        else:
+            shapes = [variable.shape for variable in trained]
+            loss, found, squares = _add_up(batch, parts, step_seed, functools.partial(gradients_of, scale), shapes)
+        gradients, norm = _sum_over_replicas(dict(zip(optimizer.weights, found, strict=True)), context, squares)
         finite = tf.math.is_finite(norm)
         if loss_scale is None:
             _, rate = optimizer.apply(gradients, norm)
@@ -99,18 +125,58 @@ def _finite_product(gradient, factor, finite):
     return tf.where(finite, gradient * factor, tf.zeros([], gradient.dtype))
 
 
-def _sum_over_replicas(gradients: dict, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
-    """Sum gradients over replicas; the norm counts rows of tf.IndexedSlices one by one, wherever they were computed."""
-    if context.num_replicas_in_sync == 1:
+def _add_up(
+    batch: dict, parts: int, seed: tf.Tensor, gradients_of: Callable, shapes: list
+) -> tuple[tf.Tensor, list, list]:
+    """(loss, gradients, squares) of all parts of a batch; shapes: of the gradients.
+
+    squares: for each gradient that a part has as tf.IndexedSlices, the sum of the squares of its rows, one by one, as
+    global_norm counts them; None for the others.
+    """
+    size = tf.shape(next(iter(batch.values())))[0] // parts
+    is_sparse: list[bool] = []
+
+    def add(number, sums):
+        rows = {name: values[number * size : (number + 1) * size] for name, values in batch.items()}
+        loss, gradients = gradients_of(rows, seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1)))
+        is_sparse[:] = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
+        squares = [
+            _squares(gradient) if sparse else tf.constant(0.0)
+            for gradient, sparse in zip(gradients, is_sparse, strict=True)
+        ]
+        found = (loss, [tf.convert_to_tensor(gradient) for gradient in gradients], squares)
+        return number + 1, tf.nest.map_structure(tf.add, sums, found)
+
+    zeros = (tf.constant(0.0), [tf.zeros(shape) for shape in shapes], [tf.constant(0.0) for _ in shapes])
+    # One part at a time: only then is its memory free for the next one.
+    _, (loss, gradients, squares) = tf.while_loop(
+        lambda number, _: number < parts, add, (tf.constant(0), zeros), parallel_iterations=1
+    )
+    return loss, gradients, [own if sparse else None for own, sparse in zip(squares, is_sparse, strict=True)]
+
+
+def _squares(rows: tf.IndexedSlices) -> tf.Tensor:
+    return 2.0 * tf.nn.l2_loss(rows.values)
+
+
+def _sum_over_replicas(
+    gradients: dict, context: tf.distribute.ReplicaContext, squares: list | None = None
+) -> tuple[dict, tf.Tensor]:
+    """Sum gradients over replicas; the norm counts rows of tf.IndexedSlices one by one, wherever they were computed.
+
+    squares: what _add_up says of gradients whose rows were added up already.
+    """
+    if context.num_replicas_in_sync == 1 and squares is None:
         return gradients, global_norm(list(gradients.values()))
-    rows = [gradient.values for gradient in gradients.values() if isinstance(gradient, tf.IndexedSlices)]
-    row_squares = 2.0 * tf.add_n([tf.nn.l2_loss(values) for values in rows]) if rows else tf.constant(0.0)
     names = list(gradients)
-    dense = [tf.convert_to_tensor(gradients[name]) for name in names]
-    *summed, row_squares = context.all_reduce(tf.distribute.ReduceOp.SUM, [*dense, row_squares])
-    squares = [
-        2.0 * tf.nn.l2_loss(total)
-        for name, total in zip(names, summed, strict=True)
-        if not isinstance(gradients[name], tf.IndexedSlices)
-    ]
-    return dict(zip(names, summed, strict=True)), tf.sqrt(tf.add_n([*squares, row_squares]))
+    if squares is None:
+        squares = [
+            _squares(gradient) if isinstance(gradient, tf.IndexedSlices) else None for gradient in gradients.values()
+        ]
+    of_rows = [value for value in squares if value is not None]
+    row_squares = tf.add_n(of_rows) if of_rows else tf.constant(0.0)
+    summed = [tf.convert_to_tensor(gradients[name]) for name in names]
+    if context.num_replicas_in_sync > 1:
+        *summed, row_squares = context.all_reduce(tf.distribute.ReduceOp.SUM, [*summed, row_squares])
+    of_others = [2.0 * tf.nn.l2_loss(total) for total, own in zip(summed, squares, strict=True) if own is None]
+    return dict(zip(names, summed, strict=True)), tf.sqrt(tf.add_n([*of_others, row_squares]))

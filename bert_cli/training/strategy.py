@@ -1,11 +1,13 @@
 """Where the computation runs: one device, several, several machines, or a TPU."""
 
-import json
-import os
+import zlib
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.cluster import read_cluster
+from bert_cli.base.errors import InputError, first_line
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -14,35 +16,67 @@ _BFLOAT16_CAPABILITY = (8, 0)
 
 
 def make_strategy(
-    name: str, use_tpu: bool, tpu_name: str | None = None, tpu_zone: str | None = None, gcp_project: str | None = None
+    name: str,
+    use_tpu: bool,
+    tpu_name: str | None = None,
+    tpu_zone: str | None = None,
+    gcp_project: str | None = None,
+    num_virtual_devices: int = 0,
 ) -> tf.distribute.Strategy:
     """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
-    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one worker; all GPUs where there are
-    several; else the one GPU, or the CPU. Raises InputError where what was asked for is not there.
+    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all GPUs where there are
+    several; else the one GPU, or the CPU. num_virtual_devices: for mirrored, logical CPUs; 0 for the devices that are there.
+    Raises InputError where what was asked for is not there.
     """
+    if num_virtual_devices and name != "mirrored":
+        raise InputError(f"--num_virtual_devices={num_virtual_devices} is for --distribution_strategy=mirrored")
     if name == "tpu" or (name == "auto" and use_tpu):
         return _tpu_strategy(tpu_name, tpu_zone, gcp_project)
-    workers = _workers()
-    if name == "multi_worker" or (name == "auto" and len(workers) > 1):
-        if not workers:
+    computing = read_cluster().computing
+    if name == "multi_worker" or (name == "auto" and computing > 1):
+        if not computing:
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
         return tf.distribute.MultiWorkerMirroredStrategy()
+    if num_virtual_devices:
+        return tf.distribute.MirroredStrategy(_virtual_devices(num_virtual_devices))
     gpus = tf.config.list_logical_devices("GPU")
     if name == "mirrored" or (name == "auto" and len(gpus) > 1):
         return tf.distribute.MirroredStrategy([device.name for device in gpus or tf.config.list_logical_devices("CPU")])
     return tf.distribute.OneDeviceStrategy(gpus[0].name if gpus else "/cpu:0")
 
 
-def _workers() -> list[str]:
-    """Addresses of the worker machines in the environment variable TF_CONFIG; empty where it is not set."""
-    text = os.environ.get("TF_CONFIG") or "{}"
+def _virtual_devices(count: int) -> list[str]:
+    """Names of so many logical CPUs, which are made; InputError where this process has computed with another number."""
     try:
-        return json.loads(text).get("cluster", {}).get("worker", [])
-    except (ValueError, RecursionError, AttributeError):
-        raise InputError(f"the environment variable TF_CONFIG is no JSON object: {text[:60]!r}") from None
+        tf.config.set_logical_device_configuration(
+            tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        raise InputError(
+            f"--num_virtual_devices={count}: TensorFlow has computed in this process with other devices; start a new one"
+        ) from None
+    return [device.name for device in tf.config.list_logical_devices("CPU")]
+
+
+def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> None:
+    """InputError, naming the first of these facts that differs, unless all processes that train together have the same.
+
+    facts: by what they are called; each is compared by a digest. With one process nothing is done.
+    """
+    if strategy.cluster_resolver is None or is_tpu(strategy) or read_cluster().computing < 2:
+        return
+    digests = np.array([zlib.crc32(str(value).encode()) for value in facts.values()], np.int64)
+    mine = strategy.run(lambda: tf.constant(digests)[tf.newaxis])
+    all_of_them = strategy.gather(mine, axis=0).numpy()  # [replicas, facts]
+    for (name, value), column in zip(facts.items(), all_of_them.T, strict=True):
+        if len(set(column.tolist())) > 1:
+            raise InputError(
+                f"the processes that train together do not agree on {name}, which is {value} for {read_cluster().task}; give "
+                "all of them the same flags, the same data and an --output_dir that they share"
+            )
 
 
 def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str | None) -> tf.distribute.Strategy:
@@ -54,9 +88,9 @@ def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str |
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
     except (ValueError, RuntimeError, ImportError, tf.errors.OpError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
-            f"no TPU could be reached with --tpu_name={tpu_name}: {reason} (a TPU needs tensorflow-tpu 2.20; see README)"
+            f"no TPU could be reached with --tpu_name={tpu_name}: {first_line(error)} (a TPU needs tensorflow-tpu 2.20; see "
+            "README)"
         ) from None
 
 
@@ -66,10 +100,7 @@ def is_tpu(strategy: tf.distribute.Strategy) -> bool:
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
     """True for the one process that writes files."""
-    resolver = strategy.cluster_resolver
-    if resolver is None or is_tpu(strategy):
-        return True
-    return resolver.task_type in (None, "chief") or (resolver.task_type == "worker" and resolver.task_id == 0)
+    return strategy.cluster_resolver is None or is_tpu(strategy) or read_cluster().is_chief
 
 
 def describe(strategy: tf.distribute.Strategy) -> str:

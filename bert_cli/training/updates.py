@@ -5,10 +5,11 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Updates:
-    """`steps` updates in all, each on `batch_size` rows over all devices.
+    """`steps` updates in all, each on `batch_size` rows over all devices, computed in `parts` equal parts one by one.
 
-    learning_rate: the peak, which is reached after warmup_steps and then falls to 0. random_seed: of the order of the rows
-    and of dropout. optimizer: "adamw" or "lamb". bias_correction: see AdamWeightDecay.
+    learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see training.schedule).
+    random_seed: of the order of the rows and of dropout. optimizer: "adamw", "lamb" or "nadam". bias_correction: see
+    AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from there.
     """
 
     steps: int
@@ -18,3 +19,7 @@ class Updates:
     random_seed: int
     optimizer: str = "adamw"
     bias_correction: bool = False
+    first_step: int = 0
+    weight_decay: float = 0.01
+    lr_schedule: str = "linear"
+    parts: int = 1

@@ -11,18 +11,10 @@ from bert_cli.weights.checkpoint_index import check_index
 from bert_cli.weights.hub import HubReader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
+from bert_cli.weights.names import is_of_training
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, CheckpointPath
 
 _ENCODER = "bert/"
-# Names that training leaves in a checkpoint beside the weights.
-_OPTIMIZER_ENDINGS = ("/adam_m", "/adam_v")
-STEP_NAME = "global_step"
-# Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
-POSITION_NAME = "input_position"
-# The loss scale of training in float16, and the steps since it last changed.
-SCALE_NAME = "loss_scale"
-GOOD_STEPS_NAME = "loss_scale_good_steps"
-_BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME)
 
 
 class Tf1Reader:
@@ -117,8 +109,7 @@ def load_weights(variables: dict, reader: Reader) -> LoadReport:
     values = {name: reader.read(name) for name in loaded}
     for name, value in values.items():
         variables[name].assign(value)
-    expected = {*variables, *_BOOKKEEPING}
-    unused = [name for name in reader.shapes if name not in expected and not name.endswith(_OPTIMIZER_ENDINGS)]
+    unused = [name for name in reader.shapes if name not in variables and not is_of_training(name)]
     return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
 
 

@@ -7,10 +7,13 @@ with C++ that allocates what a size in it claims, and ends the process where tha
 import math
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from bert_cli.base.files import file_size, list_directory, read_bytes
+import google_crc32c
+
+from bert_cli.base.checksums import mask, masked_crc32c
+from bert_cli.base.files import file_size, list_directory, open_binary, read_bytes
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER, _TRAILER = 48, 5  # bytes; behind each block stand its compression (1) and checksum (4)
@@ -18,10 +21,56 @@ _FOOTER, _TRAILER = 48, 5  # bytes; behind each block stand its compression (1) 
 _WIDTHS = {1: 4, 2: 8, 3: 4, 4: 1, 5: 2, 6: 1, 8: 8, 9: 8, 10: 1, 14: 2, 17: 2, 18: 16, 19: 2, 22: 4, 23: 8}
 _LONGEST_VARINT = 10  # bytes
 _MOST_DIMENSIONS = 254  # of a TensorShape
+_STRING = 7  # the DataType of texts, whose checksum is of another kind
+_PIECE = 1 << 24  # bytes of a data file that are read at once
 
 
 def check_index(prefix: str) -> None:
     """ValueError where an index is no table, or claims what its data files have not."""
+    sizes: dict[str, int] = {}
+    shards = 1
+    for key, value, _ in _entries_of_index(prefix):
+        if key:
+            _check_entry(key.decode("utf-8", "replace"), dict(_fields(value)), prefix, shards, sizes)
+        else:
+            shards = dict(_fields(value)).get(1, 1)
+
+
+def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True) -> None:
+    """As check_index; besides, ValueError where a checksum says that index or data are not what was written.
+
+    is_wanted(name): whether the data of a variable is looked at. Raises OSError where a file cannot be read.
+    """
+    check_index(prefix)
+    shards = 1
+    places: list[tuple[int, int, int, bytes, str]] = []
+    for key, value, is_sound in _entries_of_index(prefix):
+        name, entry = key.decode("utf-8", "replace"), dict(_fields(value))
+        if not is_sound:
+            raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
+        if not key:
+            shards = entry.get(1, 1)
+        elif is_wanted(name) and entry.get(1) != _STRING and 7 not in entry:
+            places.append((entry.get(3, 0), entry.get(4, 0), entry.get(5, 0), entry.get(6, mask(0)), name))
+    for shard in sorted({place[0] for place in places}):
+        path = f"{prefix}.data-{shard:05d}-of-{shards:05d}"
+        with open_binary(path) as file:
+            for _, offset, size, checksum, name in sorted(place for place in places if place[0] == shard):
+                if _checksum(file, offset, size) != checksum:
+                    raise ValueError(f"the checksum of {name} in {os.path.basename(path)} is wrong")
+
+
+def _checksum(file: Any, offset: int, size: int) -> bytes:
+    file.seek(offset)
+    found = 0
+    while size > 0 and (piece := file.read(min(size, _PIECE))):
+        found = google_crc32c.extend(found, piece)
+        size -= len(piece)
+    return mask(found)
+
+
+def _entries_of_index(prefix: str) -> Iterator[tuple[bytes, bytes, bool]]:
+    """Names and BundleEntryProtos, the first one a header without a name; whether the checksum of their block is right."""
     data = read_bytes(f"{prefix}.index")
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise ValueError("the index is no table")
@@ -29,8 +78,6 @@ def check_index(prefix: str) -> None:
     for _ in range(2):  # of the footer's two handles the second one is of the block that lists the blocks
         offset, position = _varint(data, position)
         size, position = _varint(data, position)
-    sizes: dict[str, int] = {}
-    shards = 1
     end = 0
     for _, handle in _entries(_block(data, offset, size)):
         start, place = _varint(handle, 0)
@@ -38,11 +85,10 @@ def check_index(prefix: str) -> None:
         if start < end:
             raise ValueError("two blocks of the index stand in one place")
         end = start + length
-        for key, value in _entries(_block(data, start, length)):
-            if key:
-                _check_entry(key.decode("utf-8", "replace"), dict(_fields(value)), prefix, shards, sizes)
-            else:
-                shards = dict(_fields(value)).get(1, 1)
+        block, behind = _block(data, start, length), start + length + _TRAILER
+        is_sound = masked_crc32c(data[start : behind - 4]) == data[behind - 4 : behind]
+        for key, value in _entries(block):
+            yield key, value, is_sound
 
 
 def _check_entry(name: str, entry: dict, prefix: str, shards: int, sizes: dict[str, int]) -> None:

@@ -145,5 +145,6 @@ class ModuleEncoder(Scoped):
         return {
             "encoder_outputs": states,
             "sequence_output": sequence,
+            "first_output": sequence[:, 0],
             "pooled_output": tf.cast(outputs["pooled_output"], tf.float32),
         }

@@ -1,15 +1,21 @@
 """Finding a checkpoint from what people type; no TensorFlow, so that a wrong path is reported at once."""
 
 import dataclasses
+import functools
+import logging
 import os
 import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import read_text
-from bert_cli.base.names import CHECKPOINT, HUGGING_FACE_CONFIG, STATE
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import BEST_FILE, CHECKPOINT, HUGGING_FACE_CONFIG, STATE
+from bert_cli.base.writing import atomic_write
 from bert_cli.weights import known_models
+from bert_cli.weights.checkpoint_index import check_data, check_index
+from bert_cli.weights.names import is_of_training
 
+LOG = logging.getLogger("bert_cli")
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
 KERAS = "keras"
@@ -53,11 +59,11 @@ class CheckpointPath:
         return next((path for path in paths if files.exists(path)), None)
 
 
-def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
+def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = False) -> CheckpointPath:
     """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, a .weights.h5,
     or the folder of a module for tensorflow-hub.
 
-    Raises InputError, naming `flag`, where nothing that can be read is there.
+    strict: see newest_whole. Raises InputError, naming `flag`, where nothing that can be read is there.
     """
     prefix = _SHARD.sub("", path)
     if files.exists(prefix + ".index"):
@@ -68,7 +74,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
     if name.endswith(".h5") and files.exists(path):
         return CheckpointPath(KERAS, path)
     if files.is_directory(path):
-        return _find_in_folder(path, flag)
+        return _find_in_folder(path, flag, strict)
     if name.endswith((".zip", ".tar.gz")) and files.exists(path):
         raise InputError(
             f"{path}: is an archive; unpack it and give the path of its bert_model.ckpt to --{flag} (a module for "
@@ -79,8 +85,9 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint") -> CheckpointPath:
     raise InputError(f"{path}: no checkpoint there (no {name}.index beside it); check --{flag}")
 
 
-def _find_in_folder(folder: str, flag: str) -> CheckpointPath:
-    latest = latest_checkpoint(folder)
+def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
+    folder = model_folder(folder)
+    latest = newest_whole(folder, strict)
     if latest:
         return CheckpointPath(TF1, latest)
     prefixes = [name.removesuffix(".index") for name in files.list_directory(folder) if name.endswith(".index")]
@@ -125,21 +132,101 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
     )
 
 
+def model_folder(folder: str) -> str:
+    """The folder whose model counts where a run's folder is named: the one within it that its best.json tells, else itself.
+
+    InputError where that one is not there.
+    """
+    path = os.path.join(folder, BEST_FILE)
+    if not files.exists(path) or files.is_directory(path):
+        return folder
+    name = read_json_object(path, "remove it to take the last checkpoint").get("folder")
+    if not isinstance(name, str) or name in ("", ".", "..") or name != os.path.basename(name):
+        return folder  # not ours: it leads out of the folder
+    inner = os.path.join(folder, name)
+    if not files.is_directory(inner):
+        raise InputError(f"{path}: names {name}, which is not there; restore it, or remove {BEST_FILE}")
+    return model_folder(inner)
+
+
 def latest_checkpoint(folder: str) -> str | None:
     """Prefix of the newest checkpoint of a training folder, or None.
 
-    The `checkpoint` file names it; where that file is missing or names one that is gone, the highest model.ckpt-N is it.
+    The `checkpoint` file names it; where that file is missing, is no text, or names one that is gone, the highest
+    model.ckpt-N is it.
     """
-    state = os.path.join(folder, STATE)
-    if files.exists(state) and not files.is_directory(state):
-        found = _STATE_PATH.search(read_text(state))
-        if found:
-            # Folders get moved: an absolute path of another place still names a file of this one.
-            for candidate in (os.path.join(folder, found[1]), os.path.join(folder, os.path.basename(found[1]))):
-                if files.exists(candidate + ".index"):
-                    return candidate
+    named = _named_by_state(folder)
+    if named:
+        return named
     numbers = numbered_checkpoints(folder)
     return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}") if numbers else None
+
+
+def newest_whole(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
+    """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a warning; strict: InputError.
+
+    to_train: what training alone needs must be sound too. Where no checkpoint is whole, it is the newest: who reads it
+    will say what is wrong with it.
+    """
+    newest = latest_checkpoint(folder)
+    if newest is None or not (reason := _damage(newest, to_train)):
+        return newest
+    if strict:
+        raise InputError(
+            f"{newest}: is damaged or cut short ({reason}); without --strict the checkpoint before it is used"
+        )
+    found = _NUMBERED.match(f"{os.path.basename(newest)}.index")
+    for number in reversed(numbered_checkpoints(folder)):
+        candidate = os.path.join(folder, f"{CHECKPOINT}{number}")
+        if (found is None or number < int(found[1])) and not _damage(candidate, to_train):
+            lost = f", and steps {number + 1} to {found[1]} are lost" if found else ""
+            _warn(f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}")
+            return candidate
+    return newest
+
+
+def _damage(prefix: str, to_train: bool) -> str | None:
+    """What is wrong with a checkpoint, None for one that is whole. Of a remote one only the index is looked at."""
+    try:
+        if files.is_remote(prefix):
+            check_index(prefix)
+        else:
+            check_data(prefix, lambda name: to_train or not is_of_training(name))
+    except (ValueError, OSError, InputError) as error:
+        return str(error).removeprefix(f"{prefix}: ")
+    return None
+
+
+@functools.cache  # a command may look for its checkpoint several times
+def _warn(text: str) -> None:
+    LOG.warning("%s", text)
+
+
+def _named_by_state(folder: str) -> str | None:
+    """The prefix that the `checkpoint` file of a folder names, if it is there."""
+    state = os.path.join(folder, STATE)
+    if not files.exists(state) or files.is_directory(state):
+        return None
+    # After a power cut it can hold anything.
+    found = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
+    # Folders get moved: an absolute path of another place still names a file of this one.
+    candidates = (os.path.join(folder, found[1]), os.path.join(folder, os.path.basename(found[1]))) if found else ()
+    return next((path for path in candidates if "\0" not in path and files.exists(path + ".index")), None)
+
+
+def write_state(folder: str, step: int, kept: list[int]) -> None:
+    """Write the `checkpoint` file: model.ckpt-`step` is the newest, those of `kept` are all that there are."""
+    lines = [f'model_checkpoint_path: "{CHECKPOINT}{step}"']
+    lines += [f'all_model_checkpoint_paths: "{CHECKPOINT}{number}"' for number in kept]
+    with atomic_write(os.path.join(folder, STATE)) as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def repair_state(folder: str, prefix: str) -> None:
+    """Write the `checkpoint` file anew where it does not name this checkpoint of the folder, the newest whole one."""
+    if _named_by_state(folder) != prefix:
+        step = step_number(prefix)
+        write_state(folder, step, [number for number in numbered_checkpoints(folder) if number <= step])
 
 
 def numbered_checkpoints(folder: str) -> list[int]:

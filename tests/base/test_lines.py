@@ -4,8 +4,14 @@ import io
 
 import pytest
 
+from bert_cli.base import lines
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import decode, decode_lines, open_lines, read_text
+from bert_cli.corpus import text
+from bert_cli.examples import own_rows, tables
+from bert_cli.examples.tagging import read_tagging_file
+from bert_cli.examples.text_lines import read_text_lines
+from bert_cli.text.vocabulary import read_vocabulary
 
 
 def test_a_mark_is_dropped_from_files_and_streams_alike(tmp_path):
@@ -46,3 +52,63 @@ def test_nul_is_refused_in_files(tmp_path):
     path.write_bytes(b"a\nb\0\n")
     with pytest.raises(InputError, match=r"text\.txt:2: holds a NUL character"):
         read_text(str(path))
+
+
+def readers(tmp_path):
+    """Every way in which lines are read, as functions of the bytes of a file; and the name of the file."""
+    path = tmp_path / "text.tsv"
+
+    def of_file(read):
+        def call(data):
+            path.write_bytes(data)
+            return read(str(path))
+
+        return call
+
+    def opened(name):
+        with open_lines(name) as lines:
+            return list(lines)
+
+    vocabulary = b"[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
+    return str(path), {
+        "decode_lines": lambda data: list(decode_lines(io.BytesIO(data), str(path))),
+        "open_lines": of_file(opened),
+        "texts": lambda data: list(read_text_lines(io.BytesIO(data), str(path))),
+        "own rows": of_file(lambda name: list(own_rows.read_rows(name, "train_file"))),
+        "tables": of_file(tables.read_rows),
+        "tagging": of_file(read_tagging_file),
+        "corpus": of_file(lambda name: list(text.read_blocks([name]))),
+        "vocabulary": lambda data: of_file(read_vocabulary)(data.replace(b"one\n", vocabulary, 1)),
+    }
+
+
+def test_a_line_above_10_mb_is_told_with_its_number_by_every_reader(tmp_path, monkeypatch):
+    """With a lower bound, for the time it takes; one line at the bound is read."""
+    for module in (lines, text):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1_000_000)
+    name, reading = readers(tmp_path)
+    for kind, read in reading.items():
+        whole = b"a\tO\n" if kind == "tagging" else b"a\tb\n"
+        assert read(b"one\n" * (kind == "vocabulary") + whole + b"x" * 999_990 + b"\ty\n")
+        number = 6 if kind == "vocabulary" else 2
+        with pytest.raises(InputError) as caught:
+            read(b"one\n" * (kind == "vocabulary") + whole + b"x" * 1_600_000 + b"\tO\n" + whole)
+        assert str(caught.value).startswith(f"{name}:{number}: is a line of more than 10 MB; "), kind
+
+
+def test_of_a_line_without_end_no_more_is_read_than_is_needed():
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            self.given += len(buffer)
+            buffer[:] = b"x" * len(buffer)
+            return len(buffer)
+
+    source = Endless()
+    with pytest.raises(InputError, match=r"^f:1: is a line of more than 10 MB"):
+        list(decode_lines(io.BufferedReader(source), "f"))
+    assert source.given < 1.1 * lines.LONGEST_LINE

@@ -106,6 +106,26 @@ def assert_same_tensors(found: dict[str, np.ndarray], wanted: dict[str, np.ndarr
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
+def as_problem(trained: pathlib.Path, folder: pathlib.Path, problem_type: str) -> pathlib.Path:
+    """The model of a run on two labels as one of another problem: same variables, of a regression the first output alone."""
+    import tensorflow as tf
+
+    from bert_cli.weights.checkpoint import write_tf1
+
+    reader = tf.train.load_checkpoint(str(trained))
+    names = [name for name in reader.get_variable_to_shape_map() if "adam" not in name and name != "global_step"]
+    tensors = {name: reader.get_tensor(name) for name in names}
+    folder.mkdir()
+    flags = (trained / "flags.txt").read_text(encoding="utf-8").replace("--task_name=cola\n", "")
+    (folder / "flags.txt").write_text(flags.replace("=single_label", f"={problem_type}"), encoding="utf-8")
+    for name in ("vocab.txt", "bert_config.json", *["labels.txt"] * (problem_type != "regression")):
+        (folder / name).write_bytes((trained / name).read_bytes())
+    if problem_type == "regression":
+        tensors |= {name: tensors[name][:1] for name in ("output_weights", "output_bias")}
+    write_tf1(str(folder / "model.ckpt-30"), tensors)
+    return folder
+
+
 @dataclasses.dataclass(frozen=True)
 class RunFolder:
     """What a run left in its output_dir, read by other means than ours."""

@@ -1,14 +1,18 @@
 """bert-classify on labels that do not exclude each other, on numbers, and on both halves of mnli; what GLUE takes."""
 
+import contextlib
 import csv
+import io
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli import Classifier
+from bert_cli import Classifier, convert_checkpoint
 from bert_cli.base.errors import InputError
+from bert_cli.run_classifier import main
 from tests.commands.conftest import SENTENCES, write_table
 from tests.commands.helpers import RunFolder, words
 
@@ -46,26 +50,33 @@ def marks(tmp_path):
     return write_marks(tmp_path / "marks.csv")
 
 
+@pytest.fixture(scope="module")
+def marked_once(model_flags, tmp_path_factory):
+    """An output_dir of a run on three labels with thresholds of its own, and what the run said. Not to be changed."""
+    folder, said = tmp_path_factory.mktemp("marked"), io.StringIO()
+    marks = write_marks(folder / "marks.csv")
+    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "threshold": "tuned"}
+    given |= {"output_dir": folder / "out", "label_column": ",".join(NAMES)}
+    with contextlib.redirect_stderr(said):
+        assert main([*model_flags, *words(given), *PHASES]) == 0
+    return folder / "out", said.getvalue()
+
+
 @pytest.fixture
-def marked(classify, model_flags, marks, tmp_path):
-    """An output_dir of a run on three labels with thresholds of its own, and what the run said."""
-    out = tmp_path / "out"
-    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "output_dir": out, "threshold": "tuned"}
-    given["label_column"] = ",".join(NAMES)
-    done = classify(*model_flags, *words(given), *PHASES)
-    assert done.code == 0, done.err
-    return RunFolder(out), done
+def marked(marked_once, tmp_path):
+    """A copy of the output_dir for one test."""
+    return RunFolder(shutil.copytree(marked_once[0], tmp_path / "out"))
 
 
-def test_several_labels(marked, classify, marks):
-    out, done = marked
+def test_several_labels(marked, marked_once, classify, marks):
+    out, said = marked, marked_once[1]
     thresholds = json.loads((out.path / "thresholds.json").read_text("utf-8"))
     assert tuple(thresholds) == NAMES
     results = out.eval_results()
     assert results["eval_examples"] == 24
     assert {"eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc"} <= results.keys()
     assert "eval_accuracy" not in results
-    assert "label: people, red (ids = 1 0 1)" in done.err or "label: people (ids = 1 0 0)" in done.err
+    assert "label: people, red (ids = 1 0 1)" in said or "label: people (ids = 1 0 0)" in said
 
     table = out.predictions()
     columns = [f"prob_{name}" for name in NAMES]
@@ -93,18 +104,33 @@ def test_several_labels(marked, classify, marks):
 
 
 def test_a_fixed_threshold(marked, classify, marks):
-    out, _ = marked
+    out = marked
     done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--threshold=0")
     assert done.code == 0, done.err
     assert set(out.predictions()["labels"]) == {",".join(NAMES)}
 
 
 def test_several_labels_from_python(marked):
-    out, _ = marked
+    out = marked
     classifier = Classifier.load(out.path, precision="float32")
     assert (classifier.problem_type, classifier.labels) == ("multi_label", NAMES)
     found = classifier.predict([text for text, _ in SENTENCES])
     np.testing.assert_allclose(found.probabilities, out.probabilities(), atol=1e-5)
+    # As the run was told: those over the thresholds of its thresholds.json, which is another threshold for each label.
+    assert [",".join(labels) for labels in found.best] == list(out.predictions()["labels"])
+    texts = [text for text, _ in SENTENCES[:3]]
+    assert Classifier.load(out.path, precision="float32", threshold=0.0).predict(texts).best == [NAMES] * 3
+    assert Classifier.load(out.path, precision="float32", threshold=1).predict(texts).best == [()] * 3
+    with pytest.raises(InputError, match=r"--threshold=2: a number from 0 to 1"):
+        Classifier.load(out.path, threshold="2")
+
+    # In Hugging Face's form the folder still says what its outputs are; thresholds are not part of it.
+    assert convert_checkpoint.main([f"--from={out.path}", f"--to={out.path.parent / 'hf'}"]) == 0
+    config = json.loads((out.path.parent / "hf" / "config.json").read_text("utf-8"))
+    assert config["problem_type"] == "multi_label_classification"
+    converted = Classifier.load(out.path.parent / "hf", precision="float32", max_seq_length=32)
+    assert (converted.problem_type, converted.labels) == ("multi_label", NAMES)
+    np.testing.assert_allclose(converted.predict(texts).probabilities, found.probabilities[:3], atol=2e-3)
 
 
 def test_numbers(classify, model_flags, tmp_path):
@@ -134,6 +160,10 @@ def test_numbers(classify, model_flags, tmp_path):
     found = classifier.predict([(text, SENTENCES[n - n % 2][0]) for n, (text, _) in enumerate(SENTENCES[:7])])
     np.testing.assert_allclose(found.values, table["value"], atol=1e-5)
     assert found.best == []
+    assert convert_checkpoint.main([f"--from={out.path}", f"--to={tmp_path / 'hf'}"]) == 0
+    config = json.loads((tmp_path / "hf" / "config.json").read_text("utf-8"))
+    assert config["problem_type"] == "regression"
+    assert config["id2label"] == {"0": "LABEL_0"}
     with pytest.raises(InputError, match="predicts a number"):
         Classifier.load(out.path, labels=["a", "b"])
 

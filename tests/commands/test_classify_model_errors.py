@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from tests.commands.helpers import assert_same_tensors
+
 BAD_CONFIGS = {
     "no JSON": ("vocab_size = 98", [":1: is not JSON"]),
     "cut": ('{\n"vocab_size": 98,\n', [":3: is not JSON"]),
@@ -68,8 +70,8 @@ def test_truncated_checkpoint(ending, left, trained, flags, trained_flags, refus
     path.write_bytes(content[: int(left * len(content))])
     said = [str(trained / "model.ckpt-30"), "damaged or cut short"]
     before = snapshot(trained)
-    classify("--do_predict", f"--output_dir={trained}").assert_refused(*said)
-    classify(*trained_flags, f"--output_dir={trained}").assert_refused(*said)
+    classify("--do_predict", "--strict", f"--output_dir={trained}").assert_refused(*said)
+    classify(*trained_flags, "--strict", f"--output_dir={trained}").assert_refused(*said)
     assert snapshot(trained) == before
     refused([*flags, "--do_train", f"--init_checkpoint={trained / 'model.ckpt-30'}"], *said)
 
@@ -81,13 +83,41 @@ def test_truncated_checkpoint_is_not_gone_on_from(ending, trained, trained_flags
     path = trained / f"model.ckpt-20.{ending}"
     path.write_bytes(path.read_bytes()[:-1])
     before = snapshot(trained)
-    classify(*trained_flags, f"--output_dir={trained}").assert_refused(str(trained / "model.ckpt-20"), "cut short")
+    said = (str(trained / "model.ckpt-20"), "cut short")
+    classify(*trained_flags, "--strict", f"--output_dir={trained}").assert_refused(*said)
+    (trained / "model.ckpt-10.index").write_bytes(b"")  # none is whole any more
+    before = snapshot(trained)
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused(*said)
     assert snapshot(trained) == before
 
 
 def test_checkpoint_without_its_data(trained, classify):
     (trained / "model.ckpt-30.data-00000-of-00001").unlink()
-    classify("--do_predict", f"--output_dir={trained}").assert_refused(str(trained / "model.ckpt-30"), "damaged")
+    flags = ("--do_predict", "--strict", f"--output_dir={trained}")
+    classify(*flags).assert_refused(str(trained / "model.ckpt-30"), "damaged")
+
+
+def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
+    trained, trained_once, trained_flags, classify, run_folder
+):
+    """One wrong bit in the data of the newest: to predict, and to go on, which ends in the weights of the whole run."""
+    whole, data = run_folder(trained_once[0]), trained / "model.ckpt-30.data-00000-of-00001"
+    content = bytearray(data.read_bytes())
+    content[1000] ^= 1  # of bert/embeddings: prediction needs it too
+    data.write_bytes(content)
+    (trained / "checkpoint").write_bytes(b"model_check\xff\x00")
+    said = f"warning: {trained / 'model.ckpt-30'} is damaged or cut short (the checksum of bert/"
+    lost = "is wrong): model.ckpt-20 is used, and steps 21 to 30 are lost"
+    outcome = classify("--do_predict", f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count(said) == outcome.err.count(lost) == 1
+    assert f"{trained / 'model.ckpt-20'}: 41 variables loaded" in outcome.err
+    outcome = classify(*trained_flags, f"--output_dir={trained}", "--nodo_eval")
+    assert outcome.code == 0, outcome.err
+    assert f"going on from {trained / 'model.ckpt-20'}" in outcome.err
+    assert_same_tensors(run_folder(trained).tensors(30), whole.tensors(30))
+    assert (trained / "checkpoint").read_bytes() == (trained_once[0] / "checkpoint").read_bytes()
+    assert run_folder(trained).names() == whole.names()
 
 
 def test_number_of_labels(trained, refused, flags, classify, snapshot):

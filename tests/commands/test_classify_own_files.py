@@ -7,6 +7,9 @@ import json
 import pytest
 
 from bert_cli.exports.exported import trained_on_pairs
+from bert_cli.run_classifier import check
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.parser import parse
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
 
@@ -68,6 +71,23 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
         ("test-0", "a dog sees a cat ."),
         ("test-1", "the farmer buys bread ."),
     ]
+
+    # Whether the training file has a header says nothing of another file.
+    flags = (out / "flags.txt").read_text("utf-8")
+    (out / "flags.txt").write_text(flags.replace("--header=auto", "--header=no"), encoding="utf-8")
+    (tmp_path / "new.tsv").write_text("text\na dog sees a cat .\n", encoding="utf-8")
+    done = classify("--do_predict", f"--predict_file={tmp_path / 'new.tsv'}", f"--output_dir={out}")
+    assert done.code == 0, done.err
+    assert [row["text"] for row in read_predictions(out)] == ["a dog sees a cat ."]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([], "auto"), (["--header=no"], "no"), (["--header=no", "--predict_header=yes"], "yes")],
+)
+def test_the_header_of_a_file_to_predict(given, expected):
+    values, named = parse(ClassifySettings, ["--do_train", "--task_name=cola", "--predict_file=new.tsv", *given])
+    assert check(values, named)["predict_header"] == expected
 
 
 def test_json_lines_and_gzip(classify, model_flags, tmp_path):

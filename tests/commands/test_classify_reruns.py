@@ -23,7 +23,7 @@ def test_same_run_again_is_already_finished(trained, trained_flags, classify, sn
 @pytest.mark.parametrize(
     ("flag", "said"),
     [
-        ("--num_train_epochs=6", "num_train_epochs was 5.0, is now 6.0"),
+        ("--num_train_epochs=4", "num_train_epochs was 5.0, is now 4.0"),
         ("--random_seed=7", "random_seed was 12345, is now 7"),
         ("--labels=1,0", "labels was 0,1, is now 1,0"),
         ("--learning_rate=0.02", "learning_rate was 0.003, is now 0.02"),

@@ -43,7 +43,8 @@ RESULTS = {"test_results.tsv", "predictions.tsv", "run_report.json"}
 def test_a_run_writes_these_files(trained, run_folder):
     checkpoints = {f"model.ckpt-{n}.{part}" for n in (10, 20, 30) for part in ("index", "data-00000-of-00001")}
     again = {"checkpoint", "vocab.txt", "bert_config.json", "labels.txt", "flags.txt", "run.json"}
-    assert run_folder(trained).names() == checkpoints | again | {"eval_results.txt"} | RESULTS
+    told = {"eval_results.txt", "eval_examples.jsonl", "history.jsonl", "report.html"}
+    assert run_folder(trained).names() == checkpoints | again | told | RESULTS
     assert run_folder(trained).checkpoints() == [10, 20, 30]
     assert (trained / "labels.txt").read_text(encoding="utf-8") == "0\n1\n"
 

@@ -12,6 +12,7 @@ from bert_cli.export_model import main
 from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
+from tests.commands.helpers import as_problem
 
 # What TensorFlow Serving does, with nothing of ours: load, call a signature by name.
 SERVE = """
@@ -20,12 +21,13 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
 import tensorflow as tf
 import tensorflow_text
 texts = json.load(sys.stdin)
-model = tf.saved_model.load(sys.argv[1])
-outputs = model.signatures["serving_default"](**{name: tf.constant(values) for name, values in texts.items()})
+def serve(folder):
+    serving = tf.saved_model.load(folder).signatures["serving_default"]
+    outputs = serving(**{name: tf.constant(values) for name, values in texts.items()})
+    arrays = {name: values.numpy() for name, values in outputs.items()}
+    return {name: (a.astype(str) if a.dtype == object else a).tolist() for name, a in arrays.items()}
 assert "bert_cli" not in sys.modules
-labels = [[name.decode() for name in row] for row in outputs["labels"].numpy()]
-best = [name.decode() for name in outputs["label"].numpy()]
-print(json.dumps({"probabilities": outputs["probabilities"].numpy().tolist(), "labels": labels, "label": best}))
+print(json.dumps([serve(folder) for folder in sys.argv[1:]]))
 """
 
 
@@ -42,13 +44,30 @@ def hub():
     return tensorflow_hub
 
 
-def test_classifier_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
+@pytest.fixture(scope="module")
+def encoder(hub, exported):
+    return hub.load(str(exported / "encoder"))
+
+
+@pytest.fixture(scope="module")
+def preprocess(hub, exported):
+    return hub.load(str(exported / "preprocess"))
+
+
+def test_classifiers_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
+    """One of two labels, one of labels that do not exclude each other, and one of a number."""
+    from bert_cli import Classifier
+
     data = next(flag for flag in trained_flags if flag.startswith("--data_dir=")).partition("=")[2]
     rows = [line.split("\t") for line in open_text(f"{data}/test.tsv").splitlines()[1:]]
     export(f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'serving' / '1'}")
     assert [path.name for path in (tmp_path / "serving").iterdir()] == ["1"]
+    others = [as_problem(trained, tmp_path / kind, kind) for kind in ("multi_label", "regression")]
+    for folder in others:
+        export(f"--init_checkpoint={folder}", f"--export_dir={folder / 'serving'}")
+    folders = [tmp_path / "serving" / "1", *(folder / "serving" for folder in others)]
     process = subprocess.run(
-        [sys.executable, "-c", SERVE, str(tmp_path / "serving" / "1")],
+        [sys.executable, "-c", SERVE, *map(str, folders)],
         input=json.dumps({"text": [text for _, text in rows]}),
         capture_output=True,
         check=False,
@@ -56,11 +75,18 @@ def test_classifier_in_a_fresh_process(trained, run_folder, trained_flags, tmp_p
         cwd=tmp_path,
     )
     assert process.returncode == 0, process.stderr
-    outputs = json.loads(process.stdout)
+    outputs, several, number = json.loads(process.stdout)
     expected = run_folder(trained).probabilities()
     assert np.abs(np.array(outputs["probabilities"]) - expected).max() < 1e-5
     assert outputs["labels"] == [["0", "1"]] * len(rows)
     assert outputs["label"] == run_folder(trained).predictions()["label"].tolist()
+    wanted = [Classifier.load(folder, precision="float32").predict([text for _, text in rows]) for folder in others]
+    assert several.keys() == {"probabilities", "labels"}
+    assert number.keys() == {"value"}
+    assert several["labels"] == outputs["labels"]
+    np.testing.assert_allclose(several["probabilities"], wanted[0].probabilities, atol=1e-5)
+    assert np.abs(np.sum(several["probabilities"], axis=1) - 1).max() > 1e-3  # each stands for itself
+    np.testing.assert_allclose(number["value"], wanted[1].values, atol=1e-5)
     asset = open_text(tmp_path / "serving" / "1" / "assets" / "vocab.txt").split("\n")
     tokens = open_text(trained / "vocab.txt").split("\n")
     first = tokens.index("a")  # it is in this vocabulary twice, and the second one counts
@@ -112,10 +138,9 @@ def inputs_of(tokenizer, texts, others, width) -> dict:
     return inputs
 
 
-def test_the_steps_of_the_tutorials(hub, exported, trained):
+def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     import tensorflow as tf
 
-    preprocess, encoder = hub.load(str(exported / "preprocess")), hub.load(str(exported / "encoder"))
     texts = ["the old farmer sings , and", "A dog ?"]
     inputs = preprocess(tf.constant(texts))
     tokenizer = FullTokenizer(read_vocabulary(str(trained / "vocab.txt")))
@@ -152,11 +177,10 @@ def test_the_steps_of_the_tutorials(hub, exported, trained):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_gradients_reach_all_variables(hub, exported, trained, training):
+def test_gradients_reach_all_variables(preprocess, encoder, training):
     import tensorflow as tf
 
-    encoder = hub.load(str(exported / "encoder"))
-    inputs = hub.load(str(exported / "preprocess"))(tf.constant(["a dog chases a cat .", "the river"]))
+    inputs = preprocess(tf.constant(["a dog chases a cat .", "the river"]))
     with tf.GradientTape() as tape:
         outputs = encoder(inputs, training=training)
         loss = tf.reduce_sum(outputs["pooled_output"][:, :5]) + tf.reduce_sum(outputs["sequence_output"][:, 1, :5])
@@ -177,14 +201,14 @@ def test_gradients_reach_all_variables(hub, exported, trained, training):
         outputs = encoder(inputs)
         parts = outputs["pooled_output"][:, :5], outputs["sequence_output"][:, 1, :5]
         losses.append(sum(float(tf.reduce_sum(part)) for part in parts))
+    weight.assign(before)
     slope = gradients["bert/encoder/layer_0/intermediate/dense/kernel"][place]
     assert (losses[0] - losses[1]) / 2e-2 == pytest.approx(slope, rel=0.02, abs=1e-4)
 
 
-def test_tokenize_and_pack(hub, exported, trained):
+def test_tokenize_and_pack(preprocess, trained):
     import tensorflow as tf
 
-    preprocess = hub.load(str(exported / "preprocess"))
     vocabulary = read_vocabulary(str(trained / "vocab.txt"))
     tokenizer = FullTokenizer(vocabulary)
     special = {name: int(number) for name, number in preprocess.tokenize.get_special_tokens_dict().items()}

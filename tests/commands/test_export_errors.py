@@ -43,7 +43,7 @@ def test_refusals(trained, model, tmp_path, refused):
     refused(there, "--export_dir is needed")
     refused([*to, f"--init_checkpoint={tmp_path / 'no'}"], "no checkpoint there", "--init_checkpoint")
     refused([*to, f"--init_checkpoint={model}"], "holds no checkpoint")
-    refused([*there, *to, "--labels=1,0"], "the files beside the checkpoint say 0,1")
+    refused([*there, *to, "--labels=1,0"], "was trained with 0,1, in this order")
     refused([*there, *to, "--labels=1,1"], "--labels: different names")
     refused([*there, *to, "--format=hub", "--labels=0,1"], "--labels is for --format=saved_model")
     refused([*there, *to, "--format=tflite"], "--format")
@@ -53,10 +53,11 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*there, f"--export_dir={trained / 'labels.txt'}"], "labels.txt", "--export_dir")
     flags = (trained / "flags.txt").read_text(encoding="utf-8")
     (trained / "flags.txt").write_text(
-        flags.replace("--task_name=cola\n", "").replace("=single_label", "=multi_label"), encoding="utf-8"
+        flags.replace("--task_name=cola\n", "").replace("=single_label", "=regression"), encoding="utf-8"
     )
-    for output in ("saved_model", "onnx"):
-        refused([*there, *to, f"--format={output}"], "--problem_type=multi_label", "--format=hub")
+    for output, wrong in (("saved_model", "the shape [2, 16]"), ("onnx", "has 2 outputs, a number needs one")):
+        refused([*there, *to, f"--format={output}"], wrong)
+        refused([*there, *to, f"--format={output}", "--labels=0,1"], "--labels: the model in", "predicts a number")
     (trained / "flags.txt").write_text(flags, encoding="utf-8")
     (trained / "labels.txt").unlink()
     refused([*there, *to], "has no labels.txt", "--labels", "--format=hub")

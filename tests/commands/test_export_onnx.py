@@ -12,6 +12,7 @@ from bert_cli.features.packing import pack
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands import squad_run
+from tests.commands.helpers import as_problem
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx"),
@@ -69,9 +70,25 @@ def test_a_classifier(trained, trained_flags, run_folder, tmp_path, capfd):
 
     model = onnx.load(str(out / "model.onnx"))
     kept = {entry.key: entry.value for entry in model.metadata_props}
-    assert kept == {"kind": "classifier", "do_lower_case": "true", "max_seq_length": "32", "labels": '["0", "1"]'}
+    told = {"kind": "classifier", "problem_type": "single_label", "do_lower_case": "true", "max_seq_length": "32"}
+    assert kept == told | {"labels": '["0", "1"]'}
     whole = sum(np.prod(each.dims) for each in model.graph.initializer)
     assert whole == pytest.approx(sum(value.size for value in weights(trained, run_folder)), abs=64)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("multi_label", "probabilities"), ("regression", "value")])
+def test_several_labels_and_numbers(trained, tmp_path, kind, name):
+    """What Classifier says, also in int8, for which there is no accuracy to compare."""
+    from bert_cli import Classifier
+
+    folder, texts = as_problem(trained, tmp_path / kind, kind), ["the old farmer sings", "a dog", "fish"]
+    out = tmp_path / "onnx"
+    assert export("--format=onnx", f"--init_checkpoint={folder}", f"--export_dir={out}", "--quantize=int8") == 0
+    found = run(out / "model.onnx", inputs_of(out, texts))
+    assert list(found) == [name]
+    wanted = Classifier.load(folder, precision="float32").predict(texts)
+    np.testing.assert_allclose(found[name], wanted.probabilities if wanted.values is None else wanted.values, atol=1e-5)
+    assert (out / "labels.txt").exists() == (kind == "multi_label")
 
 
 def weights(trained, run_folder) -> list:
@@ -132,7 +149,7 @@ def test_refusals(trained, tmp_path, capfd, monkeypatch):
     flags = ["--format=onnx", f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'out'}"]
     for more, message in (
         (["--pairs=yes"], "--pairs is for --format=saved_model, not for --format=onnx"),
-        (["--labels=0,1,2"], "the files beside the checkpoint say 0,1"),
+        (["--labels=0,1,2"], "was trained with 0,1, in this order"),
         (["--data_dir=data"], "--data_dir is for --quantize"),
         (["--quantize=int8", f"--data_dir={tmp_path / 'no'}"], "dev.tsv"),
         (["--format=hub", "--quantize=int8"], "--quantize is for --format=onnx, not for --format=hub"),

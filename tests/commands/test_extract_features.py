@@ -280,6 +280,20 @@ def test_no_lines_no_vectors(extract, tmp_path):
     assert np.load(extract(**flags)[1]).shape == (0, 16)
 
 
+def test_lines_that_the_vocabulary_does_not_have(extract, tmp_path):
+    source = tmp_path / "unknown.txt"
+    source.write_text("dog " * 10 + "\u4e00\n", encoding="utf-8")
+    said = f"first lines of {source}: 1 of 11 words (9%) are [UNK]"
+    code, path, _, err = extract("--strict", input_file=source)
+    assert code == 1
+    assert f"error: {said}" in err.splitlines()[-1]
+    assert not [*path.parent.glob(f"{path.name}*")]
+    code, path, _, err = extract(input_file=source)
+    assert code == 0
+    assert f"warning: {said}" in err
+    assert len(read_lines(path)) == 1
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

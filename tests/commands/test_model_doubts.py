@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from bert_cli.runs import answers
+
 
 @pytest.fixture
 def told(classify, snapshot):
@@ -72,6 +74,27 @@ def test_words_that_the_vocabulary_does_not_have(known, is_told, trained, told, 
         told(trained, flags, "test: 3 of 59 words (5%) are [UNK]", "--vocab_file", "--do_lower_case")
     else:
         assert classify("--do_predict", f"--output_dir={trained}", *flags, "--strict").code == 0
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_lines_that_the_vocabulary_does_not_have(strict, trained, classify, tmp_path, monkeypatch):
+    """The first lines that are read at once are looked at, and stand for the others."""
+    monkeypatch.setattr(answers, "_CHUNK", 2)
+    source, target = tmp_path / "texts.txt", tmp_path / "answers.jsonl"
+    flags = [f"--output_dir={trained}", f"--input_file={source}", f"--output_file={target}", *["--strict"] * strict]
+    source.write_text("dog " * 17 + "\ndog \u4e00\n\u4e00\n", encoding="utf-8")
+    said = f"first lines of {source}: 1 of 19 words (5%) are [UNK]"
+    outcome = classify(*flags)
+    if strict:
+        outcome.assert_refused(said, "--vocab_file", "--do_lower_case")
+        assert not target.exists()
+    else:
+        assert outcome.code == 0
+        assert [line[: len(said) + 9] for line in outcome.lines if "[UNK]" in line] == [f"warning: {said}"]
+    source.write_text("dog " * 18 + "\ndog \u4e00\n\u4e00\n", encoding="utf-8")
+    outcome = classify(*flags)
+    assert outcome.code == 0
+    assert "[UNK]" not in outcome.err
 
 
 def test_bare_name_of_a_model(refused, flags):

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 
 import numpy as np
 import numpy_bert
@@ -38,59 +39,90 @@ def text(tmp_path) -> pathlib.Path:
     return write_text(tmp_path / "text.txt")
 
 
-@pytest.fixture
-def records(text, model, tmp_path) -> pathlib.Path:
-    path = tmp_path / "data.tfrecord"
-    flags = {"input_file": text, "output_file": path, "vocab_file": model / "vocab.txt", "dupe_factor": 3}
-    flags |= {"max_seq_length": 24, "max_predictions_per_seq": 4}
-    assert create_main([f"--{name}={value}" for name, value in flags.items()]) == 0
-    return path
+@pytest.fixture(scope="module")
+def numbers(model) -> dict[str, object]:
+    """Flags of the tiny model and of few steps."""
+    return {
+        "vocab_file": model / "vocab.txt",
+        "bert_config_file": model / "bert_config.json",
+        "max_seq_length": 24,
+        "max_predictions_per_seq": 4,
+        "train_batch_size": 4,
+        "num_train_steps": 12,
+        "num_warmup_steps": 2,
+        "save_checkpoints_steps": 4,
+        "learning_rate": 0.003,
+        "precision": "float32",
+    }
+
+
+@pytest.fixture(scope="module")
+def records(model, tmp_path_factory) -> pathlib.Path:
+    """Not to be changed."""
+    folder = tmp_path_factory.mktemp("records")
+    flags = {"input_file": write_text(folder / "text.txt"), "output_file": folder / "data.tfrecord", "dupe_factor": 3}
+    flags |= {"vocab_file": model / "vocab.txt", "max_seq_length": 24, "max_predictions_per_seq": 4}
+    assert create_main(helpers.words(flags)) == 0
+    return folder / "data.tfrecord"
 
 
 @pytest.fixture
-def pretrain(model, tmp_path, capfd):
+def pretrain(numbers, tmp_path, capfd):
     """Call bert-pretrain with the tiny model and few steps; keyword arguments are flags, None leaves one out."""
 
     def call(*words, **flags) -> helpers.Outcome:
-        flags = {
-            "vocab_file": model / "vocab.txt",
-            "bert_config_file": model / "bert_config.json",
-            "output_dir": tmp_path / "out",
-            "max_seq_length": 24,
-            "max_predictions_per_seq": 4,
-            "train_batch_size": 4,
-            "num_train_steps": 12,
-            "num_warmup_steps": 2,
-            "save_checkpoints_steps": 4,
-            "learning_rate": 0.003,
-            "precision": "float32",
-        } | flags
+        flags = numbers | {"output_dir": tmp_path / "out"} | flags
         return helpers.call(capfd, "bert-pretrain", main, *words, *helpers.words(flags))
 
     return call
 
 
-@pytest.mark.parametrize(
-    ("source", "flags"),
-    [
-        ("text", {}),
-        ("text", {"no_nsp": "true", "do_whole_word_mask": "true", "optimizer": "lamb"}),
-        ("records", {}),
-    ],
-)
-def test_a_stopped_run_goes_on_to_the_same_weights(source, flags, request, pretrain, tmp_path, run_folder):
-    path = request.getfixturevalue(source)
-    assert pretrain("--do_train", input_file=path, output_dir=tmp_path / "whole", **flags).code == 0
+@pytest.fixture(scope="module")
+def from_text(numbers, tmp_path_factory) -> tuple[pathlib.Path, dict[str, object]]:
+    """An output_dir after training and evaluation on text, and the flags that made it. Not to be changed."""
+    folder = tmp_path_factory.mktemp("from_text")
+    flags = {"input_file": write_text(folder / "text.txt"), "eval_share": 0.25, "max_eval_steps": 0}
+    flags["optimizer"] = "lamb"
+    assert main(["--do_train", "--do_eval", *helpers.words(numbers | flags | {"output_dir": folder / "out"})]) == 0
+    return folder / "out", flags
+
+
+@pytest.fixture(scope="module")
+def from_records(numbers, records, tmp_path_factory) -> tuple[pathlib.Path, dict[str, object]]:
+    """The same from records. Not to be changed."""
+    folder = tmp_path_factory.mktemp("from_records")
+    flags = {"input_file": records, "eval_batch_size": 5}
+    assert main(["--do_train", "--do_eval", *helpers.words(numbers | flags | {"output_dir": folder / "out"})]) == 0
+    return folder / "out", flags
+
+
+def assert_goes_on_as(whole, pretrain, run_folder, folder, **flags) -> dict[str, np.ndarray]:
+    """A run with these flags that is stopped and goes on ends with the tensors of `whole`, which it returns."""
     with helpers.interrupted_after("model.ckpt-8"):
-        assert pretrain("--do_train", input_file=path, **flags).code == 130
-    assert run_folder(tmp_path / "out").checkpoints() == [4, 8]
-    outcome = pretrain("--do_train", input_file=path, **flags)
+        assert pretrain("--do_train", **flags).code == 130
+    assert run_folder(folder).checkpoints() == [4, 8]
+    outcome = pretrain("--do_train", **flags)
     assert outcome.code == 0, outcome.err
     assert "going on from" in outcome.err
-    wanted = run_folder(tmp_path / "whole").tensors(12)
-    helpers.assert_same_tensors(run_folder(tmp_path / "out").tensors(12), wanted)
-    has_slots = "bert/pooler/dense/kernel/adam_m" in wanted
-    assert has_slots == ("no_nsp" not in flags)  # without its loss the pooler is not trained
+    wanted = run_folder(whole).tensors(12)
+    helpers.assert_same_tensors(run_folder(folder).tensors(12), wanted)
+    return wanted
+
+
+@pytest.mark.parametrize("source", ["from_text", "from_records"])
+def test_a_stopped_run_goes_on_to_the_same_weights(source, request, pretrain, tmp_path, run_folder):
+    whole, flags = request.getfixturevalue(source)
+    wanted = assert_goes_on_as(whole, pretrain, run_folder, tmp_path / "out", **flags)
+    assert "bert/pooler/dense/kernel/adam_m" in wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", [{}, {"no_nsp": "true", "do_whole_word_mask": "true", "optimizer": "lamb"}])
+def test_other_stopped_runs_go_on_to_the_same_weights(flags, text, pretrain, tmp_path, run_folder):
+    flags = {"input_file": text} | flags
+    assert pretrain("--do_train", output_dir=tmp_path / "whole", **flags).code == 0
+    wanted = assert_goes_on_as(tmp_path / "whole", pretrain, run_folder, tmp_path / "out", **flags)
+    assert ("bert/pooler/dense/kernel/adam_m" in wanted) == ("no_nsp" not in flags)
 
 
 def test_a_run_can_be_made_longer_but_not_another_one(text, pretrain, tmp_path):
@@ -140,10 +172,9 @@ def expected_results(folder, step, records, batch_size, run_folder) -> dict[str,
     }
 
 
-def test_evaluation_counts_each_record_once(records, pretrain, tmp_path, run_folder):
-    flags = {"input_file": records, "eval_batch_size": 5}
-    assert pretrain("--do_train", "--do_eval", **flags).code == 0
-    folder = tmp_path / "out"
+def test_evaluation_counts_each_record_once(from_records, records, pretrain, tmp_path, run_folder):
+    folder = shutil.copytree(from_records[0], tmp_path / "out")
+    flags = from_records[1]
     results = run_folder(folder).eval_results()
     assert results == pytest.approx(expected_results(folder, 12, records, 5, run_folder), rel=1e-4)
     (folder / "eval_results.txt").unlink()
@@ -154,16 +185,30 @@ def test_evaluation_counts_each_record_once(records, pretrain, tmp_path, run_fol
     assert run_folder(folder).eval_results()["eval_examples"] == 10
 
 
-def test_documents_are_held_out_from_text(text, pretrain, tmp_path, run_folder):
-    outcome = pretrain("--do_train", "--do_eval", input_file=text, eval_share=0.25, max_eval_steps=0)
-    assert "3 of the documents are held out" in outcome.err
-    results = run_folder(tmp_path / "out").eval_results()
-    again = pretrain("--do_eval", input_file=text, max_eval_steps=0)  # the share comes from flags.txt
+def test_documents_are_held_out_from_text(from_text, pretrain, tmp_path, run_folder):
+    folder, path = shutil.copytree(from_text[0], tmp_path / "out"), from_text[1]["input_file"]
+    results = run_folder(folder).eval_results()
+    again = pretrain("--do_eval", input_file=path, max_eval_steps=0)  # the share comes from flags.txt
     assert "3 of the documents are held out" in again.err
-    assert run_folder(tmp_path / "out").eval_results() == pytest.approx(results, rel=1e-6)
+    assert run_folder(folder).eval_results() == pytest.approx(results, rel=1e-6)
     other = write_text(tmp_path / "other.txt", 5)
     assert "held out" not in pretrain("--do_eval", input_file=other).err
-    assert pretrain("--do_eval", input_file=text, eval_file=other, num_train_steps=12).code == 0
+    assert pretrain("--do_eval", input_file=path, eval_file=other, num_train_steps=12).code == 0
+
+
+def test_text_that_the_vocabulary_does_not_have(from_text, pretrain, tmp_path):
+    folder, path = shutil.copytree(from_text[0], tmp_path / "out"), tmp_path / "unknown.txt"
+    path.write_text("the cat sees the dog .\n" * 2 + "the \u4e00 .\n", encoding="utf-8")
+    said = "train: 1 of 15 tokens (7%) are [UNK], as"
+    outcome = pretrain("--do_train", input_file=path)
+    outcome.assert_refused("holds another run")
+    assert [line for line in outcome.lines if line.startswith(f"warning: {said}")]
+    pretrain("--do_train", "--strict", input_file=path).assert_refused(said, "--vocab_file", "--do_lower_case")
+    said = said.replace("train", "held_out")
+    pretrain("--do_eval", "--strict", input_file=path, output_dir=folder).assert_refused(said)
+    pretrain(
+        "--do_train", "--do_eval", "--strict", input_file=from_text[1]["input_file"], eval_file=path, num_train_steps=16
+    ).assert_refused(said)
 
 
 def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
@@ -175,9 +220,9 @@ def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
     assert run_folder(tmp_path / "out").eval_results()["eval_examples"] >= 1
 
 
-def test_fine_tuning_needs_only_the_folder(text, pretrain, cola, tmp_path, capfd):
-    assert pretrain("--do_train", input_file=text).code == 0
-    flags = ["--task_name=cola", f"--data_dir={cola}", f"--init_checkpoint={tmp_path / 'out'}", "--do_train"]
+def test_fine_tuning_needs_only_the_folder(from_text, cola, tmp_path, capfd):
+    folder = from_text[0]
+    flags = ["--task_name=cola", f"--data_dir={cola}", f"--init_checkpoint={folder}", "--do_train"]
     flags += [f"--output_dir={tmp_path / 'tuned'}", "--max_seq_length=24", "--train_batch_size=8"]
     capfd.readouterr()
     assert classify_main(flags) == 0
@@ -185,7 +230,7 @@ def test_fine_tuning_needs_only_the_folder(text, pretrain, cola, tmp_path, capfd
     assert "39 variables loaded, 2 missing, 7 unused" in log
     assert "input_position" not in log
     kept = (tmp_path / "tuned" / "vocab.txt").read_bytes()
-    assert kept == (tmp_path / "out" / "vocab.txt").read_bytes()
+    assert kept == (folder / "vocab.txt").read_bytes()
 
 
 def test_training_from_records_needs_no_vocabulary(records, model, pretrain, tmp_path):

@@ -15,12 +15,13 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.outputs.squad import AnswerRules, Decoder
+from bert_cli.run_squad import main
 from bert_cli.runs.squad import fill
 from bert_cli.settings.groups import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.helpers import assert_same_tensors, interrupted_after
-from tests.commands.squad_run import base_flags, call, read, story, train, write_data
+from tests.commands.squad_run import base_flags, call, read, story, train, words, write_data
 
 
 @pytest.fixture
@@ -29,9 +30,10 @@ def squad(model, tmp_path, capfd):
     return lambda *tasks, **flags: call(capfd, tasks, base_flags(model) | {"output_dir": tmp_path / "out"} | flags)
 
 
-@pytest.fixture
-def data(tmp_path) -> pathlib.Path:
-    return write_data(tmp_path / "data.json")
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> pathlib.Path:
+    """Not to be changed."""
+    return write_data(tmp_path_factory.mktemp("data") / "data.json")
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +42,17 @@ def trained(model, tmp_path_factory) -> pathlib.Path:
     return train(model, tmp_path_factory.mktemp("squad"))
 
 
-def test_train_predict_evaluate(squad, data, tmp_path, run_folder):
-    outcome = squad("--do_train", "--do_predict", "--do_eval", train_file=data, predict_file=data)
-    assert outcome.code == 0, outcome.err
-    assert "train: 24 questions about 12 contexts in 48 windows" in outcome.err
-    folder = run_folder(tmp_path / "out")
+@pytest.fixture(scope="module")
+def whole(model, data, tmp_path_factory) -> pathlib.Path:
+    """An output_dir after training, prediction and evaluation on the same file. Not to be changed."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    flags = base_flags(model) | {"train_file": data, "predict_file": data, "output_dir": out}
+    assert main(["--do_train", "--do_predict", "--do_eval", *words(flags)]) == 0
+    return out
+
+
+def test_train_predict_evaluate(whole, run_folder):
+    folder = run_folder(whole)
     assert folder.checkpoints() == [4, 7]  # int(48 / 4 · 0.6)
     assert {"predictions.json", "nbest_predictions.json", "eval_results.txt", "vocab.txt"} <= folder.names()
     assert "null_odds.json" not in folder.names()
@@ -79,15 +87,15 @@ def test_it_learns(squad, model, data, tmp_path, run_folder):
     assert not (tmp_path / "out" / "predictions.json").exists()  # --do_eval alone writes scores alone
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(squad, data, tmp_path, run_folder):
-    assert squad("--do_train", train_file=data, output_dir=tmp_path / "whole").code == 0
+def test_a_stopped_run_goes_on_to_the_same_weights(whole, squad, data, tmp_path, run_folder):
     with interrupted_after("model.ckpt-4"):
         assert squad("--do_train", train_file=data).code == 130
     assert run_folder(tmp_path / "out").checkpoints() == [4]
     outcome = squad("--do_train", train_file=data)
     assert outcome.code == 0, outcome.err
+    assert "train: 24 questions about 12 contexts in 48 windows" in outcome.err
     assert "going on from" in outcome.err
-    found, wanted = (run_folder(tmp_path / name).tensors(7) for name in ("out", "whole"))
+    found, wanted = (run_folder(folder).tensors(7) for folder in (tmp_path / "out", whole))
     assert_same_tensors(found, wanted)
     again = squad("--do_train", "--do_predict", train_file=data, predict_file=data)
     assert "training is already finished (7 steps)" in again.err

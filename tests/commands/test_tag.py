@@ -12,7 +12,8 @@ from tests.commands.tag_run import LABELS, SPLITS, flat, predicted, save_pretrai
 def test_a_run_writes_these_files(tagger, run_folder):
     checkpoints = {f"model.ckpt-{n}.{part}" for n in (30, 60) for part in ("index", "data-00000-of-00001")}
     again = {"checkpoint", "vocab.txt", "bert_config.json", "labels.txt", "flags.txt", "run.json"}
-    results = {"eval_results.txt", "test_predictions.txt", "run_report.json"}
+    results = {"eval_results.txt", "test_predictions.txt", "run_report.json", "history.jsonl"}
+    results |= {"eval_examples.jsonl", "report.html"}
     assert run_folder(tagger).names() == checkpoints | again | results
     assert (tagger / "labels.txt").read_text(encoding="utf-8").split() == list(LABELS)
     flags = (tagger / "flags.txt").read_text(encoding="utf-8").split("\n")

@@ -43,6 +43,18 @@ def test_viterbi_never_gives_an_impossible_sequence(model, tagger_once, tag, tmp
     assert found["viterbi"] == 0
 
 
+def test_lines_that_the_vocabulary_does_not_have(tagger, tag, tmp_path):
+    source, target = tmp_path / "texts.txt", tmp_path / "tags.jsonl"
+    source.write_text("dog " * 10 + "\u4e00\n", encoding="utf-8")
+    flags, said = [f"--input_file={source}", f"--output_file={target}"], f"first lines of {source}: 1 of 11 words (9%)"
+    outcome = tag(f"--output_dir={tagger}", *flags)
+    assert outcome.code == 0, outcome.err
+    assert f"warning: {said} are [UNK]" in outcome.err
+    target.unlink()
+    tag(f"--output_dir={tagger}", *flags, "--strict").assert_refused(said, "--vocab_file", "--do_lower_case")
+    assert not target.exists()
+
+
 def test_text(tagger, tag, snapshot):
     before = snapshot(tagger)
     text = "The  young teacher, see: a small dog."

@@ -141,12 +141,14 @@ def test_label_orders():
         "wnli": ("0", "1"),
         "ax": ("contradiction", "entailment", "neutral"),
         "xnli": ("contradiction", "entailment", "neutral"),
+        "swag": ("0", "1", "2", "3"),
     }
 
 
 def test_unknown_task():
     expected = (
-        "--task_name: 'sst' is not a task; choose one of cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli"
+        "--task_name: 'sst' is not a task; choose one of cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli, "
+        "swag"
     )
     assert message(find_task, "sst") == expected
 

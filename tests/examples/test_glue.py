@@ -39,6 +39,7 @@ def test_metrics_and_kinds():
         "wnli": ("accuracy", "single_label", True),
         "ax": ("mcc", "single_label", True),
         "xnli": ("accuracy", "single_label", True),
+        "swag": ("accuracy", "multiple_choice", False),
     }
 
 
@@ -182,7 +183,7 @@ def test_real_files(shared):
     found = {
         (task, split): len(read_examples(task, split, str(shared / "data" / task), header))
         for task, split, header in (
-            ("sst-2", "train", "no"), ("sst-2", "dev", "no"), ("rte", "train", "auto"), ("rte", "dev", "auto"),
+            ("sst-2", "train", "auto"), ("sst-2", "dev", "auto"), ("rte", "train", "auto"), ("rte", "dev", "auto"),
             ("sts-b", "dev", "auto"),
         )
     }  # fmt: skip

@@ -147,6 +147,22 @@ def test_header_read_as_data_is_warned_of(tmp_path, caplog):
     )
 
 
+def test_a_first_row_with_a_label_of_many_is_data(tmp_path, caplog):
+    """As SST-2 is often found: text and label without a header."""
+    rows = [["It rained.", "1"], *[["Tea", "0"]] * 9, *[["Milk", "1"]] * 10]
+    with caplog.at_level(logging.INFO, "bert_cli"):
+        examples = read(tmp_path, "train.tsv", rows, task="sst-2")
+    assert [(each.guid, each.label) for each in (examples[0], examples[-1])] == [("train-0", "1"), ("train-19", "1")]
+    assert f"{tmp_path}/train.tsv:1: there is no header, as the first row has a label like the others" in caplog.text
+    assert len(read(tmp_path, "train.tsv", rows, task="sst-2", header="yes")) == 19
+    assert "looks like data (its label is '1')" in refused(tmp_path, "train.tsv", rows[:-1], task="sst-2")
+    assert "looks like data" in refused(tmp_path, "train.tsv", [["It rained.", "2"], *rows[1:]], task="sst-2")
+    # A header of numbers, and one that joined files have many times, are headers still.
+    assert len(read(tmp_path, "train.tsv", [["0", "1"], *rows], task="sst-2")) == 20
+    with pytest.raises(InputError, match="label 'label' is not among"):
+        read(tmp_path, "train.tsv", [["sentence", "label"]] * 12 + rows, task="sst-2")
+
+
 MRPC_ROWS = [["1", "7", "8", "Tea", "Milk"], ["0", "9", "10", "Rain", "Mud"]]
 
 

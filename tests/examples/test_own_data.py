@@ -4,12 +4,13 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.dev_split import split_dev
 from bert_cli.examples.own_data import (
     find_own_labels,
     find_problem_type,
+    natural_key,
     own_examples,
     read_own_file,
-    split_dev,
 )
 from bert_cli.settings.data import Columns, LabelKind
 
@@ -233,3 +234,8 @@ def test_real_files(shared):
     spam = read_own_file(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "x", columns, "auto", "f", True)
     assert len(spam.rows) == 5574
     assert find_own_labels(spam, "single_label", None) == ("ham", "spam")
+
+
+def test_a_label_with_more_digits_than_a_number_has_is_a_word():
+    many = "9" * 5000
+    assert sorted([f"b{many}", "b10", "b9"], key=natural_key) == ["b9", "b10", f"b{many}"]

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.features.pretraining_batch import loss_shares
-from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.losses import cross_entropy
 from bert_cli.heads.pretraining import tied_cross_entropy
 from bert_cli.heads.squad import span_loss
 

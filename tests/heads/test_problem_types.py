@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from numpy_bert import encode, loss_and_gradients, random_weights, variable_shapes
 
+from bert_cli.base.kinds import HEAD_INPUTS
 from bert_cli.features.spec import INPUTS
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
@@ -136,3 +137,26 @@ def test_an_ending_may_stand_in_any_row_and_padding_changes_nothing():
 def test_what_no_classifier_is(problem_type, count):
     with pytest.raises(ValueError, match=problem_type):
         BertClassifier(CONFIG, count, problem_type=problem_type)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("head_input", HEAD_INPUTS)
+def test_what_the_head_reads(head_input, packed):
+    weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
+    model = BertClassifier(CONFIG, 3, head_input=head_input)
+    choice = BertChoice(CONFIG, head_input=head_input)
+    for name, variable in named_weights(model).items():
+        variable.assign(weights[name])
+    for name, variable in named_weights(choice).items():
+        variable.assign(weights[name][:1] if name.startswith("output_") else weights[name])
+    outputs, _ = encode(SIZES, weights, *SEQUENCES)
+    last = outputs["sequence_output"]  # [B, S, H]
+    means = [row[: mask.sum()].mean(axis=0) for row, mask in zip(last, MASK, strict=True)]
+    read = {"pooled": outputs["pooled_output"], "cls": last[:, 0], "mean": np.array(means)}[head_input]
+    wanted = read @ weights["output_weights"].T + weights["output_bias"]
+    inputs = {name: tf.constant(values) for name, values in zip(INPUTS, SEQUENCES, strict=True)}
+    np.testing.assert_allclose(model(inputs, packed=packed), wanted, rtol=1e-4, atol=1e-5)
+    endings = {name: tf.reshape(values, [2, 2, 6]) for name, values in inputs.items()}
+    np.testing.assert_allclose(choice(endings, packed=packed), wanted[:, 0].reshape(2, 2), rtol=1e-4, atol=1e-5)
+    pooler = {"bert/pooler/dense/kernel", "bert/pooler/dense/bias"}
+    assert model.without_gradient() == choice.without_gradient() == (set() if head_input == "pooled" else pooler)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.losses import cross_entropy
 from bert_cli.heads.pretraining import tied_cross_entropy
 
 

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
+from bert_cli.model import ops
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 
@@ -193,3 +194,14 @@ def test_gradient_passes_through_the_same_mask(tiny_config, packed):
         output = encoder(inputs, training=True, seed=SEED, packed=packed)["embedding_output"]  # [1, 9, 12]
         total = tf.reduce_sum(output)
     np.testing.assert_allclose(tape.gradient(total, beta.value), output.numpy().sum((0, 1)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("row", [0, 1, 3, 10])
+def test_a_share_of_a_batch_has_its_part_of_the_mask(row):
+    """Rows of seven elements, so that a share begins in the middle of what the generator draws at once."""
+    whole = ops.dropout(tf.ones([12, 7]), 0.3, tf.constant([5, 9]))
+    share = ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, row, 99]))
+    np.testing.assert_array_equal(share, whole[row : row + 2])
+    np.testing.assert_array_equal(
+        ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, 99, 0]), tf.constant(row)), share
+    )

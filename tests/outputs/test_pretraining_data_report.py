@@ -81,7 +81,7 @@ def test_warnings(changes, expected):
     assert [line[: len(start)] for line, start in zip(found, expected, strict=True)] == expected
 
 
-def test_an_instance_in_the_form_of_the_original():
+def test_an_instance_in_the_form_of_the_original_without_padding():
     tokenizer = FullTokenizer({"[PAD]": 0, "[CLS]": 1, "[SEP]": 2, "[MASK]": 3, "sun": 4, "rain": 5, "[UNK]": 6})
     features = {
         "input_ids": np.array([1, 4, 2, 3, 2, 0]),
@@ -95,11 +95,11 @@ def test_an_instance_in_the_form_of_the_original():
     assert format_instance(features, tokenizer) == [
         "*** Example ***",
         "tokens: [CLS] sun [SEP] [MASK] [SEP]",
-        "input_ids: 1 4 2 3 2 0",
-        "input_mask: 1 1 1 1 1 0",
-        "segment_ids: 0 0 0 1 1 0",
-        "masked_lm_positions: 3 0",
-        "masked_lm_ids: 5 0",
-        "masked_lm_weights: 1.0 0.0",
+        "input_ids: 1 4 2 3 2",
+        "input_mask: 1 1 1 1 1",
+        "segment_ids: 0 0 0 1 1",
+        "masked_lm_positions: 3",
+        "masked_lm_ids: 5",
+        "masked_lm_weights: 1.0",
         "next_sentence_labels: 1",
     ]

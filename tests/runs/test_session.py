@@ -1,5 +1,6 @@
 """The one Session: a run in float16 that is stopped goes on as if it had not been; hooks; what is frozen."""
 
+import pathlib
 import types
 
 import numpy as np
@@ -51,29 +52,42 @@ def tensors_of(prefix: str) -> dict:
     return {name: reader.read(name) for name in reader.shapes}
 
 
-def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, tmp_path, monkeypatch):
-    """The scale doubles after three good steps here, so that it is another one than at the start."""
+@pytest.fixture(scope="module")
+def plain(features, tmp_path_factory) -> pathlib.Path:
+    """Checkpoints of a whole run in float32. Not to be changed."""
+    folder = tmp_path_factory.mktemp("plain")
+    make_session("float32").train(features, UPDATES, SAVING, str(folder), None)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scaled(features, tmp_path_factory) -> pathlib.Path:
+    """The same in float16, where the scale doubles after three good steps, so that it is another one than at the start."""
+    folder = tmp_path_factory.mktemp("scaled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training_step, "_GROWTH_STEPS", 3)
+        make_session("float16").train(features, UPDATES, SAVING, str(folder), None)
+    return folder
+
+
+def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, scaled, tmp_path, monkeypatch):
     monkeypatch.setattr(training_step, "_GROWTH_STEPS", 3)
-    whole, part = tmp_path / "whole", tmp_path / "part"
-    whole.mkdir()
-    part.mkdir()
-    make_session("float16").train(features, UPDATES, SAVING, str(whole), None)
+    part = tmp_path
     stop = Hook(5, lambda step: True)
     report = make_session("float16").train(features, UPDATES, SAVING, str(part), None, hooks=[stop])
     assert report["global_step"] == 5
     middle = tensors_of(str(part / "model.ckpt-5"))
     assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
     make_session("float16").train(features, UPDATES, SAVING, str(part), str(part / "model.ckpt-5"))
-    found, wanted = (tensors_of(str(folder / "model.ckpt-8")) for folder in (part, whole))
+    found, wanted = (tensors_of(str(folder / "model.ckpt-8")) for folder in (part, scaled))
     assert (wanted["loss_scale"], wanted["loss_scale_good_steps"]) == (2.0**17, 2)
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
         assert found[name].tobytes() == value.tobytes(), name
 
 
-def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, tmp_path):
-    make_session("float32").train(features, UPDATES, SAVING, str(tmp_path), None)
-    tensors = tensors_of(str(tmp_path / "model.ckpt-5"))
+def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, plain, tmp_path):
+    tensors = tensors_of(str(plain / "model.ckpt-5"))
     assert not any(name.startswith("loss_scale") for name in tensors)
     prefix = str(tmp_path / "model.ckpt-77")
     write_tf1(prefix, tensors)
@@ -83,10 +97,9 @@ def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, tmp_path)
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
 
 
-def test_the_loss_scale_is_no_unused_variable(features, tmp_path, caplog):
-    make_session("float16").train(features, UPDATES, SAVING, str(tmp_path), None)
+def test_the_loss_scale_is_no_unused_variable(scaled, caplog):
     with caplog.at_level("INFO"):
-        make_session("float32").load_trained(find_checkpoint(str(tmp_path)))
+        make_session("float32").load_trained(find_checkpoint(str(scaled)))
     assert "0 missing, 0 unused" in caplog.text
 
 
@@ -104,12 +117,9 @@ def test_layers_of_their_own_rates_and_a_frozen_encoder(features, tmp_path):
             assert (f"{name}/adam_m" in tensors) == (factor > 0.0), name
 
 
-def test_a_hook_can_predict_and_training_goes_on_as_without(features, tmp_path):
+def test_a_hook_can_predict_and_training_goes_on_as_without(features, plain, tmp_path):
     """It sees the weights of its step, also where part of the word embeddings is trained apart."""
-    plain, watched = tmp_path / "plain", tmp_path / "watched"
-    plain.mkdir()
-    watched.mkdir()
-    make_session("float32").train(features, UPDATES, SAVING, str(plain), None)
+    watched = tmp_path
     session, seen = make_session("float32"), {}
     other = with_token_ids(features, np.full_like(features.sequences.token_ids, 29))  # a word that is not trained
 

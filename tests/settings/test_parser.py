@@ -1,4 +1,4 @@
-"""Command lines: what is read, what is refused in a line, and the text of --help."""
+"""Command lines: what is read, and what is refused in a line."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.settings.groups import read_names
 from bert_cli.settings.option import group, option
-from bert_cli.settings.parser import help_text, parse, shown
+from bert_cli.settings.parser import parse, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,35 +140,6 @@ def test_words_stand_anywhere():
     for argument in (" ", " --top_k=2"):
         with pytest.raises(InputError, match="begins with a blank"):
             parse(WordSettings, ["the [MASK]", argument])
-
-
-def test_help_is_in_sections():
-    lines = help_text(Settings, "bert-something", "\nDo something.\n").split("\n")
-    assert lines[0].startswith("bert-something ")
-    assert lines[1:] == [
-        "",
-        "Do something.",
-        "",
-        "Data:",
-        "  --input_file: the text to read",
-        "  --tpu_name: name of the TPU",
-        "  --labels: names of the columns",
-        "  --random_seed: seed (default: 3)",
-        "",
-        "Training:",
-        "  --rate: a share (default: 0.5)",
-        "  --steps: how many updates (default: 20)",
-        "  --gelu: <auto|erf>: form of gelu (default: auto)",
-        "  --fast: hurry (default: true)",
-        "  --do_lower_case: lower-case; default: as the model was trained",
-        "",
-        "--flagfile=FILE reads flags from a file, one --name=value a line. Booleans: --x, --nox, --x=true, --x=false.",
-    ]
-
-
-def test_help_tells_of_words():
-    lines = help_text(WordSettings, "bert-something", "Do something.").split("\n")
-    assert lines[4:8] == ["TEXTS: texts, each in quotes", "", "Texts:", "  --top_k: candidates (default: 5)"]
 
 
 def test_shown():

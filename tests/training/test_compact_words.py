@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
-from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.losses import cross_entropy
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights

@@ -5,12 +5,13 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
-from bert_cli.training.factors import FROZEN_ENCODER, is_frozen, rate_factors
+from bert_cli.training.factors import FROZEN_ENCODER, is_frozen, layer_factors, rate_factors
 from bert_cli.training.lamb import Lamb
+from bert_cli.training.nadam import Nadam
 from bert_cli.training.optimizer import AdamWeightDecay
 
 NAMES = ["bert/embeddings/LayerNorm/beta", "bert/encoder/layer_1/output/dense/kernel", "hub/kernel", "output_weights"]
-each_optimizer = pytest.mark.parametrize("make", [AdamWeightDecay, Lamb])
+each_optimizer = pytest.mark.parametrize("make", [AdamWeightDecay, Lamb, Nadam])
 
 
 def test_the_longest_beginning_decides():
@@ -73,3 +74,28 @@ def test_word_embeddings_without_a_gradient_decay_at_their_own_rate(factor):
     optimizer.apply({WORDS: tf.zeros([2])})
     np.testing.assert_allclose(words, 1 - 0.5 * factor * 0.01, rtol=1e-7)
     np.testing.assert_allclose(np.exp(optimizer.log_decay), 1 - 0.5 * factor * 0.01, rtol=1e-7)
+
+
+def test_layers_by_hand():
+    """Two layers: the top one d, the lower one d², the embeddings d³; pooler and head all of the rate."""
+    names = [
+        "bert/embeddings/LayerNorm/beta",
+        "bert/encoder/layer_0/x",
+        "bert/encoder/layer_1/x",
+        "bert/pooler/dense/bias",
+    ]
+    names.append("output_weights")
+    for decay, frozen, wanted in (
+        (0.5, None, (0.125, 0.25, 0.5, 1.0, 1.0)),
+        (1.0, 0, (0.0, 1.0, 1.0, 1.0, 1.0)),
+        (1.0, 1, (0.0, 0.0, 1.0, 1.0, 1.0)),
+        (0.5, 1, (0.0, 0.0, 0.5, 1.0, 1.0)),
+        (1.0, 2, (0.0, 0.0, 0.0, 1.0, 1.0)),
+    ):
+        assert tuple(rate_factors(names, layer_factors(2, decay, frozen)).values()) == wanted
+
+
+def test_the_tenth_layer_is_not_the_first():
+    table = layer_factors(12, 1.0, 2)
+    found = rate_factors(["bert/encoder/layer_1/x", "bert/encoder/layer_10/x"], table)
+    assert list(found.values()) == [0.0, 1.0]

@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from fractions import Fraction
 
 import pytest
 
@@ -30,15 +31,16 @@ class Record:
             self.batches_taken += 1
             yield {"number": number}
 
-    def run(self, steps, save_every=1000, report_every=1000):
+    def run(self, steps, save_every=1000, report_every=1000, ends_after=None):
         return run_steps(
             self.step,
             self.batches(),
             self.start,
             steps,
-            [*self.hooks, Hook(save_every, lambda step: self.events.append(("save", step)))],
+            [*self.hooks, Hook(save_every, lambda step: self.events.append(("save", step)), saves=True)],
             lambda *values: self.events.append(("report", *values)),
             report_every,
+            lambda: self.next == ends_after,
         )
 
     def hook(self, name, every, stops_at=None):
@@ -150,11 +152,43 @@ def test_a_hook_is_due_in_the_same_places_in_a_resumed_run():
     assert record.called == [("a", 6), ("a", 9), ("a", 10), ("save", 10)]
 
 
+def test_a_hook_of_a_fraction_is_due_at_its_multiples_rounded_down():
+    """25 examples in batches of 4: the epochs end within the steps 6, 12, 18 and 25."""
+    assert [step for step in range(1, 27) if Hook(Fraction(25, 4), print).is_due(step)] == [6, 12, 18, 25]
+    assert [step for step in range(1, 5) if Hook(Fraction(1, 2), print).is_due(step)] == [1, 2, 3, 4]
+    assert [step for step in range(1, 8) if Hook(3, print).is_due(step)] == [3, 6]
+
+
 def test_stopping_after_the_last_step_calls_nothing_twice():
     record = Record()
     record.hook("stop", 2, stops_at=4)
     assert len(record.run(4, save_every=3)) == 4
     assert record.called == [("stop", 2), ("save", 3), ("stop", 4), ("save", 4)]
+
+
+def test_a_process_that_is_asked_to_end_saves_after_the_step_that_is_running():
+    """The other hooks wait for their turn: a run that goes on will call them."""
+    record = Record()
+    record.hook("a", 2)
+    assert record.run(10, save_every=4, ends_after=5) == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert record.called == [("a", 2), ("a", 4), ("save", 4), ("save", 5)]
+    assert record.reported[-1][:2] == (5, 2.5)
+    assert record.batches_taken == 5
+
+
+@pytest.mark.parametrize(("ends_after", "steps"), [(4, [4]), (6, [4, 6])])
+def test_nothing_is_saved_twice_where_the_end_falls_on_a_regular_place(ends_after, steps):
+    record = Record()
+    record.hook("a", 4)
+    record.run(6, save_every=4, ends_after=ends_after)
+    assert record.called == [(name, step) for step in steps for name in ("a", "save")]
+
+
+def test_a_state_that_is_not_finite_is_not_saved_at_the_end_either():
+    record = Record(losses={2: math.nan})
+    with pytest.raises(InputError, match="the loss of step 3 is nan"):
+        record.run(10, ends_after=3)
+    assert record.saved == []
 
 
 def test_no_hook_sees_a_step_whose_loss_is_not_finite():

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
-from bert_cli.heads.model import cross_entropy
+from bert_cli.heads.losses import cross_entropy
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
@@ -57,8 +57,8 @@ class Training:
         logits = self.model(inputs, training=True, seed=seed, packed=True)
         return tf.reduce_mean(cross_entropy(batch["label_ids"], logits))
 
-    def tensors(self) -> dict:
-        return training_tensors(self.variables, self.optimizer, self.words)
+    def tensors(self, is_regular: bool = True) -> dict:
+        return training_tensors(self.variables, self.optimizer, self.words, is_regular=is_regular)
 
     def run(self, start: int, stop: int) -> list[float]:
         losses = []
@@ -118,3 +118,35 @@ def test_a_run_restored_in_the_middle_ends_as_the_one_that_went_on(whole_run):
     assert restore_training(middle, resumed.variables, resumed.optimizer, resumed.words) == SAVED_AT
     assert resumed.run(SAVED_AT, STEPS) == losses[SAVED_AT:]
     assert_identical(resumed.tensors(), last)
+
+
+@pytest.mark.parametrize("places", [[1], [2, 4, 5]])
+def test_checkpoints_between_the_regular_ones_change_nothing(whole_run, places, tmp_path):
+    """As a signal asks for them: rounding the decay of unused words and the moments once more would show."""
+    start, _, losses, last = whole_run
+    run = Training(seed=5)
+    restore_training(start, run.variables, run.optimizer, run.words)
+    found = []
+    for step in range(STEPS):
+        found += run.run(step, step + 1)
+        if step + 1 == SAVED_AT:
+            run.tensors()
+        if step + 1 in places:
+            tensors = run.tensors(is_regular=False)
+            assert run.optimizer.log_decay.numpy() == 0
+            assert tensors["bert/embeddings/word_embeddings/remainder"].dtype == np.int8
+            prefix = save_checkpoint(str(tmp_path), step + 1, tensors, keep=1)
+            restore_training(prefix, run.variables, run.optimizer, run.words)
+            assert (run.optimizer.log_decay.numpy() < 0) == (step > 0)  # the first step has the rate 0
+    assert found == losses
+    assert_identical(run.tensors(), last)
+
+
+def test_a_rounding_that_is_not_undone_would_be_seen(whole_run):
+    start, _, _, last = whole_run
+    run = Training(seed=5)
+    restore_training(start, run.variables, run.optimizer, run.words)
+    for step in range(STEPS):
+        run.run(step, step + 1)
+        run.tensors()
+    assert not np.array_equal(run.tensors()[WORDS], last[WORDS])

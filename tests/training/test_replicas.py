@@ -38,7 +38,7 @@ def two(process):
 
 
 def test_weights_and_moments(one, two):
-    names = [name for name in one if name.rpartition("/")[2] in ("adam_m", "adam_v")]
+    names = [name for name in one if name.rpartition("/")[2] in ("adam_m", "adam_v") and "controlled/" not in name]
     names += [name.removesuffix("/adam_m") for name in names if name.endswith("adam_m")]
     assert len(names) == 3 * 25
     for name in names:  # key biases have a true gradient of 0 and hold rounding noise: hence the floors
@@ -47,6 +47,16 @@ def test_weights_and_moments(one, two):
         np.testing.assert_allclose(two[name], one[name], rtol=0, atol=atol, err_msg=name)
     assert one["global_step"] == two["global_step"] == 4
     assert two["replicas_differ"] == 0
+
+
+def test_parts_frozen_layers_and_nadam(one, two):
+    np.testing.assert_allclose(two["controlled/losses"], one["controlled/losses"], atol=1e-5)
+    names = [name for name in one if name.startswith("controlled/") and name.endswith(("kernel", "output_weights"))]
+    assert len(names) == 8
+    for name in names:
+        np.testing.assert_allclose(two[name], one[name], rtol=0, atol=2e-5, err_msg=name)
+    assert two["controlled/replicas_differ"] == 0
+    assert not any("embeddings" in name and name.endswith("adam_m") for name in one if name.startswith("controlled/"))
 
 
 def test_losses_and_rates(one, two):

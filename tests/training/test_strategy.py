@@ -1,11 +1,13 @@
 """Choice of devices and precision on a machine with one CPU; several devices: see test_replicas.py."""
 
+import json
 import os
 import pathlib
 
 import pytest
 import tensorflow as tf
 
+from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError
 from bert_cli.training.feeding import check_batch_size, place
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
@@ -55,11 +57,24 @@ def test_several_machines_need_to_be_named(config, text):
         make_strategy("multi_worker", use_tpu=False)
 
 
-@pytest.mark.parametrize("text", ["{bad", "worker-0:2222"])
-def test_a_tf_config_that_is_not_json_is_told_in_one_line(config, text):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{bad", "TF_CONFIG:1: is not JSON: "),
+        ("worker-0:2222", "TF_CONFIG:1: is not JSON: "),
+        ("[" * 10**6, "TF_CONFIG:1: cannot be read as JSON: "),
+        ("[]", "TF_CONFIG: is an array, an object is needed; "),
+        ('{"cluster": null}', "TF_CONFIG.cluster: is null, an object is needed; "),
+        ('{"cluster": {"worker": "a:1"}}', "TF_CONFIG.cluster.worker: is a string, an array is needed; "),
+        ('{"cluster": {"worker": ["a:1", 2]}}', "TF_CONFIG.cluster.worker: is a number, a string is needed; "),
+    ],
+)
+def test_a_tf_config_that_names_no_machines_is_told_in_one_line(config, text, said):
     config(text)
-    with pytest.raises(InputError, match="TF_CONFIG"):
+    with pytest.raises(InputError, match=r'has to be as \{"cluster"') as error:
         make_strategy("auto", use_tpu=False)
+    assert str(error.value).startswith(f"the environment variable {said}")
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
@@ -84,3 +99,24 @@ def test_a_batch_on_one_device_is_whole():
     batch = {"input_mask": [[1, 1], [1, 0], [1, 1]], "label_ids": [2, 0, 1]}
     placed = place(batch, tf.distribute.OneDeviceStrategy("/cpu:0"))
     assert {name: value.numpy().tolist() for name, value in placed.items()} == batch
+
+
+def test_logical_devices_are_for_mirrored():
+    with pytest.raises(InputError, match="--num_virtual_devices=2 is for --distribution_strategy=mirrored"):
+        make_strategy("one_device", use_tpu=False, num_virtual_devices=2)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "kind", "index", "wanted"),
+    [
+        ({"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "chief", 0, (3, True)),
+        ({"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "worker", 0, (3, False)),
+        ({"chief": ["a:1"], "worker": ["b:1"]}, "worker", 0, (2, False)),
+        ({"worker": ["b:1", "c:1"]}, "worker", 0, (2, True)),
+        ({"worker": ["b:1", "c:1"]}, "worker", 1, (2, False)),
+        ({"master": ["b:1"], "ps": ["c:1"]}, "ps", 0, (1, False)),
+    ],
+)
+def test_who_trains_and_who_writes(config, cluster, kind, index, wanted):
+    config(json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}}))
+    assert read_cluster()[:2] == wanted

@@ -17,11 +17,14 @@ import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 from bert_cli.base.errors import InputError  # noqa: E402
 from bert_cli.heads.choice import BertChoice  # noqa: E402
 from bert_cli.heads.classification import BertClassifier  # noqa: E402
-from bert_cli.heads.model import cross_entropy, tensor_specs  # noqa: E402
+from bert_cli.heads.losses import cross_entropy  # noqa: E402
+from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
+from bert_cli.training.factors import layer_factors, rate_factors  # noqa: E402
 from bert_cli.training.feeding import check_batch_size, place  # noqa: E402
 from bert_cli.training.inference import infer, make_runner  # noqa: E402
+from bert_cli.training.nadam import Nadam  # noqa: E402
 from bert_cli.training.optimizer import AdamWeightDecay  # noqa: E402
 from bert_cli.training.saving import training_tensors  # noqa: E402
 from bert_cli.training.step import LossScale, make_train_step  # noqa: E402
@@ -57,25 +60,32 @@ def on_each(strategy, variable) -> list:
     return [part.numpy() for part in strategy.experimental_local_results(variable)]
 
 
-def train(strategy) -> tuple[dict, BertClassifier]:
+def train(strategy, kind=AdamWeightDecay, frozen_layers=None, parts=1) -> tuple[dict, BertClassifier]:
     """Four updates of a classifier without dropout: the tensors of its checkpoint, and more."""
     with strategy.scope():
         model = BertClassifier(CONFIG, 3, seed=1)
         model.head_dropout = 0.0
         variables = named_weights(model)
-        optimizer = AdamWeightDecay(variables, 1e-3, 10, 0)
+        factors = rate_factors(variables, layer_factors(1, 0.5, frozen_layers)) if frozen_layers is not None else {}
+        optimizer = kind(variables, 1e-3, 10, 0, factors=factors)
 
     def loss_fn(batch, seed):
         logits = model({name: batch[name] for name in INPUTS}, training=True, seed=seed, packed=True)
         return STEEPNESS * tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / BATCH
 
-    step = make_train_step(strategy, loss_fn, optimizer, 3, None, None)
+    step = make_train_step(strategy, loss_fn, optimizer, 3, None, None, parts)
     results = [step(place(batch_of(np.arange(number, number + BATCH)), strategy)) for number in range(4)]
     tensors = training_tensors(variables, optimizer, None)
     tensors["losses"], tensors["rates"] = (np.array(values, np.float32) for values in zip(*results, strict=True))
     local = [on_each(strategy, variable.value) for variable in variables.values()]
     tensors["replicas_differ"] = np.array(max(np.abs(parts[0] - parts[-1]).max() for parts in local))
     return tensors, model
+
+
+def controlled(strategy) -> dict:
+    """The same with Nadam, frozen embeddings, a rate of its own for the layer, and batches in three parts."""
+    tensors, _ = train(strategy, Nadam, 0, 3)
+    return {f"controlled/{name}": value for name, value in tensors.items()}
 
 
 def overflow(strategy) -> dict:
@@ -145,7 +155,7 @@ def main(path: str) -> None:
     for name, kind in (("one", "one_device"), ("two", "mirrored")):
         strategy = make_strategy(kind, use_tpu=False)
         tensors, model = train(strategy)
-        results = tensors | apply(strategy, model) | overflow(strategy) | choose(strategy)
+        results = tensors | apply(strategy, model) | overflow(strategy) | choose(strategy) | controlled(strategy)
         results |= {"description": describe(strategy), "is_chief": is_chief(strategy)}
         found |= {f"{name}/{key}": value for key, value in results.items()}
         try:

@@ -16,6 +16,7 @@ from bert_cli.weights.hugging_face import HuggingFaceReader, google_name, huggin
 from bert_cli.weights.hugging_face_writing import (
     hugging_face_config,
     read_hugging_face_labels,
+    read_hugging_face_problem,
     write_safetensors,
 )
 
@@ -113,6 +114,30 @@ def test_the_config_keeps_the_numbers(tiny_config, tmp_path, ours, theirs):
     assert back.activation == config.activation
     assert (back.layer_norm_eps, back.intermediate_size) == (1e-7, 17)
     assert read_hugging_face_labels(str(path)) == (("O", "B-X"), "tagger")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("single_label", "single_label_classification"),
+        ("multi_label", "multi_label_classification"),
+        ("regression", "regression"),
+        (None, None),
+    ],
+)
+def test_the_kind_of_problem(tiny_config, tmp_path, ours, theirs):
+    path = tmp_path / "config.json"
+    values = hugging_face_config(tiny_config(), "classifier", ("a",), problem_type=ours)
+    path.write_text(json.dumps(values))
+    assert values.get("problem_type") == theirs
+    assert read_hugging_face_problem(str(path)) == ours
+    assert "problem_type" not in hugging_face_config(tiny_config(), "tagger", ("O",), problem_type=ours)
+
+
+def test_a_choice_is_known_by_its_class(tiny_config, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(hugging_face_config(tiny_config(), "multiple_choice", None)))
+    assert read_hugging_face_problem(str(path)) == "multiple_choice"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""Which process of several machines this is, by the environment variable TF_CONFIG; no TensorFlow."""
+
+import os
+from typing import Any, NamedTuple
+
+from bert_cli.base.json_files import expect, parse_json
+
+_CHIEFS = ("chief", "master")  # the second is the name of TensorFlow 1
+_PLACE = "the environment variable TF_CONFIG"
+_FORM = 'it has to be as {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": 0}}'
+
+
+class Cluster(NamedTuple):
+    """computing: how many processes train together, 0 where TF_CONFIG names none. is_chief: whether this is the one that
+    writes: the chief, or where there is none the first worker. task: its name, such as `worker 1`.
+    """
+
+    computing: int
+    is_chief: bool
+    task: str
+
+
+def read_cluster() -> Cluster:
+    """What TF_CONFIG says. InputError where it is no JSON object of the form that TensorFlow documents."""
+    values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)
+    members, task = _part(values, "cluster", {}), _part(values, "task", {})
+    chiefs = [address for kind in _CHIEFS for address in _addresses(members, kind)]
+    kind, index = task.get("type"), task.get("index", 0)
+    if kind is not None:
+        expect(kind, str, f"{_PLACE}.task.type", _FORM)
+        index = int(index) if isinstance(index, str) and index.isdecimal() else index
+        expect(index, int, f"{_PLACE}.task.index", _FORM)
+    is_chief = kind in (None, *_CHIEFS) or (kind == "worker" and index == 0 and not chiefs)
+    computing = len(chiefs) + len(_addresses(members, "worker"))
+    return Cluster(computing, is_chief, f"{kind} {index}" if kind else "the only process")
+
+
+def _part(values: dict[str, Any], name: str, default: Any) -> Any:
+    return expect(values.get(name, default), type(default), f"{_PLACE}.{name}", _FORM)
+
+
+def _addresses(members: dict[str, Any], kind: str) -> list[str]:
+    place = f"{_PLACE}.cluster.{kind}"
+    return [expect(address, str, place, _FORM) for address in expect(members.get(kind, []), list, place, _FORM)]
+
+
+def writes(distribution_strategy: str) -> bool:
+    """Whether this process is the one that writes files, before TensorFlow is there to ask."""
+    return distribution_strategy not in ("auto", "multi_worker") or read_cluster().is_chief

@@ -1,0 +1,94 @@
+"""Signals that ask a process to end: Ctrl-C, SIGTERM (of a scheduler, or kill), SIGHUP (of a terminal that is closed).
+
+Exit codes are the shell's: 128 and the number of the signal.
+"""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+_NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
+
+
+class Stopped(BaseException):
+    """Somebody asked the process to end. As with KeyboardInterrupt, only a command's outermost function catches it.
+
+    `number`: of the signal. `said`: what was done before the end; "" for nothing to tell.
+    """
+
+    def __init__(self, number: int, said: str = ""):
+        super().__init__(said)
+        self.number, self.said = number, said
+
+    @property
+    def exit_code(self) -> int:
+        return 128 + self.number
+
+    @property
+    def name(self) -> str:
+        """What messages call the signal."""
+        return _NAMES[signal.Signals(self.number)]
+
+
+@contextlib.contextmanager
+def _handled(first: Callable[[int], None]) -> Iterator[None]:
+    """Within it the first of these signals calls first(number), and a second one ends the process at once.
+
+    One that is ignored, as SIGHUP under nohup and SIGINT in the background of a script, stays so. Only the main thread can
+    set handlers: in another one nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    owner = os.getpid()
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if received or os.getpid() != owner:  # a process that was forked has no part in it
+            os._exit(128 + number)
+        received.append(number)
+        first(number)
+
+    before = {number: signal.getsignal(number) for number in _NAMES}
+    changed = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
+    for number in changed:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, old in changed.items():
+            signal.signal(number, old)
+
+
+def _raise(number: int) -> None:
+    raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
+
+
+def raised() -> contextlib.AbstractContextManager[None]:
+    """Within it SIGTERM and SIGHUP raise Stopped, as Ctrl-C raises KeyboardInterrupt, so that things are put in order."""
+    return _handled(_raise)
+
+
+class Request:
+    """Whether the process was asked to end: `number` is that of the signal, None as long as nobody did."""
+
+    number: int | None = None
+
+    def is_made(self) -> bool:
+        return self.number is not None
+
+
+@contextlib.contextmanager
+def deferred(told: Callable[[str], None]) -> Iterator[Request]:
+    """Within it a signal is noted, for work that comes to a good end by itself; told(name of the signal) says so."""
+    request = Request()
+
+    def note(number: int) -> None:
+        request.number = number
+        told(Stopped(number).name)
+
+    with _handled(note):
+        yield request

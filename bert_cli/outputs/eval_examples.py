@@ -1,0 +1,190 @@
+"""eval_examples.jsonl: what an evaluation knows of single rows of its data, for the report of the run.
+
+The first line tells the kind and how many rows there are, each further line one of them:
+
+    {"kind": "single_label", "labels": ["0", "1"], "rows": 1000}
+    {"row": 3, "label": 1, "probabilities": [0.93, 0.07], "id": "dev-3", "text": "the dog sees a cat ."}
+
+kind                the members of a row beside `row`, its number in the file, from 0
+single_label        label: its index; probabilities of all labels
+multi_label         labels: 0 or 1 for each; probabilities
+regression          value, predicted
+tagging             words, gold and predicted: their tags in BIO
+squad               exact and f1 (0…1) of the answer; best_exact, best_f1: of the best one that is not none; null_odds, or null;
+                    is_answerable; is_answered; is_right
+
+The numbers are those of all rows, or of MOST_ROWS evenly spread ones; texts stand by the rows that a reader wants to see: the
+most confident mistakes, the largest errors, and the first few.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import parse_json
+from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.base.lines import decode
+from bert_cli.base.writing import atomic_write
+from bert_cli.examples.squad import SquadExample
+from bert_cli.examples.tag_schemes import entities
+from bert_cli.outputs.squad import Prediction
+from bert_cli.outputs.squad_scores import raw_scores
+
+MOST_ROWS = 20_000
+MOST_NUMBERS = 400_000  # of probabilities: of many labels there are fewer rows
+MISTAKES, OTHERS = 25, 8  # rows with their text
+MOST_CHARACTERS = 2_000  # of a text
+MOST_WORDS = 120  # of a sentence with tags
+SENTENCES = (40, 20)  # with mistakes, and without
+ANSWERS = (20, 20)  # wrong ones and right ones
+_ADVICE = "remove the file, and evaluate again"
+
+
+class EvalExamples(NamedTuple):
+    """head: the first line. rows: the others, ready for JSON."""
+
+    head: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+
+def write_eval_examples(path: str, found: EvalExamples) -> None:
+    """Write the file, whole or not at all. Half of a surrogate pair, which JSON can bring, becomes a question mark."""
+    with atomic_write(path) as file:
+        for line in (found.head, *found.rows):
+            text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+            file.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
+
+
+def read_eval_examples(path: str) -> EvalExamples | None:
+    """What write_eval_examples wrote; None where there is no such file. InputError for a damaged one."""
+    if not files.exists(path):
+        return None
+    lines = decode(files.read_bytes(path), path).split("\n")[:-1]
+    parsed = [parse_json(line, path, number, _ADVICE) for number, line in enumerate(lines, 1)]
+    if not parsed or not all(isinstance(line, dict) for line in parsed) or "kind" not in parsed[0]:
+        raise InputError(f"{path}: is no list of rows of an evaluation; {_ADVICE}")
+    return EvalExamples(parsed[0], parsed[1:])
+
+
+def kept_rows(count: int, numbers: int = 1) -> np.ndarray:
+    """The rows of `count` that are kept, each with so many numbers: all, or evenly spread ones; ascending."""
+    most = max(1, min(MOST_ROWS, MOST_NUMBERS // max(1, numbers)))
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).round().astype(np.int64)
+
+
+def rounded(values: np.ndarray) -> list:
+    """Numbers with six significant digits, for JSON."""
+    return [float(f"{value:.6g}") for value in np.asarray(values, np.float64).tolist()]
+
+
+def shortened(text: str) -> str:
+    """A text of MOST_CHARACTERS at most."""
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
+
+
+def classification_examples(
+    kind: str,
+    labels: Sequence[str],
+    ids: Sequence[str],
+    texts: Sequence[tuple[str, str | None]],
+    label_ids: np.ndarray,
+    found: Mapping[str, np.ndarray],
+    thresholds: np.ndarray | None = None,
+) -> EvalExamples:
+    """Of bert-classify, n rows: label_ids as features.classification.label_array makes them, found: the model's numbers.
+
+    thresholds: float [labels], of several labels.
+    """
+    kept = kept_rows(len(ids), len(labels))
+    if kind == REGRESSION:
+        predicted = np.asarray(found["values"], np.float64)
+        wrong = np.abs(predicted - label_ids)[kept]
+        numbers = [
+            {"value": value, "predicted": other}
+            for value, other in zip(rounded(label_ids[kept]), rounded(predicted[kept]), strict=True)
+        ]
+    elif kind == MULTI_LABEL:
+        assert thresholds is not None, "several labels have thresholds"
+        probabilities, has = np.asarray(found["probabilities"], np.float64)[kept], np.asarray(label_ids)[kept] > 0
+        # How far the worst decision is from the label, 0 where all are right.
+        missed = np.where((probabilities >= thresholds) != has, np.abs(has - probabilities), 0.0)
+        wrong = missed.max(axis=1)
+        numbers = [
+            {"labels": row.astype(int).tolist(), "probabilities": rounded(share)}
+            for row, share in zip(has, probabilities, strict=True)
+        ]
+    else:
+        probabilities, wanted = np.asarray(found["probabilities"], np.float64)[kept], np.asarray(label_ids)[kept]
+        best = probabilities.argmax(axis=1)
+        wrong = np.where(best != wanted, probabilities.max(axis=1), 0.0)
+        numbers = [
+            {"label": int(label), "probabilities": rounded(row)}
+            for label, row in zip(wanted, probabilities, strict=True)
+        ]
+    rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
+    mistakes = [int(place) for place in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[place] > 0]
+    for place in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
+        row = int(kept[place])
+        text, second = texts[row]
+        rows[place] |= {"id": ids[row], "text": shortened(text)} | ({"text_b": shortened(second)} if second else {})
+    head: dict[str, Any] = {"kind": kind, "labels": list(labels), "rows": len(ids)}
+    return EvalExamples(head if thresholds is None else head | {"thresholds": rounded(thresholds)}, rows)
+
+
+def tagging_examples(
+    words: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+) -> EvalExamples:
+    """Of bert-tag: sentences, and their tags in BIO. Sentences of more than MOST_WORDS are left out."""
+    chosen: dict[bool, list[int]] = {False: [], True: []}
+    for number, (sentence, right, guess) in enumerate(zip(words, gold, predicted, strict=True)):
+        if 0 < len(sentence) <= MOST_WORDS and (entities(right) or entities(guess)):
+            chosen[list(right) == list(guess)].append(number)
+    rows = [
+        {"row": row, "words": list(words[row]), "gold": list(gold[row]), "predicted": list(predicted[row])}
+        for row in sorted(chosen[False][: SENTENCES[0]] + chosen[True][: SENTENCES[1]])
+    ]
+    return EvalExamples({"kind": "tagging", "rows": len(words)}, rows)
+
+
+def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
+    """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or null."""
+    context, first = example.context, 0
+    if span and len(context) > MOST_CHARACTERS:
+        first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
+    part = context[first : first + MOST_CHARACTERS]
+    answer = [max(0, span[0] - first), min(len(part), span[1] - first)] if span else None
+    return {"context": part, "answer": answer, "is_cut": len(part) < len(context)}
+
+
+def squad_examples(
+    examples: Sequence[SquadExample], predictions: Sequence[Prediction], gold: Mapping[str, Sequence[str]]
+) -> EvalExamples:
+    """Of bert-squad: scores of each question, and some of them with their answers in the context."""
+    by_id = {prediction.qas_id: prediction for prediction in predictions}
+    scored = [example for example in examples if example.qas_id in by_id and example.qas_id in gold]
+    rows = []
+    for number in kept_rows(len(scored)).tolist():
+        example = scored[number]
+        answers, prediction = list(gold[example.qas_id]), by_id[example.qas_id]
+        exact, f1 = raw_scores(answers, prediction.text)
+        best = next((entry.text for entry in prediction.nbest if entry.text), "")
+        best_exact, best_f1 = raw_scores(answers, best)
+        rows.append(
+            {
+                "row": number, "exact": exact, "f1": round(f1, 6), "best_exact": best_exact, "best_f1": round(best_f1, 6),
+                "null_odds": None if prediction.null_odds is None else float(f"{prediction.null_odds:.6g}"),
+                "is_answerable": bool(answers), "is_answered": bool(prediction.text), "is_right": exact == 1.0,
+            }
+        )  # fmt: skip
+    for is_right, most in zip((False, True), ANSWERS, strict=True):
+        for row in [row for row in rows if row["is_right"] == is_right][:most]:
+            example = scored[row["row"]]
+            prediction = by_id[example.qas_id]
+            row |= {"id": example.qas_id, "question": shortened(example.question)}
+            row |= {"gold": [shortened(text) for text in dict.fromkeys(gold[example.qas_id])]}
+            row |= {"text": shortened(prediction.text)} | _context(example, prediction.span)
+    return EvalExamples({"kind": "squad", "rows": len(scored)}, rows)

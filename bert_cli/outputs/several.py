@@ -1,0 +1,117 @@
+"""Tables of several runs: a file for programs, a table for people, means and standard deviations."""
+
+import io
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bert_cli.base.writing import atomic_write
+from bert_cli.outputs.selection import is_better
+
+_LEFT_OUT = ("global_step",)  # says where, not how good
+_SHOWN = 4  # metrics in the table for people
+MEAN, DEVIATION = "mean", "std"
+
+
+class Row(NamedTuple):
+    """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name -> number; deviations: of the
+    runs of a cell, {} for one run.
+    """
+
+    folder: str
+    settings: dict[str, Any]
+    metrics: dict[str, float]
+    deviations: dict[str, float]
+
+
+def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a report's evaluation, rounded to seven digits: metrics are float32."""
+    return {
+        name: value if isinstance(value, int) else _rounded(value)
+        for name, value in report.get("eval", {}).items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and name not in _LEFT_OUT
+    }
+
+
+def mean_and_deviation(rows: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
+    """Mean and standard deviation of each metric that all rows have.
+
+    The deviation is that of a sample, with n - 1 below, 0 for one row. A whole number that all rows share, such as that of
+    the examples, stays what it is, and has none.
+    """
+    columns = {name: [row[name] for row in rows] for name in rows[0] if all(name in row for row in rows)}
+    means: dict[str, float] = {}
+    deviations: dict[str, float] = {}
+    for name, values in columns.items():
+        if isinstance(values[0], int) and len(set(values)) == 1:
+            means[name] = values[0]
+            continue
+        means[name] = _rounded(statistics.fmean(values))
+        deviations[name] = _rounded(statistics.stdev(values)) if len(values) > 1 else 0.0
+    return means, deviations
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.7g}")
+
+
+def best_row(rows: Sequence[Row], metric: str) -> Row:
+    """The row with the best value of a metric, of equal ones the first."""
+    best = rows[0]
+    for row in rows[1:]:
+        if is_better(metric, row.metrics[metric], best.metrics[metric]):
+            best = row
+    return best
+
+
+def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
+    """Write runs.tsv, grid.tsv or folds.tsv: a header; folder, flags and metrics of each run.
+
+    A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last lines are the mean and the
+    standard deviation over the rows.
+    """
+    flags, names = list(rows[0].settings), [name for name in rows[0].metrics if all(name in r.metrics for r in rows)]
+    deviated = [name for name in names if any(name in row.deviations for row in rows)]
+    header = ["folder", *flags]
+    for name in names:
+        header += [name, f"{name}_{DEVIATION}"] if name in deviated else [name]
+    lines = [header]
+    for row in rows:
+        cells = [row.folder, *(str(row.settings[flag]) for flag in flags)]
+        for name in names:
+            cells += [str(row.metrics[name]), *([str(row.deviations.get(name, ""))] if name in deviated else [])]
+        lines.append(cells)
+    if has_mean:
+        for title, values in zip((MEAN, DEVIATION), mean_and_deviation([row.metrics for row in rows]), strict=True):
+            lines.append([title, *[""] * len(flags), *(str(values.get(name, "")) for name in names)])
+    with atomic_write(path) as file:
+        file.writelines("\t".join(cells) + "\n" for cells in lines)
+
+
+def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean: bool) -> list[str]:
+    """The same for the log, the metric that counts first; `best` is the folder with a * behind it, None for none."""
+    from rich.console import Console
+    from rich.table import Table
+
+    known = [name for name in rows[0].metrics if isinstance(rows[0].metrics[name], float)]
+    names = list(dict.fromkeys([metric, *known]))[:_SHOWN]
+    table = Table(box=None, pad_edge=False, padding=(0, 2))
+    table.add_column("folder")
+    flags = [flag for flag in rows[0].settings if len({row.settings[flag] for row in rows}) > 1]
+    for name in (*flags, *names):
+        table.add_column(name, justify="right")
+    for row in rows:
+        cells = [_figure(row.metrics[name], row.deviations.get(name)) for name in names]
+        mark = " *" if row.folder == best else ""
+        table.add_row(row.folder + mark, *(f"{row.settings[flag]:g}" for flag in flags), *cells)
+    if has_mean:
+        means, deviations = mean_and_deviation([row.metrics for row in rows])
+        cells = [_figure(means[name], deviations.get(name)) for name in names]
+        table.add_row("mean ± standard deviation", *[""] * len(flags), *cells)
+    text = io.StringIO()
+    Console(file=text, width=200, color_system=None, highlight=False, markup=False).print(table)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def _figure(value: float, deviation: float | None) -> str:
+    return f"{value:.4f}" if deviation is None else f"{value:.4f} ± {deviation:.4f}"

@@ -1,0 +1,94 @@
+"""The page of a run, or of several: cards put into templates/page.html, in which all that comes from data is text."""
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bert_cli import __version__
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.writing import atomic_write
+from bert_cli.report.classification import classification_section
+from bert_cli.report.comparison import comparison_sections, comparison_tiles, names_of
+from bert_cli.report.overview import lengths_cards, run_section, tiles
+from bert_cli.report.parts import Section, Tile
+from bert_cli.report.run_files import Run
+from bert_cli.report.squad import squad_section
+from bert_cli.report.tagging import tagging_section
+from bert_cli.report.training import training_section
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+GENERATOR = "bert_cli"
+_MARK = f'<meta name="generator" content="{GENERATOR} '
+_TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
+_OF_COMMAND = {
+    "bert-classify": classification_section,
+    "bert-tag": tagging_section,
+    "bert-squad": squad_section,
+}
+
+
+@functools.cache
+def _template() -> tuple["Template", str]:
+    """The template, and the style sheet."""
+    import jinja2
+    import markupsafe
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["drawn"] = markupsafe.Markup  # for our own SVG and style alone
+    style = files.read_bytes(os.path.join(_TEMPLATES, "style.css")).decode("utf-8")
+    return environment.get_template("page.html"), style
+
+
+def _render(title: str, over: str, under: str, tiles_shown: Sequence[Tile], sections: Sequence[Section]) -> str:
+    template, style = _template()
+    return template.render(
+        title=title,
+        over=over,
+        under=under,
+        tiles=tiles_shown,
+        sections=[section for section in sections if section.cards],
+        style=style,
+        generator=f"{GENERATOR} {__version__}",
+    )
+
+
+def run_page(run: Run) -> str:
+    """The page of one run, as HTML."""
+    lengths = Section("inputs", "Inputs", tuple(lengths_cards(run)))
+    evaluation = _OF_COMMAND.get(run.command)
+    sections = [training_section(run), *([evaluation(run)] if evaluation else []), lengths, run_section(run)]
+    task = run.manifest.get("task_name")
+    over = " · ".join([run.command, *([str(task)] if task and run.command == "bert-classify" else [])])
+    devices = [str(run.report[name]) for name in ("finished", "devices", "precision") if run.report.get(name)]
+    return _render(run.name, over, " · ".join(devices), tiles(run), sections)
+
+
+def comparison_page(runs: Sequence[Run], title: str = "") -> str:
+    """The page of several runs of one command. InputError where they are of several."""
+    commands = dict.fromkeys(run.command for run in runs)
+    if len(commands) > 1:
+        raise InputError(f"runs of {' and '.join(commands)} cannot be compared; give runs of one command")
+    return _render(
+        title or f"{len(runs)} runs",
+        runs[0].command,
+        ", ".join(names_of(runs)),
+        comparison_tiles(runs),
+        comparison_sections(runs),
+    )
+
+
+def is_our_page(path: str) -> bool:
+    """Whether a file is a page that was made here."""
+    return _MARK.encode() in files.read_bytes(path)[:4096]
+
+
+def write_page(path: str, page: str) -> None:
+    """Write it, whole or not at all. Half of a surrogate pair becomes a question mark."""
+    with atomic_write(path) as file:
+        file.write(page.encode("utf-8", "replace").decode("utf-8"))

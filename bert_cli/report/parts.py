@@ -1,0 +1,97 @@
+"""What a page is put together from: sections with cards, each of a kind that the template knows how to show."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bert_cli.report.figures import Figure
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """A part of a page. kind: a macro of templates/page.html; content: what that takes; note: a sentence below it.
+
+    key: its id in the page. is_wide: it takes the whole width.
+    """
+
+    key: str
+    title: str
+    kind: str
+    content: Any
+    note: str = ""
+    is_wide: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A chapter of a page."""
+
+    key: str
+    title: str
+    cards: tuple[Card, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """head: names of the columns; rows: cells, text or numbers; numbers stand on the right. best: marked rows."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    best: frozenset[int] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
+class Tile:
+    """A large number, what it is, and a word below it."""
+
+    value: str
+    name: str
+    note: str = ""
+
+
+def figure_card(key: str, title: str, figure: Figure, note: str = "", is_wide: bool = False) -> Card:
+    return Card(key, title, "figure", figure, note, is_wide)
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number for people: digits behind the point where it is small, groups of three where it is large."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return "" if value is None else str(value)
+    if not math.isfinite(value):
+        return str(value)
+    if isinstance(value, int) or (value == round(value) and abs(value) >= 1000):
+        return f"{int(value):,}"
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:.1f}"
+    return f"{value:.{digits}f}" if size >= 1e-3 or not size else f"{value:.2e}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def clock(seconds: Any) -> str:
+    """A span of time."""
+    if not isinstance(seconds, int | float):
+        return ""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+
+
+def memory(size: Any) -> str:
+    """Bytes, as GB or MB of 10^9 and 10^6."""
+    if not isinstance(size, int | float):
+        return ""
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def facts(pairs: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and values that are there."""
+    return [(name, number(value)) for name, value in pairs.items() if value not in (None, "", [], ())]

@@ -1,0 +1,93 @@
+"""What the folder of a run says of it, read as far as it is there: a report shows less of a run that left less."""
+
+import dataclasses
+import os
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.lines import read_text
+from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
+from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
+from bert_cli.outputs.history import read_history
+from bert_cli.settings.saved import read_flags
+
+_RESTORE = "restore it, or remove it"
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A training run.
+
+    folder    its path; name: the last part of it
+    manifest  run.json: what decided the result
+    report    run_report.json: figures; {} where there is none
+    flags     flags.txt
+    results   eval_results.txt: numbers by name; {} before an evaluation
+    history   lines of history.jsonl, in the order of the steps
+    examples  rows of the evaluation, None where there was none
+    names     of the files in the folder
+    """
+
+    folder: str
+    manifest: dict[str, Any]
+    report: dict[str, Any]
+    flags: dict[str, str]
+    results: dict[str, float]
+    history: list[dict[str, Any]]
+    examples: EvalExamples | None
+    names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(os.path.normpath(self.folder)) or self.folder
+
+    @property
+    def command(self) -> str:
+        return str(self.manifest.get("command", ""))
+
+    @property
+    def evaluations(self) -> list[tuple[int, dict[str, float]]]:
+        """(step, metrics) of each evaluation in the history."""
+        return [(line["step"], line["metrics"]) for line in self.history if isinstance(line.get("metrics"), dict)]
+
+    def series(self, name: str) -> tuple[list[int], list[float]]:
+        """Steps and values of a member of the history's lines of training."""
+        found = [(line["step"], line[name]) for line in self.history if isinstance(line.get(name), int | float)]
+        return [step for step, _ in found], [float(value) for _, value in found]
+
+
+def read_run(folder: str) -> Run:
+    """InputError where the folder holds no run of ours, or a file of it is damaged."""
+    path = os.path.join(folder, MANIFEST)
+    if not files.exists(path):
+        what = "holds no run: there is no run.json" if files.is_directory(folder) else "no such folder"
+        raise InputError(f"{folder}: {what}; give the --output_dir of a training run")
+    manifest = read_json_object(path, _RESTORE)
+    if not isinstance(manifest.get("config"), dict):
+        raise InputError(f"{path}: is no run.json of a training run; give the --output_dir of one")
+    report = os.path.join(folder, REPORT)
+    return Run(
+        folder=folder,
+        manifest=manifest,
+        report=read_json_object(report, _RESTORE) if files.exists(report) else {},
+        flags=read_flags(os.path.join(folder, FLAGS)),
+        results=_read_results(os.path.join(folder, EVAL_RESULTS)),
+        history=read_history(folder),
+        examples=read_eval_examples(os.path.join(folder, EVAL_EXAMPLES)),
+        names=tuple(files.list_directory(folder)),
+    )
+
+
+def _read_results(path: str) -> dict[str, float]:
+    """`name = number` lines; what is no number is left out."""
+    results = {}
+    if files.exists(path):
+        for line in read_text(path).split("\n"):
+            name, _, value = line.partition(" = ")
+            try:
+                results[name] = float(value)
+            except ValueError:
+                continue
+    return results

@@ -1,0 +1,78 @@
+"""Make the page of a training run, or one page that compares several.
+
+    bert-report bert_output
+
+writes bert_output/report.html, as each training run does at its end: curves, scores, mistakes, the settings and the commands
+to repeat it, in one file that needs no network. And
+
+    bert-report bert_output/a bert_output/b --output_file=comparison.html
+
+writes a page on which the runs stand side by side: their results, their curves, and the settings that differ.
+"""
+
+import logging
+import os
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import MANIFEST, PAGE, STANDARD
+from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
+from bert_cli.report.run_files import read_run
+from bert_cli.runs.reporting import make_page, members_of
+from bert_cli.settings.command import run_command
+from bert_cli.settings.reporting import ReportSettings
+
+LOG = logging.getLogger("bert_cli")
+_COMPARISON = "comparison.html"
+
+
+def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """InputError unless there are folders, each named once, and a file to write to."""
+    folders = values["runs"]
+    if not folders:
+        raise InputError("no folder: give the --output_dir of a training run, or of several; --help shows an example")
+    places = [os.path.realpath(folder) if not files.is_remote(folder) else folder for folder in folders]
+    if len(set(places)) < len(places):
+        raise InputError(f"{' '.join(folders)}: a run is named twice; name each once")
+    if values["output_file"] == STANDARD:
+        raise InputError("--output_file=-: a page is written to a file; give its name")
+    return values
+
+
+def _check_target(path: str, folders: tuple[str, ...]) -> None:
+    """InputError where the page cannot be written, or would be written over what is no page of ours."""
+    for folder in folders:
+        if not files.is_remote(path) and os.path.realpath(os.path.dirname(path) or ".") == os.path.realpath(folder):
+            raise InputError(
+                f"--output_file={path}: lies in the folder of a run; leave it out for {os.path.join(folder, PAGE)}, or "
+                "give another place"
+            )
+    files.check_output_files([path], [os.path.join(folder, MANIFEST) for folder in folders])
+    if files.exists(path) and not is_our_page(path):
+        raise InputError(f"{path}: is no page of bert-report, and would be written over; give another --output_file")
+
+
+def run(settings: ReportSettings) -> dict:
+    """Do what the settings say; returns {"page": the path that was written}."""
+    folders, path = settings.runs.runs, settings.output.output_file
+    if len(folders) == 1 and not path:
+        files.check_can_write(folders[0], "help")
+        make_page(folders[0])
+        path = os.path.join(folders[0], PAGE)
+    else:
+        path = path or _COMPARISON
+        _check_target(path, folders)
+        runs = [read_run(leaf) for folder in folders for leaf in members_of(folder) or [folder]]
+        write_page(path, run_page(runs[0]) if len(runs) == 1 else comparison_page(runs))
+    LOG.info("wrote %s", path)
+    return {"page": path}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; `arguments` default to those of the process. Returns its exit code."""
+    return run_command("bert-report", __doc__, ReportSettings, run, arguments, check, interrupted="nothing was written")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,142 @@
+"""The groups of settings/controls.py in a run: what is refused, and what the model and its training are given."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.settings.controls import (
+    BALANCED,
+    NO_WEIGHTS,
+    Dropout,
+    LayerRates,
+    Loss,
+    check_accumulation,
+    check_loss,
+    check_rates,
+    given_weights,
+)
+from bert_cli.training.factors import FROZEN_ENCODER, layer_factors, rate_factors
+
+if TYPE_CHECKING:
+    from bert_cli.heads.model import TaskModel
+    from bert_cli.runs.session import Session
+
+
+def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
+    """InputError for controls that do not go together, or not with the model."""
+    rates, layers = settings.rates, config.num_hidden_layers
+    check_rates(rates)
+    check_loss(getattr(settings, "loss", Loss()))
+    check_accumulation(settings.training.train_batch_size, settings.optimization.gradient_accumulation_steps)
+    if isinstance(config, ModuleConfig):
+        if not rates.is_default:
+            raise InputError(
+                "--freeze_layers and --layerwise_lr_decay are about the layers of a BERT, and this module is none; "
+                "--freeze_encoder leaves all of it as it is"
+            )
+        if settings.dropout != Dropout():
+            raise InputError(
+                "--hidden_dropout_prob and --attention_dropout_prob are about a BERT; this module has a dropout of its own"
+            )
+    elif freezes_encoder and not rates.is_default:
+        raise InputError(
+            "--hub_trainable=false leaves nothing for --freeze_layers and --layerwise_lr_decay to be about"
+        )
+    elif freezes_encoder and settings.dropout != Dropout():
+        raise InputError(
+            "--hidden_dropout_prob and --attention_dropout_prob: an encoder that is not trained has no dropout"
+        )
+    if rates.freeze_layers is not None and rates.freeze_layers > layers:
+        raise InputError(f"--freeze_layers={rates.freeze_layers}: the model has {layers} layers; give at most {layers}")
+
+
+def update_rules(settings: TrainingSettings) -> dict[str, Any]:
+    """The fields of training.updates.Updates that say how a batch becomes an update."""
+    rules = settings.optimization
+    return {
+        "optimizer": rules.optimizer,
+        "weight_decay": rules.weight_decay,
+        "lr_schedule": rules.lr_schedule,
+        "parts": rules.gradient_accumulation_steps,
+    }
+
+
+def factors(
+    names: Iterable[str], config: BertConfig | ModuleConfig, rates: LayerRates, freezes_encoder: bool
+) -> dict[str, float]:
+    """The factor of the learning rate of each variable; see training.factors."""
+    if freezes_encoder:
+        return rate_factors(names, FROZEN_ENCODER)
+    if rates.is_default:
+        return rate_factors(names, {})
+    return rate_factors(names, layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers))
+
+
+def prepare(
+    session: "Session", task: Task[Model], model: Model, settings: TrainingSettings, weights: tuple | None
+) -> dict[str, float]:
+    """Make a session ready to train; returns the factor of the rate of each variable. weights: what class_weights says."""
+    prepare_model(session.model, settings, weights)
+    # Which variables are trained, and how fast, is one table for all tasks.
+    return factors(session.variables, model.config, settings.rates, task.freezes_encoder)
+
+
+def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple | None) -> None:
+    """Give a model the dropout and the loss that training has; outside of it nothing reads them.
+
+    weights: what class_weights says of the task.
+    """
+    dropout, of_head = settings.dropout, getattr(settings, "head_dropout", None)
+    if dropout != Dropout():
+        model.encoder.set_dropout(dropout.hidden_dropout_prob, dropout.attention_dropout_prob)
+    if of_head:
+        model.head_dropout = of_head.classifier_dropout
+    loss = getattr(settings, "loss", Loss())
+    gamma = loss.focal_gamma if loss.loss == "focal" else None
+    # Imports TensorFlow, which a model has done by now.
+    from bert_cli.heads.losses import LossRule
+
+    model.loss_rule = LossRule(loss.label_smoothing, gamma, weights)
+
+
+def class_weights(loss: Loss, kind: str, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
+    """What the training rows of each label count in the loss, None for all alike; their mean over all rows is 1.
+
+    label_ids: of all rows, as features.spec has them for the `kind` of problem. Where labels exclude each other a number
+    for each of them: balanced is rows / (labels · rows with it), as in scikit-learn. Where they do not, each label is a
+    question of its own, and has a pair of numbers, of the rows without and with it. InputError for what has no meaning.
+    """
+    changed = ", ".join(f"--{flag}" for flag in loss.changed)
+    if kind == REGRESSION and changed:
+        raise InputError(f"{changed}: is about labels, and a number is predicted here")
+    if loss.class_weights == NO_WEIGHTS:
+        return None
+    if kind == MULTIPLE_CHOICE:
+        raise InputError("--class_weights: is about labels, and the endings of a choice are none")
+    if kind == MULTI_LABEL:
+        present = label_ids.sum(axis=0)
+        counts = np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)  # [n, 2]
+    else:
+        counts = np.bincount(label_ids, minlength=len(labels)).astype(np.float64)  # [n]
+    if loss.class_weights == BALANCED:
+        used = (counts > 0).sum(axis=-1, keepdims=True)
+        weights = counts.sum(axis=-1, keepdims=True) / (used * np.maximum(counts, 1.0))
+    else:
+        given = given_weights(loss.class_weights)
+        if unknown := [name for name in given if name not in labels]:
+            raise InputError(
+                f"--class_weights: {unknown[0]} is no label; the labels are {', '.join(labels[:10])}"
+                + (", …" if len(labels) > 10 else "")
+            )
+        weights = np.array([given.get(label, 1.0) for label in labels])
+        if kind == MULTI_LABEL:
+            weights = np.stack([np.ones_like(weights), weights], axis=1)
+    mean = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
+    if not mean.all():
+        raise InputError("--class_weights: leaves nothing to train on: all rows have a weight of 0")
+    return tuple((weights / mean).tolist())

@@ -1,0 +1,257 @@
+"""One run at a time in an output_dir: a file there says whose it is, and a lock of the system that it is so still.
+
+The file alone would outlive a run that was killed; the system's lock alone holds on one machine only on many network
+filesystems. So a lock whose process is gone is taken over on its own machine, and on another one it is believed as long as
+its file is touched, as a running process does.
+"""
+
+import contextlib
+import datetime
+import errno
+import fcntl
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from bert_cli.base import files
+from bert_cli.base.cluster import writes
+from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.names import LOCK, MANIFEST, STATE
+
+LOG = logging.getLogger("bert_cli")
+_TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late
+_held_here: set[int] = set()  # descriptors of the lock files of this process
+_HELD = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+class Owner(NamedTuple):
+    """The process that has the lock. started: when, in a form to compare; since: the same moment as people write it."""
+
+    host: str
+    process: int
+    started: str | None
+    command: str
+    since: str
+
+    def __str__(self) -> str:
+        return f"{self.command}, process {self.process} on {self.host}, since {self.since}"
+
+    @property
+    def is_here(self) -> bool:
+        return self.host == socket.gethostname()
+
+    @property
+    def is_running(self) -> bool:
+        """Of a process of this machine."""
+        return _start_of(self.process) == self.started if self.started else _exists(self.process)
+
+
+def _this_process(command: str) -> Owner:
+    now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    return Owner(socket.gethostname(), os.getpid(), _start_of(os.getpid()), command, now)
+
+
+def _start_of(process: int) -> str | None:
+    """When a process of this machine began, in ticks of this boot; None where there is none, or no /proc to tell."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as stat, open("/proc/sys/kernel/random/boot_id", "rb") as boot:
+            # The name of the program, in parentheses, may hold blanks; the time is the 20th field behind it.
+            return f"{boot.read(8).decode()}-{stat.read().rpartition(b')')[2].split()[19].decode()}"
+    except (OSError, IndexError):
+        return None
+
+
+def _exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def check_free(folder: str, distribution_strategy: str) -> tuple:
+    """InputError where another run holds the folder. Returns what `held` compares; changes nothing."""
+    path = os.path.join(folder, LOCK)
+    if (
+        writes(distribution_strategy)
+        and not files.is_remote(folder)
+        and os.path.isfile(path)
+        and os.access(path, os.R_OK)
+    ):
+        with open(path, "rb") as file:
+            _judge(path, _is_locked(file.fileno()), _owner(file.read()))
+    return _last_run(folder)
+
+
+def _last_run(folder: str) -> tuple:
+    """What the last run of a folder left, in a form to compare."""
+    if files.is_remote(folder):
+        return ()
+    paths = (os.path.join(folder, name) for name in (MANIFEST, STATE))
+    return tuple(os.stat(path).st_mtime_ns if os.path.exists(path) else None for path in paths)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether another process has the system's lock; one that is free is free after, too."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in _HELD
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
+
+
+def _owner(data: bytes) -> Owner | None:
+    """Who the file says has the lock; None where it does not say, as after a power cut."""
+    try:
+        values: Any = json.loads(data)
+        return Owner(**values) if isinstance(values["process"], int) else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _judge(path: str, is_locked: bool, owner: Owner | None) -> None:
+    """InputError where the lock is another run's."""
+    folder = os.path.dirname(path)
+    if is_locked or (owner and owner.is_here and owner.is_running and owner.process != os.getpid()):
+        raise InputError(
+            f"{folder}: another run is at work there ({owner or 'which has just begun'}); wait for its end, or use another "
+            "--output_dir"
+        )
+    if owner is None or owner.is_here:
+        return
+    age = time.time() - os.stat(path).st_mtime
+    if age < _BELIEVED:
+        raise InputError(
+            f"{folder}: another run is at work there ({owner}); it cannot be seen from here, but {path} was touched "
+            f"{max(0, age):.0f} s ago: wait for its end, or, if it was killed, {_BELIEVED} s longer than that"
+        )
+
+
+@contextlib.contextmanager
+def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> Iterator[None]:
+    """Make the folder where it is missing, and keep other runs out of it.
+
+    seen: what `check_free` returned when the run was planned. InputError where another run holds the folder, or has
+    written into it since then. Of several processes that train together the one that writes has the lock.
+    """
+    if not writes(distribution_strategy):
+        yield
+        return
+    if files.is_remote(folder):
+        LOG.warning("warning: %s cannot be locked: see to it that no other run writes there at the same time", folder)
+        yield
+        return
+    missing, before, times = _missing(folder), _contents(folder), _times(folder)
+    files.make_directory(folder)
+    path = os.path.join(folder, LOCK)
+    try:
+        descriptor = _take(path, command)
+        ended = threading.Event()
+        try:
+            if _last_run(folder) != seen:
+                raise InputError(f"{folder}: another run wrote into it just now; give the same command again")
+            threading.Thread(target=_touch, args=(path, ended), daemon=True).start()
+            yield
+        finally:
+            ended.set()
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
+            _held_here.discard(descriptor)
+            os.close(descriptor)
+    finally:
+        for made in missing:
+            with contextlib.suppress(OSError):  # it holds something now
+                os.rmdir(made)
+        if times and _contents(folder) == before:
+            os.utime(folder, ns=times)  # a run that is refused leaves no trace
+
+
+def _missing(folder: str) -> list[str]:
+    """The folder and those above it that are not there yet, from the inside out."""
+    path, found = os.path.abspath(folder), []
+    while not os.path.lexists(path):
+        found.append(path)
+        path = os.path.dirname(path)
+    return found
+
+
+def _times(folder: str) -> tuple[int, int] | None:
+    """When a folder was last read and changed, ns."""
+    stat = os.stat(folder) if os.path.isdir(folder) else None
+    return (stat.st_atime_ns, stat.st_mtime_ns) if stat else None
+
+
+def _contents(folder: str) -> dict[str, tuple[int, int]]:
+    """Size and time of change of all that lies in a folder, by name; the lock, which is made and removed, is left out."""
+    if not os.path.isdir(folder):
+        return {}
+    with os.scandir(folder) as entries:
+        found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries if entry.name != LOCK}
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in found.items()}
+
+
+def _take(path: str, command: str) -> int:
+    """The descriptor of the lock file, which is this process's from now on."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written: {why_not_written(error, os.path.dirname(path))}") from None
+        try:
+            if _lock(descriptor, path):
+                _write(descriptor, _this_process(command))
+                _held_here.add(descriptor)
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: str) -> bool:
+    """Lock the open file; False where its name went to another file meanwhile, as when its owner ended."""
+    is_locked = False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        is_locked = error.errno in _HELD
+        if not is_locked:
+            said = "warning: %s is on a filesystem that cannot lock (%s): its file %s alone keeps other runs out"
+            LOG.warning(said, os.path.dirname(path), error.strerror, LOCK)
+    if not os.path.exists(path) or not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+        return False
+    owner = _owner(os.pread(descriptor, 1 << 16, 0))
+    _judge(path, is_locked, owner)
+    if owner:
+        LOG.info("%s: the lock of a run that has ended without removing it (%s) is taken over", path, owner)
+    return True
+
+
+def _write(descriptor: int, owner: Owner) -> None:
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(owner._asdict()).encode(), 0)
+    os.fsync(descriptor)
+
+
+def _touch(path: str, ended: threading.Event) -> None:
+    while not ended.wait(_TOUCHED_EVERY):
+        with contextlib.suppress(OSError):  # the folder may be out of reach for a while
+            os.utime(path)
+
+
+def _forget() -> None:
+    """In a process that was forked: it must not keep the lock when its parent is gone."""
+    for descriptor in _held_here:
+        os.close(descriptor)
+    _held_here.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

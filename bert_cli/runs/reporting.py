@@ -1,0 +1,129 @@
+"""The end of a run: what is told of its machine, its page report.html, and a few lines at the terminal."""
+
+import logging
+import os
+import platform
+import time
+import traceback
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bert_cli import __version__
+from bert_cli.base import files
+from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.memory import peak_memory
+from bert_cli.base.names import MANIFEST, PAGE
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.outputs.lengths import length_figures
+from bert_cli.report.headline import best_step, main_metric, spoken
+from bert_cli.report.overview import commands, score
+from bert_cli.report.page import comparison_page, run_page, write_page
+from bert_cli.report.parts import clock
+from bert_cli.report.run_files import Run, read_run
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs.manifest import SEVERAL, read_manifest
+from bert_cli.runs.ownership import owned_names, read_report
+
+if TYPE_CHECKING:
+    from bert_cli.runs.session import Session
+
+LOG = logging.getLogger("bert_cli")
+
+
+def run_facts(session: "Session", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
+    """For run_report.json: when and on what the run was computed, its memory, and the lengths of its inputs."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    from bert_cli.training.strategy import describe
+
+    facts = {
+        "finished": time.strftime("%Y-%m-%d %H:%M"),
+        "devices": describe(session.strategy),
+        "versions": {
+            "bert_cli": __version__,
+            "tensorflow": tf.__version__,
+            "keras": keras.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "peak_memory_bytes": peak_memory(),
+    }
+    if tf.config.list_logical_devices("GPU"):
+        facts["peak_device_memory_bytes"] = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+    known = {split: each.lengths for split, each in sequences.items() if len(each)}
+    limit = session.max_seq_length
+    return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in known.items()}}
+
+
+def members_of(folder: str) -> list[str]:
+    """The folders of the single runs that a command made within this one; [] for a run of its own."""
+    report = read_report(folder) or {}
+    several = report.get(SEVERAL) or {}
+    inner = [os.path.join(folder, member["folder"]) for member in several.get("members", [])]
+    return [leaf for path in inner for leaf in members_of(path) or [path]]
+
+
+def make_page(folder: str) -> list[str]:
+    """Write report.html of a run, or of several that one command made, into its folder; returns what is to be said of it.
+
+    InputError where there is no run, or a report.html of somebody else's.
+    """
+    members, path = members_of(folder), os.path.join(folder, PAGE)
+    runs = [read_run(member) for member in members or [folder]]
+    page = comparison_page(runs, os.path.basename(os.path.normpath(folder))) if members else run_page(runs[0])
+    is_listed = PAGE in owned_names(folder)
+    if files.exists(path) and not is_listed:
+        raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
+    write_page(path, page)
+    if not is_listed:  # the run is from before there was one
+        run_folder.write_report(folder, {}, (PAGE,))
+    written = f"wrote {path}, a page to look at"
+    return [written] if members else summary(runs[0], written)
+
+
+def finish(folder: str, has_news: bool = True) -> None:
+    """Write the page of a training run, where there is something new to show, and say in short what came of it.
+
+    The weights and results are written before. Whatever goes wrong with the page, a library that is missing included, is
+    one line of warning that names the cause, as the run is none the worse for it.
+    """
+    if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
+        return
+    try:
+        lines = [] if _is_unfinished(folder) else make_page(folder)
+    except Exception as error:
+        LOG.warning(
+            "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
+            os.path.join(folder, PAGE), _cause(error), folder,
+        )  # fmt: skip
+        return
+    for line in lines:
+        LOG.info(line)
+
+
+def _is_unfinished(folder: str) -> bool:
+    """Whether it is of several runs that have not been compared yet: what compares them makes the page."""
+    return SEVERAL in (read_manifest(folder) or {}) and not members_of(folder)
+
+
+def _cause(error: Exception) -> str:
+    if isinstance(error, InputError):
+        return first_line(error)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(place.filename)}:{place.lineno})"
+
+
+def summary(run: Run, written: str) -> list[str]:
+    """The metric with the best step, where to look, and what to run next."""
+    metric, step = main_metric(run.results, run.manifest), run.report.get("global_step")
+    told = f"done in {clock(run.report.get('total_seconds'))}"
+    if metric:
+        told += f": {spoken(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
+    best = best_step(run.evaluations, metric)
+    if best and best[0] != step:
+        told += f" (best {score(run.command, metric, best[1])} at step {best[0]})"
+    lines = [told, written]
+    use = next((command for _, command in commands(run)[1:2]), "")
+    return [*lines, f"next: {use}"] if use else lines

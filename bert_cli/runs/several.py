@@ -1,0 +1,194 @@
+"""Several runs by one command: a grid of flags, seeds, or folds, each in a run's folder of its own within output_dir.
+
+Each is what the same flags with one value would have made alone: it is kept where it is finished, and goes on where it was
+stopped. The best one on the held-out data, which best.json names, is what output_dir stands for.
+"""
+
+import contextlib
+import gc
+import itertools
+import logging
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
+
+from bert_cli.base import files
+from bert_cli.base.log import RESULT
+from bert_cli.base.names import (
+    BEST,
+    BEST_FILE,
+    CONFIG,
+    FLAGS,
+    FOLDS_TABLE,
+    GRID_TABLE,
+    HISTORY,
+    LABELS,
+    MANIFEST,
+    OUT_OF_FOLD,
+    RUNS_TABLE,
+    STATE,
+    SUSPECTS,
+    VOCABULARY,
+)
+from bert_cli.outputs.several import (
+    DEVIATION,
+    MEAN,
+    Row,
+    best_row,
+    format_several,
+    mean_and_deviation,
+    metrics_of,
+    write_several,
+)
+from bert_cli.runs import best_folder
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs.folds import Folds
+from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
+from bert_cli.runs.task import Task, TrainingSettings
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.option import changed, lists_of, values_of
+from bert_cli.settings.repeats import check_several, is_several, num_folds
+from bert_cli.settings.saved import read_flags, remembered
+from bert_cli.weights.path import model_folder
+
+LOG = logging.getLogger("bert_cli")
+RUNS, GRID, FOLDS = "runs", "grid", "folds"
+_TABLES = {RUNS: RUNS_TABLE, GRID: GRID_TABLE, FOLDS: FOLDS_TABLE}
+_OF_ONE_RUN = (MANIFEST, STATE, CONFIG, FLAGS, LABELS, VOCABULARY, HISTORY, BEST)  # what only a run's own folder has
+Run = Callable[[Task, Any], dict[str, Any]]
+
+
+class Member(NamedTuple):
+    """One of several: the name of its folder, and the values of the flags in which it differs from the others."""
+
+    folder: str
+    values: dict[str, Any]
+
+
+def members(settings: Any) -> tuple[str, list[Member]]:
+    """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell to make."""
+    lists = lists_of(settings)
+    if lists:
+        cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+        return GRID, [
+            Member("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells
+        ]
+    if count := num_folds(settings):
+        return FOLDS, [
+            Member(f"fold-{number}", {"cross_validation": 0, "do_eval": True}) for number in range(1, count + 1)
+        ]
+    first, count = settings.seed.random_seed, settings.runs.num_runs
+    own = {"num_runs": 1}
+    return RUNS, [Member(f"run-{n + 1}", {"random_seed": first + n, **own}) for n in range(count)]
+
+
+def _short(number: float) -> str:
+    """A number as a folder's name has it: 5e-05, 2; as short as names no other."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+
+
+def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
+    """Make all runs, tell how they compare, then evaluate and predict with the best one as the phases say.
+
+    run_one(task, settings): the driver's, for one run. Returns the report, which is also written to run_report.json.
+    """
+    values = values_of(settings)
+    check_several(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
+    folder, make_task = settings.phases.output_dir, cast(Callable[[Any], Task], type(task))
+    report = _all(task, settings, run_one)
+    if model_folder(folder) == folder:  # folds: there is no model to go on with
+        run_folder.write_report(folder, report | {"total_seconds": report["train_seconds"]})
+        return report
+    # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
+    kept = remembered(type(settings), model_folder(folder), ())
+    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), FLAGS))["random_seed"])
+    once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
+    once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
+    final = changed(settings, kept | once | {"overwrite_output_dir": False})
+    report |= run_one(make_task(final), final)
+    run_folder.write_report(folder, report)
+    return report
+
+
+def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
+    """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
+    kind, parts = members(settings)
+    folder, make_task = settings.phases.output_dir, cast(Callable[[Any], Task], type(task))
+    names = (_TABLES[kind], *((OUT_OF_FOLD, SUSPECTS) if kind == FOLDS else (BEST_FILE,)))
+    files.check_can_write(folder, "output_dir")
+    overwrite = settings.phases.overwrite_output_dir
+    run_folder.check_several(folder, task.command, kind, names, overwrite)
+    folds = Folds(cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
+    reports: list[dict[str, Any]] = []
+    with _many_models():
+        for number, part in enumerate(parts, 1):
+            LOG.log(RESULT, "***** %s: %d of %d *****", part.folder, number, len(parts))
+            own = changed(settings, _for_part(settings, folder, part))
+            if is_several(own):
+                reports.append(_all(task, own, run_one))
+            else:
+                reports.append(run_one(folds.task(own, number) if folds else make_task(own), own))
+            if number == 1:
+                owned = (*names, *_results(folder, part.folder))
+                run_folder.begin_several(folder, task.command, kind, owned, overwrite)
+            gc.collect()  # the model of the run before, with its compiled functions, refers to itself
+    rows = [
+        Row(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
+        for part, report in zip(parts, reports, strict=True)
+    ]
+    metric = reports[0]["metric"]
+    best = None if kind == FOLDS or num_folds(settings) else best_row(rows, metric)
+    has_mean = kind != GRID
+    write_several(os.path.join(folder, _TABLES[kind]), rows, has_mean)
+    for line in format_several(rows, metric, best.folder if best else None, has_mean):
+        LOG.log(RESULT, line)
+    if best:
+        best_folder.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
+        LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
+    if folds:
+        folds.write(folder)
+    means, deviations = mean_and_deviation([row.metrics for row in rows])
+    found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
+    seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
+    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in rows]
+    about = {"metric": metric, "best": best.folder if best else None, "members": listed}
+    about |= {MEAN: means, DEVIATION: deviations} if has_mean else {}
+    return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
+
+
+@contextlib.contextmanager
+def _many_models() -> Iterator[None]:
+    """Within it TensorFlow does not warn that functions are traced often: each model has its own."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return "triggered tf.function retracing" not in record.getMessage()
+
+    log = logging.getLogger("tensorflow")
+    log.addFilter(is_other)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_other)
+
+
+def _for_part(settings: Any, folder: str, part: Member) -> dict[str, Any]:
+    """The values of flags in which the settings of one of the runs are others."""
+    values = values_of(settings)
+    own = part.values | {"output_dir": os.path.join(folder, part.folder)}
+    own |= {"do_predict": False} if "do_predict" in values else {}
+    if values.get("dev_split") and values["dev_split_seed"] is None:
+        own["dev_split_seed"] = values["random_seed"]  # all runs are measured on the same rows
+    return own
+
+
+def _shown(part: Member) -> dict[str, Any]:
+    """The flags of a run that a table shows."""
+    return {
+        name: value for name, value in part.values.items() if name not in ("num_runs", "cross_validation", "do_eval")
+    }
+
+
+def _results(folder: str, part: str) -> list[str]:
+    """The files that a later prediction or evaluation writes into the folder, which a run's own run.json lists."""
+    listed = (read_manifest(os.path.join(folder, part)) or {}).get(FILES, [])
+    return [name for name in listed if name not in _OF_ONE_RUN]

@@ -1,0 +1,172 @@
+"""What is trained, how, and on which loss: the groups of controls that the commands that train share."""
+
+import dataclasses
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import HEAD_INPUTS, POOLED
+from bert_cli.settings.option import option
+
+OPTIMIZERS = ("adamw", "lamb", "nadam")
+LR_SCHEDULES = ("linear", "cosine", "constant")
+LOSSES = ("cross_entropy", "focal")
+BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
+_MOST_DROPOUT = 0.99
+
+
+@dataclasses.dataclass(frozen=True)
+class LayerRates:
+    """Controls"""
+
+    freeze_encoder: bool = option(
+        False, "train nothing but what stands on top of the encoder, which is left as it is", decides=True
+    )
+    freeze_layers: int | None = option(
+        None, "leave the embeddings and so many of the lowest layers as they are; 0: the embeddings alone", lower=0,
+        decides=True,
+    )  # fmt: skip
+    layerwise_lr_decay: float = option(
+        1.0,
+        "d: of L layers the top one has d times the learning rate, each layer d times that of the one above, the embeddings "
+        "d^(L+1); the head and the pooler have all of it",
+        lower=0.0,
+        upper=1.0,
+        decides=True,
+    )
+
+    @property
+    def is_default(self) -> bool:
+        """Whether all layers are trained alike, as far as freeze_layers and layerwise_lr_decay say."""
+        return self.freeze_layers is None and self.layerwise_lr_decay == 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimization:
+    """Controls"""
+
+    optimizer: str = option(
+        "adamw",
+        "adamw: Google's; lamb: for large batches; nadam: Adam with Nesterov's momentum; --bias_correction is about adamw "
+        "alone",
+        choices=OPTIMIZERS,
+        decides=True,
+    )
+    weight_decay: float = option(
+        0.01, "what each weight but biases and normalisation shrinks by, times the learning rate", lower=0.0, decides=True
+    )  # fmt: skip
+    lr_schedule: str = option(
+        "linear", "how the learning rate goes on after its rise: linear (Google's) or cosine to 0, or constant",
+        choices=LR_SCHEDULES,
+        decides=True,
+    )  # fmt: skip
+    gradient_accumulation_steps: int = option(
+        1, "compute each update's --train_batch_size in so many parts, one after the other, which takes less memory",
+        lower=1,
+        decides=True,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Dropout:
+    """Controls"""
+
+    hidden_dropout_prob: float | None = option(
+        None, "dropout of the encoder's layers; default: as bert_config.json says",
+        lower=0.0, upper=_MOST_DROPOUT, decides=True,
+    )  # fmt: skip
+    attention_dropout_prob: float | None = option(
+        None, "dropout of the attention probabilities; default: as bert_config.json says",
+        lower=0.0, upper=_MOST_DROPOUT, decides=True,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadDropout:
+    """Controls"""
+
+    classifier_dropout: float = option(
+        0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT, decides=True
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadInput:
+    """Controls"""
+
+    head_input: str = option(
+        POOLED,
+        "what the classifier reads: pooled: the pooler's output, Google's; cls: the last layer's [CLS]; mean: the mean over "
+        "the last layer's tokens",
+        choices=HEAD_INPUTS,
+        decides=True,
+        remembered=True,
+    )
+
+
+def given_weights(text: str) -> dict[str, float]:
+    """The weights by label that --class_weights names. ValueError where it names none, or one twice."""
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    weights = {name.strip(): float(weight) for name, _, weight in pairs}
+    if len(weights) < len(pairs) or "" in weights or not all(0 <= weight < float("inf") for weight in weights.values()):
+        raise ValueError(text)
+    return weights
+
+
+def check_class_weights(text: str) -> str:
+    """The value of --class_weights. InputError for one that has no meaning."""
+    if text not in (BALANCED, NO_WEIGHTS):
+        try:
+            given_weights(text)
+        except ValueError:
+            raise InputError(
+                f"--class_weights={text}: {BALANCED}, or a number from 0 on for each label, such as 0=1,1=2.5, is needed"
+            ) from None
+    return text
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """Controls"""
+
+    loss: str = option(
+        "cross_entropy", "focal: what is predicted well already counts less", choices=LOSSES, decides=True
+    )
+    focal_gamma: float = option(2.0, "how much less, with --loss=focal: the power of 1 - p", lower=0.0, decides=True)
+    label_smoothing: float = option(
+        0.0, "share of each label that is spread evenly over all labels", lower=0.0, upper=0.99, decides=True
+    )
+    class_weights: str = option(
+        NO_WEIGHTS,
+        "what the examples of a label count in the loss: balanced: each label as much as any other; or label=weight,… "
+        "(1 for those not named)",
+        read=check_class_weights,
+        decides=True,
+    )
+
+    @property
+    def changed(self) -> list[str]:
+        """Names of the flags that have another value than their default."""
+        return [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
+
+
+def check_rates(rates: LayerRates) -> None:
+    """InputError where the flags of LayerRates do not go together."""
+    if rates.layerwise_lr_decay == 0:
+        raise InputError("--layerwise_lr_decay=0.0: a number above 0 is needed; --freeze_encoder trains the head alone")
+    if rates.freeze_encoder and not rates.is_default:
+        flag = "freeze_layers" if rates.freeze_layers is not None else "layerwise_lr_decay"
+        raise InputError(f"--freeze_encoder leaves nothing of the encoder for --{flag} to be about; give one of them")
+
+
+def check_accumulation(train_batch_size: int, parts: int) -> None:
+    """InputError where a batch cannot be computed in so many equal parts."""
+    if train_batch_size % parts:
+        raise InputError(
+            f"--gradient_accumulation_steps={parts}: --train_batch_size={train_batch_size}, the examples of an update, is no "
+            f"multiple of it; {max(1, train_batch_size // parts) * parts} would be"
+        )
+
+
+def check_loss(loss: Loss) -> None:
+    """InputError where --focal_gamma has no effect."""
+    if "focal_gamma" in loss.changed and loss.loss != "focal":
+        raise InputError("--focal_gamma is about --loss=focal, which is missing")

@@ -1,0 +1,61 @@
+"""Nadam (Dozat, 2016): Adam with Nesterov's momentum, which looks one step ahead."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, decay, decays
+
+# Behind so many steps the product of the momenta, below 1e-11, is nothing beside 1 in float32.
+_LONGEST = 128
+
+
+def _momentum(count: np.ndarray | tf.Tensor) -> np.ndarray | tf.Tensor:
+    """μ of update `count`, from 1."""
+    return BETA_1 * (1.0 - 0.5 * 0.96**count)
+
+
+def momentum_products() -> np.ndarray:
+    """Π(t) = μ₁·…·μ_t for t = 0 … _LONGEST, float32; Π(0) = 1."""
+    momenta = _momentum(np.arange(1, _LONGEST + 1, dtype=np.float64))
+    return np.concatenate([[1.0], np.cumprod(momenta)]).astype(np.float32)
+
+
+class Nadam(AdamWeightDecay):
+    """As keras.optimizers.Nadam computes it, with the clip, schedule, decay and epsilon of AdamWeightDecay.
+
+    m and v as in Adam; at update t, from 1, with μ_t = 0.9·(1 − ½·0.96^t) and Π_t = μ₁·…·μ_t
+
+    m̂ = μ_{t+1}·m/(1 − Π_{t+1}) + (1 − μ_t)·g/(1 − Π_t),   v̂ = v/(1 − 0.999^t),   w ← w − rate·(m̂/(√v̂ + 1e-6) + 0.01·w)
+
+    The products depend on t alone, so a checkpoint needs nothing beside adam_m and adam_v.
+    """
+
+    second_scale = np.float32(1.0)
+
+    def _common(self, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """μ_{t+1}/(1 − Π_{t+1}), (1 − μ_t)/(1 − Π_t) and 1 − 0.999^t of update t."""
+        count, products = tf.cast(step + 1, tf.float32), tf.constant(momentum_products())
+        place = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
+        product, next_product = products[place + 1], products[tf.minimum(place + 2, _LONGEST)]
+        of_first = _momentum(count + 1.0) / (1.0 - next_product)
+        return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
+
+    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+        of_first, of_gradient, unbiased = step
+        if self.weight_decay and decays(name):
+            decay(self.weights[name], rate * self.weight_decay)
+        weight, first, second = (
+            tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=tf.float32)
+            for variable in (self.weights[name], self.first[name], self.second[name])
+        )
+        first = BETA_1 * first + (1.0 - BETA_1) * gradient
+        second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
+        update = (of_first * first + of_gradient * gradient) / (tf.sqrt(second / unbiased) + EPSILON)
+        for variable, value in (
+            (self.first[name], first),
+            (self.second[name], second),
+            (self.weights[name], weight - rate * update),
+        ):
+            tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)

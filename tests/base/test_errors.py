@@ -1,0 +1,45 @@
+"""What of an exception of the system or of TensorFlow comes into one line of ours."""
+
+import errno
+import os
+import re
+
+import pytest
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError, first_line, why_not_written
+from bert_cli.base.writing import atomic_write
+
+
+def test_names_of_tensorflows_graph_are_left_out(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tf.errors.OpError) as caught:
+        tf.raw_ops.SaveV2(
+            prefix=f"{tmp_path}/file/x", tensor_names=["a"], shape_and_slices=[""], tensors=[tf.constant(1)]
+        )
+    assert "{{function_node" in str(caught.value)
+    said = first_line(caught.value)
+    assert f"{tmp_path}/file" in said
+    assert not re.search(r"[{}]|Op:", said)
+
+
+def test_a_full_disk_says_what_was_needed_and_where(tmp_path):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    said = rf"^No space left on device: 2\.50 GB are needed, \d+\.\d\d (GB|MB) are free in {tmp_path}$"
+    assert re.match(said, why_not_written(full, str(tmp_path / "no" / "folder"), 2_500_000_000))
+    of_tensorflow = tf.errors.ResourceExhaustedError(None, None, "{{function_node a}} /x; No space left on device")
+    assert re.match(said, why_not_written(of_tensorflow, str(tmp_path), 2_500_000_000))
+    assert why_not_written(OSError(errno.EACCES, "Permission denied"), str(tmp_path), 7) == "Permission denied"
+
+
+def test_a_disk_that_gets_full_in_the_middle_of_a_file(tmp_path):
+    def write():
+        with atomic_write(str(tmp_path / "f.txt")) as file:
+            file.write("x" * 1_000_000)
+            file.flush()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(InputError) as caught:
+        write()
+    assert re.search(r"f\.txt: cannot be written: No space .*: more than 1\.00 MB are needed, \d", str(caught.value))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,103 @@
+"""Signals that ask a process to end: exit codes, order, a second one, and those that are ignored."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from bert_cli.base.signals import Stopped, deferred, raised
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def send(number: int) -> None:
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize(("number", "code", "name"), [(signal.SIGTERM, 143, "SIGTERM"), (signal.SIGHUP, 129, "SIGHUP")])
+def test_raised(number, code, name):
+    before = signal.getsignal(number)
+    with pytest.raises(Stopped) as caught, raised():
+        send(number)
+    assert (caught.value.exit_code, caught.value.name, caught.value.said) == (code, name, "")
+    assert signal.getsignal(number) is before
+
+
+def test_ctrl_c_stays_a_keyboard_interrupt():
+    with pytest.raises(KeyboardInterrupt), raised():
+        send(signal.SIGINT)
+
+
+def test_deferred_within_raised():
+    told = []
+    with raised(), deferred(told.append) as request:
+        assert not request.is_made()
+        send(signal.SIGINT)
+        assert request.is_made()
+    assert (request.number, told) == (signal.SIGINT, ["Ctrl-C"])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_that_is_ignored_stays_so(monkeypatch):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with raised():
+            send(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_another_thread_changes_nothing():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def work():
+        with raised():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+def test_a_second_signal_ends_at_once():
+    code = (
+        "import os, signal, time; from bert_cli.base.signals import deferred\n"
+        "with deferred(lambda name: None):\n    os.kill(os.getpid(), 15); os.kill(os.getpid(), 1); print('still here')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (129, "", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (signal.SIGTERM, 143, "stopped by SIGTERM; "),
+        (signal.SIGHUP, 129, "stopped by SIGHUP; "),
+        (signal.SIGINT, 130, "interrupted; "),
+    ],
+)
+def test_a_command_that_waits_for_its_input(number, code, said, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "bert_cli.build_vocab",
+        "--input_file=-",
+        f"--output_file={tmp_path / 'vocab.txt'}",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        process.stdin.write("some text\n" * 200_000)  # more than a pipe holds: the command reads
+        process.stdin.flush()
+        time.sleep(0.5)  # Python misses a signal between two reads of a pipe until there is more to read
+        process.send_signal(number)
+        assert process.wait(60) == code
+        assert f"\nbert-build-vocab: {said}" in f"\n{process.stderr.read()}"
+        process.stdin.close()
+    assert list(tmp_path.iterdir()) == []

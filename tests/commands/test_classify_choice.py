@@ -1,0 +1,158 @@
+"""bert-classify on texts with several endings: trained, evaluated and predicted, own files and swag; what is refused."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score
+
+from bert_cli import Classifier, convert_checkpoint, export_model
+from bert_cli.base.errors import InputError
+from bert_cli.run_classifier import main
+from tests.commands import helpers
+from tests.commands.conftest import ANIMALS, PEOPLE
+from tests.commands.helpers import RunFolder, words
+
+NAMES = ["sentence", "first", "second", "third", "answer"]
+
+
+def rows(count: int) -> list[list[str]]:
+    """Texts with an ending of people, at any place, and two of animals; the label counts from 1."""
+    made = []
+    for number in range(count):
+        endings = [ANIMALS[number % 12], ANIMALS[(number + 5) % 12]]
+        endings.insert(number % 3, PEOPLE[number % 12])
+        made.append(["our garden", *endings, str(number % 3 + 1)])
+    return made
+
+
+def write_csv(path, names, lines):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([names, *lines])
+    return path
+
+
+@pytest.fixture(scope="module")
+def chosen_once(model_flags, tmp_path_factory):
+    """An output_dir of a run on an own file."""
+    folder = tmp_path_factory.mktemp("chosen")
+    own = write_csv(folder / "own.csv", NAMES, rows(24))
+    given = {"train_file": own, "dev_split": 0.25, "test_file": own, "output_dir": folder / "out"}
+    given |= {"choice_columns": "first,second,third", "label_column": "answer"}
+    assert main([*model_flags, *words(given), "--do_train", "--do_eval", "--do_predict"]) == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def chosen(chosen_once, tmp_path) -> RunFolder:
+    return RunFolder(shutil.copytree(chosen_once, tmp_path / "out"))
+
+
+def test_an_own_file(chosen, classify, tmp_path, capfd):
+    out = chosen
+    flags = (out.path / "flags.txt").read_text("utf-8").splitlines()
+    told = {"--choice_columns=first,second,third", "--choice_labels=1", "--problem_type=multiple_choice"}
+    assert told | {"--text_column=sentence", "--label_column=answer"} <= set(flags)
+    assert out.eval_results().keys() == {"eval_accuracy", "eval_examples", "eval_loss", "global_step", "loss"}
+    assert not (out.path / "labels.txt").exists()
+    found = out.probabilities()
+    assert found.shape == (24, 3)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
+    table, best = out.predictions(), found.argmax(axis=1)
+    assert list(table.columns) == ["id", "label", "prob_0", "prob_1", "prob_2", "text", "ending"]
+    assert list(table["label"]) == [str(place) for place in best]
+    assert list(table["ending"]) == [row[1 + place] for row, place in zip(rows(24), best, strict=True)]
+    assert accuracy_score([n % 3 for n in range(24)], best) > 0.7
+
+    # The folder alone knows the columns and how labels count: two rows say nothing of it themselves.
+    few = write_csv(tmp_path / "few.csv", NAMES, rows(2))
+    given = [f"--dev_file={few}", f"--predict_file={few}", f"--output_dir={out.path}"]
+    done = classify("--do_eval", "--do_predict", *given, "--precision=float32")
+    assert done.code == 0, done.err
+    assert out.eval_results()["eval_accuracy"] == np.float32(accuracy_score([0, 1], best[:2]))
+    np.testing.assert_allclose(out.probabilities(), found[:2], atol=1e-5)
+
+    # What has no place for endings says so; a Hugging Face folder knows what it is.
+    asked = classify("--text=a dog", f"--output_dir={out.path}")
+    asked.assert_refused("--text: the model in", "chooses one of several endings", "--predict_file")
+    with pytest.raises(InputError, match="chooses one of several endings"):
+        Classifier.load(out.path)
+    for output in ("saved_model", "onnx"):
+        flags = [f"--format={output}", f"--init_checkpoint={out.path}", f"--export_dir={tmp_path / 'e'}"]
+        helpers.call(capfd, "bert-export", export_model.main, *flags).assert_refused("chooses one of several endings")
+    assert convert_checkpoint.main([f"--from={out.path}", f"--to={tmp_path / 'hf'}", "--check"]) == 0
+    config = json.loads((tmp_path / "hf" / "config.json").read_text())
+    assert config["architectures"] == ["BertForMultipleChoice"]
+    assert not {"id2label", "problem_type"} & config.keys()
+    given = [f"--predict_file={few}", "--choice_columns=first,second", f"--output_dir={tmp_path / 'p'}", "--gelu=tanh"]
+    start = [f"--init_checkpoint={tmp_path / 'hf'}", "--precision=float32", "--max_seq_length=32"]
+    done = classify("--do_predict", *start, *given)
+    assert done.code == 0, done.err
+    two = RunFolder(tmp_path / "p").probabilities()  # as many endings as the file has
+    np.testing.assert_allclose(two, found[:2, :2] / found[:2, :2].sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_swag(chosen, classify, tmp_path):
+    """A model of three endings reads the four of swag's files."""
+    names = ["", "video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source"]
+    names += [*(f"ending{place}" for place in range(4)), "label"]
+    made = [
+        [number, "v", "1", "-", "our garden", "the", "gold", *row[1:4], "small fish", int(row[4]) - 1]
+        for number, row in enumerate(rows(12))
+    ]
+    write_csv(tmp_path / "val.csv", names, made)
+    write_csv(tmp_path / "test.csv", names[:-1], [row[:-1] for row in made])
+    out = RunFolder(tmp_path / "swag")
+    given = {"task_name": "swag", "output_dir": out.path, "init_checkpoint": chosen.path}
+    given |= {"dev_file": tmp_path / "val.csv", "test_file": tmp_path / "test.csv"}
+    done = classify(*words(given), "--do_eval", "--do_predict", "--precision=float32")
+    assert done.code == 0, done.err
+    assert "swag is measured by eval_accuracy = " in done.err
+    assert out.probabilities().shape == (12, 4)
+    assert out.predictions()["ending"].str.startswith("the ").all()
+    assert out.eval_results()["eval_accuracy"] == np.float32(
+        accuracy_score([row[-1] for row in made], out.probabilities().argmax(axis=1))
+    )
+
+
+ENDINGS = ["--choice_columns=first,second,third"]
+TRAIN = ["--do_train", "--train_file={own}", "--label_column=answer"]
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ([*TRAIN, "--choice_columns=first"], ["--choice_columns=first: two or more different names"]),
+        ([*TRAIN, "--choice_columns=first,fourth"], ["own.csv:1: --choice_columns=fourth: there is no such column"]),
+        (
+            [*TRAIN, *ENDINGS, "--text_b_column=third"],
+            ["--choice_columns has endings", "--text_b_column does not go with it"],
+        ),
+        ([*TRAIN, *ENDINGS, "--label_separator=;"], ["--label_separator does not go with it"]),
+        ([*TRAIN, *ENDINGS, "--labels=0,1"], ["--labels does not go with it"]),
+        ([*TRAIN, *ENDINGS, "--label_column=answer,first"], ["several columns does not go with it"]),
+        ([*TRAIN, *ENDINGS, "--problem_type=multi_label"], ["--choice_columns: --problem_type, ", "is multi_label"]),
+        ([*TRAIN, *ENDINGS, "--threshold=0.3"], ["--threshold=0.3", "multiple_choice"]),
+        ([*TRAIN, *ENDINGS, "--choice_labels=0"], ["own.csv:4: label '3' is none of the endings, 0 to 2"]),
+        ([*TRAIN, *ENDINGS, "--max_seq_length=4"], ["--max_seq_length: 4 is too short for pairs"]),
+        ([*TRAIN, "--problem_type=multiple_choice"], ["--choice_columns is needed"]),
+        (["--do_train", "--task_name=cola", *ENDINGS], ["--task_name=cola is single_label, not multiple_choice"]),
+        (["--do_train", "--task_name=swag", "--data_dir={folder}"], ["train.csv: no such file"]),
+        (["--do_train", "--task_name=swag", "--problem_type=regression"], ["--task_name=swag is multiple_choice"]),
+        (["--do_train", "--task_name=swag", "--glue_submission"], ["--glue_submission"]),
+        (["--do_train", "--task_name=swag", "--labels=0,1"], ["--task_name=swag has endings", "--labels does not go"]),
+        (["--do_train", "--task_name=swag", "--header=no"], ["--task_name=swag has its columns by name; --header=no"]),
+        ([*TRAIN, "--choice_labels=name"], ["--choice_labels is about --choice_columns, which is missing"]),
+    ],
+)
+def test_refused(refused, model_flags, tmp_path, given, parts):
+    own = write_csv(tmp_path / "own.csv", NAMES, rows(6))
+    refused([*model_flags[:3], *(flag.format(own=own, folder=tmp_path) for flag in given)], *parts)
+
+
+def test_endings_are_not_for_a_model_of_labels(classify, trained, tmp_path):
+    own = write_csv(tmp_path / "own.csv", NAMES, rows(6))
+    asked = classify("--do_predict", f"--predict_file={own}", *ENDINGS, f"--output_dir={trained}")
+    asked.assert_refused("--choice_columns: --task_name=cola is single_label, not multiple_choice")

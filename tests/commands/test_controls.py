@@ -1,0 +1,153 @@
+"""The controls from the command line: a killed run, what later runs remember, exports, and what is another run."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from bert_cli import Classifier, convert_checkpoint, export_model, run_tagging
+from bert_cli.run_classifier import main
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.option import deciding, every_flag
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
+from tests.commands import helpers, tag_run
+from tests.commands.conftest import write_cola
+
+SHARED = {
+    "freeze_encoder", "freeze_layers", "layerwise_lr_decay", "optimizer", "weight_decay", "lr_schedule",
+    "gradient_accumulation_steps", "hidden_dropout_prob", "attention_dropout_prob",
+}  # fmt: skip
+OF_LABELS = {"classifier_dropout", "loss", "focal_gamma", "label_smoothing", "class_weights"}
+CONTROLS = {
+    "head_input": "mean", "loss": "focal", "focal_gamma": 1.0, "class_weights": "1=3", "label_smoothing": 0.1,
+    "optimizer": "nadam", "weight_decay": 0.02, "lr_schedule": "cosine", "gradient_accumulation_steps": 2,
+    "layerwise_lr_decay": 0.8, "freeze_layers": 0, "hidden_dropout_prob": 0.2, "attention_dropout_prob": 0.0,
+    "classifier_dropout": 0.3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        (ClassifySettings, SHARED | OF_LABELS | {"head_input"}),
+        (TagSettings, SHARED | OF_LABELS),
+        (SquadSettings, SHARED),
+        (PretrainSettings, SHARED),
+    ],
+)
+def test_every_command_that_trains_has_them_and_they_decide(settings, wanted):
+    names = {flag.name for flag in every_flag(settings)}
+    every = SHARED | OF_LABELS | {"head_input"}
+    assert names & every == wanted
+    assert deciding(settings()).keys() & every == wanted
+    assert CONTROLS.keys() | {"freeze_encoder"} == every
+
+
+@pytest.fixture(scope="module")
+def runs(model_flags, tmp_path_factory):
+    """Flags, the output_dir of a run with all controls, and that of the same run, stopped behind its first checkpoint."""
+    folder = tmp_path_factory.mktemp("controls")
+    flags = ["--task_name=cola", f"--data_dir={write_cola(folder / 'cola')}", *model_flags, "--num_train_epochs=3"]
+    flags += ["--do_train", "--do_predict", "--save_checkpoints_steps=8", *helpers.words(CONTROLS)]
+    assert main([*flags, f"--output_dir={folder / 'whole'}"]) == 0
+    with helpers.interrupted_after("saved"):
+        assert main([*flags, f"--output_dir={folder / 'part'}"]) == 130
+    return flags, folder / "whole", folder / "part"
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(runs, run_folder):
+    flags, whole, part = runs
+    assert run_folder(part).checkpoints() == [8]
+    assert main([*flags, f"--output_dir={part}"]) == 0
+    helpers.assert_same_tensors(run_folder(part).tensors(18), run_folder(whole).tensors(18))
+    assert (part / "test_results.tsv").read_bytes() == (whole / "test_results.tsv").read_bytes()
+    assert (whole / "bert_config.json").read_text() == (part / "bert_config.json").read_text()
+
+
+def test_without_a_flag_it_is_another_run(runs, classify):
+    flags, whole, _ = runs
+    kept = [
+        flag for flag in flags if not flag.startswith(("--loss", "--focal_gamma", "--head_input", "--freeze_layers"))
+    ]
+    outcome = classify(*kept, f"--output_dir={whole}")
+    for change in ("loss was focal, is now cross_entropy", "head_input was mean, is now pooled", "freeze_layers was 0"):
+        outcome.assert_refused(change)
+
+
+def test_the_head_input_is_remembered(runs, run_folder, tmp_path):
+    """By the next run of the folder, and by Python."""
+    whole = runs[1]
+    wanted = run_folder(whole).probabilities()
+    again = ["--do_predict", f"--init_checkpoint={whole}", f"--output_dir={tmp_path / 'out'}", "--precision=float32"]
+    assert main(again) == 0
+    np.testing.assert_allclose(run_folder(tmp_path / "out").probabilities(), wanted, atol=1e-6)
+    texts = run_folder(whole).predictions()["text"].tolist()
+    classifier = Classifier.load(str(whole), precision="float32")
+    np.testing.assert_allclose(classifier.predict(texts).probabilities, wanted, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_saved_model_computes_it(runs, run_folder, tmp_path):
+    import tensorflow as tf
+
+    flags = [f"--init_checkpoint={runs[1]}", f"--export_dir={tmp_path / '1'}"]
+    assert export_model.main(flags) == 0
+    texts = run_folder(runs[1]).predictions()["text"].tolist()
+    found = tf.saved_model.load(str(tmp_path / "1")).signatures["serving_default"](tf.constant(texts))
+    np.testing.assert_allclose(found["probabilities"], run_folder(runs[1]).probabilities(), atol=1e-5)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx")
+@pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning")
+@pytest.mark.parametrize("head_input", ["mean", "cls"])
+def test_so_does_onnx(runs, tmp_path, head_input):
+    """The export compares the ONNX model with ours and refuses to write another one."""
+    source, flags = runs[1], (runs[1] / "flags.txt").read_text()
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in source.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    (copy / "flags.txt").write_text(flags.replace("--head_input=mean", f"--head_input={head_input}"))
+    assert export_model.main(["--format=onnx", f"--init_checkpoint={copy}", f"--export_dir={tmp_path / 'onnx'}"]) == 0
+
+
+def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
+    flags = [f"--from={runs[1]}", f"--to={tmp_path / 'hf'}"]
+    outcome = helpers.call(capfd, "bert-convert", convert_checkpoint.main, *flags)
+    outcome.assert_refused("--head_input=mean", "Hugging Face", "--head=encoder")
+    assert helpers.call(capfd, "bert-convert", convert_checkpoint.main, *flags, "--head=encoder").code == 0
+    outcome = helpers.call(
+        capfd, "bert-convert", convert_checkpoint.main, flags[0], f"--to={tmp_path / 'x' / 'x.ckpt'}"
+    )
+    assert outcome.code == 0
+    assert "flags.txt" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (("--class_weights=2=5",), ("--class_weights: 2 is no label", "0, 1")),
+        (("--class_weights=x",), ("--class_weights=x", "balanced")),
+        (("--freeze_layers=3",), ("--freeze_layers=3: the model has 2 layers",)),
+        (("--gradient_accumulation_steps=3",), ("--gradient_accumulation_steps=3", "--train_batch_size=4")),
+        (("--focal_gamma=1",), ("--loss=focal",)),
+        (("--optimizer=sgd",), ("--optimizer", "adamw")),
+    ],
+)
+def test_what_is_refused(refused, flags, cola, model_flags, parts):
+    refused(["--task_name=cola", f"--data_dir={cola}", *model_flags, "--do_train", *flags], *parts)
+
+
+@pytest.mark.slow
+def test_a_tagger_with_weights_and_a_frozen_layer(model_flags, tmp_path, run_folder):
+    out, flags = tag_run.train(
+        tmp_path, [*model_flags, "--class_weights=balanced", "--freeze_layers=1", "--loss=focal"]
+    )
+    tensors = run_folder(out).tensors(run_folder(out).checkpoints()[-1])
+    with_moments = {name.removesuffix("/adam_m") for name in tensors if name.endswith("/adam_m")}
+    assert not any(name.startswith(("bert/embeddings", "bert/encoder/layer_0/")) for name in with_moments)
+    assert any(name.startswith("bert/encoder/layer_1/") for name in with_moments)
+    bad = [*flags, "--do_train", "--overwrite_output_dir", "--class_weights=Q=2"]
+    assert run_tagging.main([*bad, f"--output_dir={out}"]) == 1

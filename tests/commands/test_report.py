@@ -1,0 +1,161 @@
+"""The page that runs leave, bert-report, and bert-classify --explain, on runs of the real commands."""
+
+import functools
+import json
+
+import numpy_bert
+import pytest
+
+from bert_cli.report_runs import main
+from tests.commands import helpers
+from tests.report.test_page import Reader
+
+FLAGS = ("--precision=float32",)
+
+
+@pytest.fixture
+def report(capfd):
+    return functools.partial(helpers.call, capfd, "bert-report", main)
+
+
+def page_of(folder):
+    return (folder / "report.html").read_text("utf-8")
+
+
+def test_a_run_leaves_its_page(trained, run_folder):
+    found = Reader(page_of(trained))
+    wanted = {
+        "card-loss",
+        "card-rate",
+        "card-matrix",
+        "card-calibration",
+        "card-words",
+        "card-lengths",
+        "card-commands",
+    }
+    assert wanted <= set(found.ids)
+    assert "script" not in found.tags
+    told = run_folder(trained).report()
+    assert told["versions"].keys() == {"bert_cli", "tensorflow", "keras", "numpy", "python"}
+    assert told["peak_memory_bytes"] > 100_000_000
+    assert told["lengths"]["train"]["rows"] == 24
+    assert {"report.html", "eval_examples.jsonl", "history.jsonl"} <= set(
+        json.loads((trained / "run.json").read_text())["files"]
+    )
+    rows = [json.loads(line) for line in (trained / "eval_examples.jsonl").read_text("utf-8").splitlines()]
+    assert rows[0] == {"kind": "single_label", "labels": ["0", "1"], "rows": 11}
+    explained = [row["explanation"] for row in rows[1:] if "explanation" in row]
+    assert len(explained) == 6
+    for each in explained:
+        assert sum(word["share"] for word in each["words"]) == pytest.approx(
+            each["score"] - each["masked_score"], abs=1e-3
+        )
+
+
+def test_a_tagger_leaves_its_page(tagger):
+    assert {"card-types", "card-sentences", "card-lengths"} <= set(Reader(page_of(tagger)).ids)
+
+
+def test_the_page_is_made_again(trained, report, snapshot):
+    assert report(trained).code == 0  # the folder is a copy, which has another name
+    wanted, before = page_of(trained), snapshot(trained)
+    (trained / "report.html").unlink()
+    outcome = report(trained)
+    assert outcome.code == 0, outcome.err
+    assert outcome.last_line == f"wrote {trained / 'report.html'}"
+    assert page_of(trained) == wanted
+    after = snapshot(trained)
+    assert all(after[name] == before[name] for name in before if name not in (".", "report.html"))
+
+
+def test_several_runs(trained, trained_once, report, tmp_path):
+    page = tmp_path / "both.html"
+    outcome = report(trained, trained_once[0], f"--output_file={page}")
+    assert outcome.code == 0, outcome.err
+    assert {"card-compared", "card-differences"} <= set(Reader(page.read_text("utf-8")).ids)
+    assert report(trained, trained_once[0], f"--output_file={page}").code == 0  # a page of ours is replaced
+    (tmp_path / "mine.html").write_text("mine", encoding="utf-8")
+    report(trained, f"--output_file={tmp_path / 'mine.html'}").assert_refused("mine.html", "is no page of bert-report")
+    inside = trained / "flags.txt"
+    report(trained, f"--output_file={inside}").assert_refused("lies in the folder of a run")
+    report(trained, trained).assert_refused("named twice")
+    report().assert_refused("no folder")
+    report(tmp_path).assert_refused("there is no run.json")
+
+
+def test_a_page_of_somebody_else_is_left_alone(trained, report, tmp_path):
+    """A run from before there were pages owns none."""
+    for name in ("run.json", "run_report.json"):
+        values = json.loads((trained / name).read_text("utf-8"))
+        values["files"] = [each for each in values.get("files", []) if each != "report.html"]
+        (trained / name).write_text(json.dumps(values), encoding="utf-8")
+    (trained / "report.html").write_text("mine", encoding="utf-8")
+    report(trained).assert_refused("no run of ours has listed it")
+    assert page_of(trained) == "mine"
+    (trained / "report.html").unlink()
+    assert report(trained).code == 0
+    assert report(trained).code == 0  # it is listed now
+    assert "report.html" in json.loads((trained / "run_report.json").read_text("utf-8"))["files"]
+
+
+def test_what_is_wrong_with_a_page_fails_no_run(trained, trained_flags, classify, run_folder):
+    """A history that somebody damaged: the evaluation is done and written, and one line says why there is no new page."""
+    (trained / "history.jsonl").write_text("no JSON\n", encoding="utf-8")
+    before = page_of(trained)
+    (trained / "eval_results.txt").unlink()
+    flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
+    outcome = classify(*flags, f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    assert run_folder(trained).eval_results()["eval_examples"] == 11
+    (line,) = [line for line in outcome.lines if "was not written" in line]
+    assert line.startswith("warning: ")
+    assert "history.jsonl:1: is not JSON" in line
+    assert f"`bert-report {trained}`" in line
+    assert page_of(trained) == before
+
+
+def test_an_end_in_short(trained, trained_flags, classify):
+    flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
+    outcome = classify(*flags, f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    done, wrote, following = outcome.lines[-3:]
+    assert done.startswith("done in ")
+    assert "Matthews' correlation" in done
+    assert "at step 30" in done
+    assert wrote == f"wrote {trained / 'report.html'}, a page to look at"
+    assert following.startswith(f"next: bert-classify --output_dir={trained} --text")
+
+
+def logits(folder, config, token_ids, segment_ids, run_folder):
+    weights = run_folder(folder).tensors(30)
+    encoded = numpy_bert.forward(config, weights, [token_ids], [[1] * len(token_ids)], [segment_ids])
+    return (encoded["pooled_output"] @ weights["output_weights"].T + weights["output_bias"])[0]
+
+
+def test_the_shares_of_the_words_are_the_difference_of_the_logits(trained, classify, run_folder, snapshot):
+    before = snapshot(trained)
+    outcome = classify(f"--output_dir={trained}", "--explain=The old farmer buys bread .", "--text_b=a cat", *FLAGS)
+    assert outcome.code == 0, outcome.err
+    record = json.loads(outcome.out)
+    assert [word["word"] for word in record["words"]] == ["The", "old", "farmer", "buys", "bread", ".", "a", "cat"]
+    assert [word.get("text_b", False) for word in record["words"]] == [False] * 6 + [True] * 2
+    assert "[MASK]" in record["method"]
+    lines = (trained / "vocab.txt").read_text("utf-8").splitlines()
+    numbers = {piece: number for number, piece in enumerate(lines)}  # "a" stands in it twice; the last one counts
+    pieces = ["[CLS]", "the", "old", "farmer", "buys", "bread", ".", "[SEP]", "a", "cat", "[SEP]"]
+    masked = [piece if piece in ("[CLS]", "[SEP]") else "[MASK]" for piece in pieces]
+    config = json.loads((trained / "bert_config.json").read_text("utf-8"))
+    margins = []
+    for row in (pieces, masked):
+        row_logits = logits(trained, config, [numbers[piece] for piece in row], [0] * 8 + [1] * 3, run_folder)
+        own = int(record["label"])
+        margins.append(row_logits[own] - row_logits[1 - own])
+    assert record["score"] == pytest.approx(margins[0], abs=1e-3)
+    assert record["masked_score"] == pytest.approx(margins[1], abs=1e-3)
+    assert sum(word["share"] for word in record["words"]) == pytest.approx(margins[0] - margins[1], abs=2e-3)
+    assert snapshot(trained) == before
+
+
+def test_what_goes_with_explain(trained, classify):
+    classify(f"--output_dir={trained}", "--explain=a", "--text=b").assert_refused("--explain goes with no --text")
+    classify(f"--output_dir={trained}", "--explain=a", "--do_eval").assert_refused("--explain goes with no --do_eval")

@@ -1,0 +1,134 @@
+"""Several runs by one command: seeds, a grid, folds; what is kept, what is predicted, what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.commands.helpers import assert_same_tensors, interrupted_after
+
+SHORT = ["--num_train_epochs=2", "--save_checkpoints_steps=100"]
+
+
+def table(path) -> pd.DataFrame:
+    return pd.read_csv(path, sep="\t", keep_default_na=False)
+
+
+@pytest.fixture
+def without_predictions(trained_flags):
+    return [flag for flag in trained_flags if flag != "--do_predict"]
+
+
+def test_seeds(trained_flags, tmp_path, classify, run_folder):
+    """The best one predicts, now and later."""
+    out, flags = tmp_path / "out", [*trained_flags, "--num_train_epochs=1", "--num_runs=2"]
+    outcome = classify(*flags, f"--output_dir={out}", "--metric_for_best=loss")
+    assert outcome.code == 0, outcome.err
+    runs = table(out / "runs.tsv")
+    assert list(runs["folder"]) == ["run-1", "run-2", "mean", "std"]
+    best = runs["folder"][runs["loss"][:2].astype(float).idxmin()]
+    assert json.loads((out / "best.json").read_text())["folder"] == best
+    assert run_folder(out).report()["several"]["best"] == best
+    wanted = (out / "predictions.tsv").read_bytes()
+    assert classify("--do_predict", f"--output_dir={out}", "--precision=float32").code == 0
+    assert (out / "predictions.tsv").read_bytes() == wanted
+    classify(*trained_flags, f"--output_dir={out}").assert_refused(f"{out}: holds several runs")
+    classify(*flags, f"--output_dir={out}", "--learning_rate=1,2").assert_refused(f"{out}: holds another run")
+
+
+@pytest.mark.slow
+def test_stopped_seeds(trained_flags, tmp_path, classify, run_folder, snapshot):
+    """Stopped in the second run, the first is kept; each is what its seed alone makes; the best one predicts."""
+    out, flags = tmp_path / "out", [*trained_flags, *SHORT, "--num_runs=2"]
+    with interrupted_after(f"saved {out / 'run-2'}"):
+        assert classify(*flags, f"--output_dir={out}").code == 130
+    before = {name: stat for name, stat in snapshot(out / "run-1").items() if "ckpt" in name}
+    outcome = classify(*flags, f"--output_dir={out}")
+    assert outcome.code == 0, outcome.err
+    assert f"{out / 'run-1'}: training is already finished (12 steps)" in outcome.err
+    assert {name: stat for name, stat in snapshot(out / "run-1").items() if "ckpt" in name} == before
+
+    assert classify(*trained_flags, *SHORT, f"--output_dir={tmp_path / 'one'}", "--random_seed=12346").code == 0
+    assert_same_tensors(run_folder(out / "run-2").tensors(12), run_folder(tmp_path / "one").tensors(12))
+    runs = table(out / "runs.tsv")
+    assert list(runs["folder"]) == ["run-1", "run-2", "mean", "std"]
+    assert list(runs["random_seed"]) == ["12345", "12346", "", ""]
+    for place, name in enumerate(("run-1", "run-2")):
+        found = run_folder(out / name).eval_results()
+        assert runs["eval_loss"][place] == pytest.approx(found["eval_loss"], rel=1e-6)
+    losses = runs["eval_loss"][:2]
+    assert runs["eval_loss"][2:].tolist() == pytest.approx([losses.mean(), losses.std(ddof=1)], rel=1e-4, abs=1e-6)
+
+    best = json.loads((out / "best.json").read_text())["folder"]
+    wanted = (out / "predictions.tsv").read_bytes()
+    other = out / {"run-1": "run-2", "run-2": "run-1"}[best]
+    assert (
+        classify("--do_predict", f"--output_dir={out}", f"--init_checkpoint={other}", "--precision=float32").code == 0
+    )
+    assert (out / "predictions.tsv").read_bytes() != wanted
+
+    classify(*flags, f"--output_dir={out}", "--max_seq_length=31").assert_refused(
+        "run-1: holds another run: max_seq_length"
+    )
+
+
+@pytest.mark.slow
+def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
+    """The better cell is clear: at the small rate nothing is learnt."""
+    out, flags = tmp_path / "out", [*tagger_once[1], "--save_checkpoints_steps=100", "--num_train_epochs=8"]
+    outcome = tag(*flags, f"--output_dir={out}", "--learning_rate=1e-7,0.01")
+    assert outcome.code == 0, outcome.err
+    cells = table(out / "grid.tsv")
+    assert list(cells["folder"]) == ["grid-learning_rate-1e-07", "grid-learning_rate-0.01"]
+    assert list(cells["learning_rate"]) == [1e-7, 0.01]
+    assert cells["eval_f1"][0] < cells["eval_f1"][1]
+    assert json.loads((out / "best.json").read_text())["folder"] == "grid-learning_rate-0.01"
+    assert "--learning_rate=0.01" in (out / "grid-learning_rate-0.01" / "flags.txt").read_text().split("\n")
+    assert run_folder(out).eval_results()["eval_f1"] == pytest.approx(cells["eval_f1"][1])
+    wanted = (out / "test_predictions.txt").read_bytes()
+    assert tag("--do_predict", f"--output_dir={out}", "--precision=float32").code == 0
+    assert (out / "test_predictions.txt").read_bytes() == wanted
+
+
+def test_folds(without_predictions, tmp_path, classify, run_folder):
+    out, flags = tmp_path / "out", [*without_predictions, *SHORT, "--cross_validation=2"]
+    outcome = classify(*flags, f"--output_dir={out}")
+    assert outcome.code == 0, outcome.err
+    rows, folds = table(out / "out_of_fold.tsv"), table(out / "folds.tsv")
+    assert len(rows) == 24
+    assert rows.groupby(["fold", "given"]).size().tolist() == [6, 6, 6, 6]
+    probabilities = rows[["prob_0", "prob_1"]].to_numpy()
+    for number in (1, 2):
+        own = (rows["fold"] == number).to_numpy()
+        right = probabilities[own].argmax(axis=1) == rows["given"][own]
+        assert folds["eval_accuracy"][number - 1] == pytest.approx(right.mean(), rel=1e-6)
+    wrong = rows[rows["given"] != rows["predicted"]]
+    stated = probabilities[wrong.index, wrong["given"]]
+    suspects = table(out / "suspects.tsv")
+    assert suspects["id"].tolist() == wrong["id"].iloc[np.argsort(stated, kind="stable")].tolist()
+    assert not (out / "best.json").exists()
+
+    files = {name: (out / name).read_bytes() for name in ("out_of_fold.tsv", "suspects.tsv", "folds.tsv")}
+    outcome = classify(*flags, f"--output_dir={out}")
+    assert outcome.err.count("training is already finished") == 2
+    assert {name: (out / name).read_bytes() for name in files} == files
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ["--num_runs=2", "--nodo_eval"],
+            "--num_runs: several runs are compared on the data that is held out; add --do_eval",
+        ),
+        (["--cross_validation=2"], "--cross_validation leaves no model that predicts the test file"),
+        (["--cross_validation=99", "--nodo_predict"], "--cross_validation=99: there are 24 rows to train on"),
+        (
+            ["--num_runs=2", "--metric_for_best=f2"],
+            "--metric_for_best=f2: this run has eval_mcc, eval_accuracy, eval_f1",
+        ),
+    ],
+)
+def test_refused_in_one_line(trained_flags, refused, given, said):
+    refused([*trained_flags, *given], said)

@@ -1,0 +1,82 @@
+"""Several devices and processes, as commands use them: mirrored on logical CPUs, and workers with a chief on loopback."""
+
+import json
+import shutil
+import socket
+
+import numpy as np
+import pytest
+
+from tests.commands import stopping
+from tests.commands.conftest import write_cola
+from tests.commands.helpers import RunFolder
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory):
+    with stopping.starter(tmp_path_factory.mktemp("logs")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory, model_flags):
+    """A classifier with dropout in 12 steps."""
+    folder = tmp_path_factory.mktemp("data")
+    write_cola(folder)
+    return [*model_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
+            "--save_checkpoints_steps=5",]  # fmt: skip
+
+
+def test_one_two_and_four_replicas(starter, flags, tmp_path):
+    for count in (1, 2, 4):
+        devices = ["--distribution_strategy=mirrored", f"--num_virtual_devices={count}"]
+        starter.run("run_classifier", [*flags, *devices, f"--output_dir={tmp_path / str(count)}"])
+    one = RunFolder(tmp_path / "1")
+    for count in (2, 4):
+        found = RunFolder(tmp_path / str(count))
+        np.testing.assert_allclose(found.probabilities(), one.probabilities(), rtol=0, atol=2e-3)
+
+
+def test_a_chief_and_a_worker(starter, flags, tmp_path):
+    """They share output_dir: the chief alone writes; then the worker has a folder of its own, which is behind."""
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    finish(*together(starter, flags, shared, shared))
+    assert RunFolder(shared).checkpoints() == [5, 10, 12]
+    before = RunFolder(shared).tensors(12)
+    for path in shared.glob("model.ckpt-12.*"):
+        path.unlink()
+    shutil.copytree(shared, own)
+    for path in own.glob("model.ckpt-10.*"):
+        path.unlink()
+    for running in together(starter, flags, shared, own):
+        assert running.wait() == 1, running.err
+        assert "error: the processes that train together do not agree on the first step, which is " in running.err
+    finish(*together(starter, flags, shared, shared))
+    after = RunFolder(shared).tensors(12)
+    for name, value in before.items():
+        np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def together(starter, flags, *folders):
+    ports = []
+    for _ in folders:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            ports.append(f"127.0.0.1:{free.getsockname()[1]}")
+    cluster = {"chief": ports[:1], "worker": ports[1:]}
+    tasks = [{"type": "chief", "index": 0}, {"type": "worker", "index": 0}]
+    return [
+        starter.start(
+            "run_classifier",
+            [*flags, f"--output_dir={folder}"],
+            TF_CONFIG=json.dumps({"cluster": cluster, "task": task}),
+        )
+        for folder, task in zip(folders, tasks, strict=True)
+    ]
+
+
+def finish(*running) -> None:
+    for each in running:
+        assert each.wait() == 0, each.err

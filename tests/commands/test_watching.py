@@ -1,0 +1,203 @@
+"""Evaluations while training goes on: history.jsonl, the best checkpoint, an early end, and a run that is made longer."""
+
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bert_cli import Classifier
+from bert_cli.run_classifier import main
+from tests.commands.helpers import assert_same_tensors, interrupted_after
+
+WATCHING = [
+    "--eval_every=4",
+    "--metric_for_best=loss",
+    "--early_stopping_patience=2",
+    "--num_train_epochs=20",
+    "--log_steps=3",
+]
+RESULTS = ("eval_results.txt", "test_results.tsv", "predictions.tsv", "best.json")
+
+
+def history(folder: pathlib.Path) -> list[tuple[int, dict | float]]:
+    """(step, metrics or loss) of each line: what is the same in each run of the same flags."""
+    lines = [json.loads(line) for line in (folder / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [(line["step"], line.get("metrics", line.get("loss"))) for line in lines]
+
+
+def evaluations(folder: pathlib.Path) -> dict[int, dict]:
+    return {step: values for step, values in history(folder) if isinstance(values, dict)}
+
+
+@pytest.fixture(scope="module")
+def flags(trained_once) -> list[str]:
+    return [*trained_once[1], *WATCHING]
+
+
+@pytest.fixture(scope="module")
+def watched_once(flags, tmp_path_factory) -> pathlib.Path:
+    """A run that stops early. Not to be changed."""
+    folder = tmp_path_factory.mktemp("watched") / "out"
+    assert main([*flags, f"--output_dir={folder}"]) == 0
+    return folder
+
+
+@pytest.fixture
+def watched(watched_once, tmp_path) -> pathlib.Path:
+    return pathlib.Path(shutil.copytree(watched_once, tmp_path / "watched"))
+
+
+def test_it_stops_after_two_evaluations_without_a_better_one(watched, run_folder):
+    losses = {step: metrics["loss"] for step, metrics in evaluations(watched).items()}
+    last = max(losses)
+    assert list(losses) == list(range(4, last + 1, 4))
+    assert last < 120  # of 20 epochs
+    best = min(losses, key=losses.get)
+    assert best == last - 8
+    assert json.loads((watched / "best.json").read_text()) == {
+        "folder": "best", "step": best, "metric": "loss", "value": losses[best],
+    }  # fmt: skip
+    assert run_folder(watched / "best").checkpoints() == [best]
+    assert run_folder(watched).checkpoints()[-1] == last
+    found = run_folder(watched).eval_results()
+    assert found["global_step"] == best
+    assert {name: found[name] for name in evaluations(watched)[best]} == pytest.approx(evaluations(watched)[best])
+    report = run_folder(watched).report()
+    assert (report["last_step"], report["global_step"], report["stopped_early"]) == (last, best, True)
+    steps = [step for step, values in history(watched) if isinstance(values, float)]
+    assert steps == list(range(3, last + 1, 3))
+
+
+def test_training_is_what_it_is_without_an_eye_on_it(trained_once, tmp_path, classify, run_folder):
+    """Evaluating between two steps changes nothing, bit for bit."""
+    out = tmp_path / "out"
+    outcome = classify(*trained_once[1], "--eval_every=4", f"--output_dir={out}")
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count("evaluation at step") == 8
+    assert list(evaluations(out)) == [4, 8, 12, 16, 20, 24, 28, 30]
+    for step in (10, 20, 30):
+        assert_same_tensors(run_folder(out).tensors(step), run_folder(trained_once[0]).tensors(step))
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "evaluation at step 16",
+        pytest.param("model.ckpt-10", marks=pytest.mark.slow),
+        pytest.param("training stops", marks=pytest.mark.slow),
+    ],
+)
+def test_a_stopped_run_goes_on_to_the_same_best(watched_once, flags, tmp_path, classify, run_folder, moment):
+    """Stopped behind a checkpoint, with a best one that is later than it, and at the moment of the early end."""
+    out = tmp_path / "out"
+    with interrupted_after(moment):
+        assert classify(*flags, f"--output_dir={out}").code == 130
+    outcome = classify(*flags, f"--output_dir={out}")
+    assert outcome.code == 0, outcome.err
+    assert "going on from" in outcome.err
+    assert evaluations(out) == evaluations(watched_once)
+    assert [step for step, _ in history(out)] == [step for step, _ in history(watched_once)]
+    last = run_folder(watched_once).checkpoints()[-1]
+    assert_same_tensors(run_folder(out).tensors(last), run_folder(watched_once).tensors(last))
+    assert run_folder(out).names() == run_folder(watched_once).names()
+    for name in RESULTS:
+        assert (out / name).read_bytes() == (watched_once / name).read_bytes()
+
+
+def test_an_early_end_is_an_end(watched, flags, classify, snapshot):
+    before = snapshot(watched)
+    outcome = classify(*flags, f"--output_dir={watched}", "--nodo_predict")
+    assert outcome.code == 0, outcome.err
+    assert "training is already finished (" in outcome.err
+    assert "stopped early)" in outcome.err
+    changed = {name for name, stat in snapshot(watched).items() if before.get(name) != stat}
+    written = {"run_report.json", "eval_results.txt", "eval_examples.jsonl", "report.html", "best.json"}
+    assert changed <= {".", "best", "best/checkpoint"} | written
+
+
+def test_later_runs_take_the_best(watched, classify, run_folder):
+    wanted, last = (watched / "test_results.tsv").read_bytes(), run_folder(watched).checkpoints()[-1]
+    predict = ("--do_predict", f"--output_dir={watched}", "--precision=float32")
+    outcome = classify(*predict)
+    assert outcome.code == 0, outcome.err
+    assert f"the best checkpoint of {watched} is taken" in outcome.err
+    assert (watched / "test_results.tsv").read_bytes() == wanted
+    texts = run_folder(watched).predictions()["text"].tolist()
+    for path in (watched, watched / "best"):
+        found = Classifier.load(path, precision="float32").predict(texts)
+        assert found.probabilities == pytest.approx(run_folder(watched).probabilities(), abs=1e-6)
+    assert classify(*predict, f"--init_checkpoint={watched / f'model.ckpt-{last}'}").code == 0
+    assert (watched / "test_results.tsv").read_bytes() != wanted
+
+
+def test_starting_anew_without_it_leaves_nothing_best(watched, trained_flags, classify, run_folder):
+    flags = ("--num_train_epochs=1", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
+    assert classify(*trained_flags, *flags, f"--output_dir={watched}").code == 0
+    assert {"best", "best.json", "eval_results.txt"}.isdisjoint(run_folder(watched).names())
+
+
+def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_folder):
+    """30 steps and 6 more: the rate rises again, as its share of 0.1 is no whole step at once to its peak."""
+    longer = [*trained_flags, f"--output_dir={trained}", "--num_train_epochs=6", "--log_steps=1"]
+    with interrupted_after("training 34/36"):
+        outcome = classify(*longer, "--save_checkpoints_steps=1")
+    assert "made longer, from 30 to 36 steps: a new learning-rate plan begins here" in outcome.err
+    outcome = classify(*longer)
+    assert outcome.code == 0, outcome.err
+    assert "made longer" not in outcome.err
+    assert "going on from" in outcome.err
+    lines = [json.loads(line) for line in (trained / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    rates = {line["step"]: line["learning_rate"] for line in lines if "loss" in line and line["step"] > 30}
+    assert rates == pytest.approx({30 + n: 0.003 * (1 - (n - 1) / 6) for n in range(1, 7)}, rel=1e-5)
+    assert run_folder(trained).eval_results()["global_step"] == 36
+    manifest = json.loads((trained / "run.json").read_text(encoding="utf-8"))
+    assert [manifest[key] for key in ("num_train_epochs", "steps", "plan_from")] == [6.0, 36, 30]
+    classify(*trained_flags, f"--output_dir={trained}").assert_refused("num_train_epochs was 6.0, is now 5.0")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--eval_every=0"], "--eval_every=0: epoch is needed, or a number of steps"),
+        (["--eval_every=epoch", "--nodo_eval"], "--eval_every evaluates the data that is held out; add --do_eval"),
+        (["--early_stopping_patience=1"], "give --eval_every too"),
+        (
+            ["--eval_every=3", "--metric_for_best=rmse"],
+            "--metric_for_best=rmse: this run has eval_mcc, eval_accuracy, ",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(trained_flags, refused, given, said):
+    refused([*trained_flags, *given], said)
+
+
+def test_another_metric_is_another_run(watched, flags, classify):
+    outcome = classify(*flags, f"--output_dir={watched}", "--metric_for_best=mcc")
+    outcome.assert_refused("holds another run: metric_for_best was loss, is now mcc")
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_to_the_same_best(flags, tmp_path, run_folder):
+    """SIGKILL while the best checkpoint is being written."""
+    flags = [*flags, "--eval_every=1", "--early_stopping_patience=0", "--num_train_epochs=25", "--log_steps=1"]
+    command = [sys.executable, "-m", "bert_cli.run_classifier", *flags]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen([*command, f"--output_dir={killed}"], stderr=subprocess.DEVNULL)
+    while not (killed / "model.ckpt-10.index").exists() or not list(killed.glob("best/.writing-*")):
+        assert process.poll() is None
+        time.sleep(0.0005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = subprocess.run([*command, f"--output_dir={killed}"], capture_output=True, text=True, check=True)
+    assert "going on from" in done.stderr
+    subprocess.run([*command, f"--output_dir={whole}"], capture_output=True, check=True)
+    assert evaluations(killed) == evaluations(whole)
+    assert_same_tensors(run_folder(killed).tensors(150), run_folder(whole).tensors(150))
+    for name in RESULTS:
+        assert (killed / name).read_bytes() == (whole / name).read_bytes()
+    assert {path.name for path in (killed / "best").iterdir()} == {path.name for path in (whole / "best").iterdir()}

@@ -1,0 +1,176 @@
+"""A table of texts and their endings as examples: a user's own, and swag; how a label says which ending is right."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.choice import (
+    ChoiceExample,
+    choice_examples,
+    describe_choices,
+    find_choice_labels,
+    read_choice_file,
+)
+from bert_cli.examples.dev_split import split_dev
+from bert_cli.examples.glue import find_task
+from bert_cli.examples.own_data import read_own_file
+from bert_cli.settings.data import Columns
+
+ENDINGS = ("a", "b", "c")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """file(lines, name) -> the OwnFile of a file with these lines, | for a tab, whose endings are in columns a, b and c."""
+
+    def read(*lines, name="train.tsv", choices=ENDINGS, needs_label=True, header="auto", **columns):
+        text = "".join(line.replace("|", "\t") + "\n" for line in lines)
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+        path, kept = str(tmp_path / name), Columns(**columns)
+        return read_own_file(path, "train", kept, header, "train_file", needs_label, choices)
+
+    return read
+
+
+def refused(function, *arguments, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        function(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def labelled(file, *labels):
+    return file("text|a|b|c|label", *(f"t|x|y|z|{label}" for label in labels))
+
+
+def test_an_own_file(file):
+    found = file("id|b|text|label|a|c", "k|two|He said|2|one|three", "|5|And|0|4|6")
+    assert find_choice_labels(found) == "0"
+    assert choice_examples(found, "0") == [
+        ChoiceExample("k", "He said", ("one", "two", "three"), 2),
+        ChoiceExample("train-1", "And", ("4", "5", "6"), 0),
+    ]
+    assert describe_choices(choice_examples(found, "0")) == (
+        "2 examples of 3 endings; right: 0 1 (50.0%), 1 0 (0.0%), 2 1 (50.0%)"
+    )
+
+
+def test_columns_by_number_in_json_and_csv(file):
+    codah = file(*(f"o|He{n}|a|b|c|d|{n}" for n in range(4)), text_column="1", choices=tuple("2345"), label_column="6")
+    assert codah.places.names is None
+    assert find_choice_labels(codah) == "0"
+    assert choice_examples(codah, "0")[3] == ChoiceExample("train-3", "He3", ("a", "b", "c", "d"), 3)
+    lines = (f'{{"sentence": "s", "option1": "o", "option2": "p", "answer": "{n}"}}' for n in (1, 2))
+    grande = file(*lines, name="x.jsonl", choices=("option1", "option2"), label_column="answer")
+    assert find_choice_labels(grande) == "1"
+    assert [each.label for each in choice_examples(grande, "1")] == [0, 1]
+    quoted = file("text,a,b,label", '"One, two",x,"y', 'z",1', "t,u,v,0", name="x.csv", choices=("b", "a"))
+    assert choice_examples(quoted, "0")[0] == ChoiceExample("train-0", "One, two", ("y\nz", "x"), 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "written", "places"),
+    [
+        (("0", "2", "1"), "0", [0, 2, 1]),
+        (("0", "0"), "0", [0, 0]),
+        (("3", "1", "2"), "1", [2, 0, 1]),
+        (("3", "3"), "1", [2, 2]),
+        (("B", "A", "C"), "letter", [1, 0, 2]),
+        (("b", "a"), "name", [1, 0]),
+    ],
+)
+def test_what_says_which_ending_is_right(file, labels, written, places):
+    found = labelled(file, *labels)
+    assert find_choice_labels(found) == written
+    assert [each.label for each in choice_examples(found, written)] == places
+
+
+def test_labels_that_may_be_either(file):
+    message = refused(find_choice_labels, labelled(file, "1", "2", "1"))
+    assert message.endswith(
+        "train.tsv: the labels are 1, 2, so it cannot be told whether they count from 0 or from 1; give --choice_labels=0 or "
+        "--choice_labels=1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (("0", "3", "4"), ":3: label '3' is none of the endings, 0 to 2 (and 1 more such row); correct it, or see"),
+        (("0", "", "1"), ":3: label '' is none of the endings, 0 to 2"),
+        (("A", "B", "D"), ":4: label 'D' is none of the endings, A to C"),
+        (("a", "b", "b", "x"), ":5: label 'x' is none of the endings, a to c"),
+        (("1", "-1"), ":3: label '-1' is none"),
+    ],
+)
+def test_labels_that_are_no_ending(file, labels, expected):
+    found = labelled(file, *labels)
+    assert expected in refused(choice_examples, found, find_choice_labels(found))
+
+
+def test_rows_and_columns_that_lack_something(file):
+    message = refused(choice_examples, file("text|a|b|c|label", "t|x|y|z|0", "t|x| |z|0", "t||y|z|0"), "0")
+    assert message.endswith(
+        "train.tsv:3: the ending in column b is empty (and 1 more such row); every row needs all of them"
+    )
+    assert "--choice_columns=c: there is no such column; the file has columns 'text', 'a', 'b', 'label'" in refused(
+        file, "text|a|b|label", "t|x|y|0"
+    )
+    assert (
+        "one column is named twice by --text_column, --text_b_column, --choice_columns and --label_column"
+        in refused(file, "text|a|b|c|label", "t|x|y|z|0", text_column="a")
+    )
+    assert "has one column; a text and its endings, a, b, c, are needed" in refused(file, "t", name="new.txt")
+    numbers = file("t|x|y|1", choices=("1", "2"), text_column="0", label_column="3")
+    assert "--choice_labels=name: " in refused(choice_examples, numbers, "name")
+
+
+def test_a_file_to_predict(file):
+    found = file("text|a|b|c", "t|x|y|z", needs_label=False)
+    assert choice_examples(found, "0") == [ChoiceExample("train-0", "t", ("x", "y", "z"), None)]
+    assert describe_choices(choice_examples(found, "0")) == "1 examples of 3 endings, no labels"
+    found = file("text|a|b|c|label", "t|x|y|z|?", needs_label=False)
+    assert choice_examples(found, "0", needs_label=False)[0].label is None
+
+
+def test_a_part_to_evaluate_on_has_the_places_alike():
+    rows = [ChoiceExample(str(n), "t", ("x", "y"), n % 2) for n in range(40)]
+    train, dev = split_dev(rows, 0.25, 1, "multiple_choice")
+    assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
+    assert [sum(row.label == place for row in dev) for place in (0, 1)] == [5, 5]
+
+
+SWAG = ",video-id,fold-ind,startphrase,sent1,sent2,gold-source,ending0,ending1,ending2,ending3"
+ROW = '0,lsmdc1052,3,"A man sits, then stands. He","A man sits, then stands.",He,gold,runs,walks,is lost,sits down'
+
+
+def read_swag(folder, split, *lines):
+    layout = find_task("swag").splits[split][0]
+    (folder / layout.file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return choice_examples(read_choice_file(str(folder / layout.file), split, layout, "data_dir"), "0")
+
+
+def test_swag(tmp_path):
+    endings = ("He runs", "He walks", "He is lost", "He sits down")
+    for split, file in (("train", "train.csv"), ("dev", "val.csv")):
+        wanted = [ChoiceExample(f"{split}-0", "A man sits, then stands.", endings, 3)]
+        assert read_swag(tmp_path, split, f"{SWAG},label", f"{ROW},3") == wanted
+        assert (tmp_path / file).exists()
+    # Without the column of row numbers, and without labels.
+    wanted = [ChoiceExample("test-0", "A man sits, then stands.", endings, None)]
+    assert read_swag(tmp_path, "test", SWAG.removeprefix(","), ROW.removeprefix("0,")) == wanted
+    message = refused(read_swag, tmp_path, "train", f"{SWAG},label".replace("ending3", "ending"), f"{ROW},3")
+    assert message.startswith(f"{tmp_path}/train.csv:1: has no column ending3; the header of this file is video-id, ")
+    assert ":3: label '4' is none of the endings, 0 to 3" in refused(
+        read_swag, tmp_path, "dev", f"{SWAG},label", f"{ROW},3", f"{ROW},4"
+    )
+
+
+def test_real_files(shared):
+    counts = {}
+    for split in ("train", "dev", "test"):
+        columns = Columns(text_column="1", label_column="6")
+        path = str(shared / "data" / "codah" / f"{split}.tsv")
+        found = read_own_file(path, split, columns, "auto", "f", True, ("2", "3", "4", "5"))
+        assert find_choice_labels(found) == "0"
+        counts[split] = len(choice_examples(found, "0"))
+    assert counts == {"train": 1665, "dev": 556, "test": 555}

@@ -1,0 +1,320 @@
+"""Readers of files that come from anybody, with a sound file for each, and how such a file gets damaged."""
+
+import gzip
+import io
+import json
+import pathlib
+import random
+import tarfile
+from collections.abc import Callable
+from typing import NamedTuple
+
+import h5py
+import numpy as np
+import safetensors.numpy
+from checkpoint_files import write_checkpoint
+
+from bert_cli.base.lines import open_lines
+from bert_cli.corpus.record_source import RecordSource
+from bert_cli.corpus.text import read_blocks, tokenize_block
+from bert_cli.examples import own_data, own_rows, squad, tables, tagging
+from bert_cli.examples.classification import find_labels, read_examples
+from bert_cli.examples.text_lines import read_text_lines
+from bert_cli.model.config import read_config, read_module_config
+from bert_cli.records.example_proto import encode_examples
+from bert_cli.records.record_index import is_record_file
+from bert_cli.records.tfrecord import pack_records, read_records
+from bert_cli.runs import folder as run_folder
+from bert_cli.runs import manifest, ownership
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.data import Columns, LabelKind
+from bert_cli.settings.saved import remembered
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.tokenizer_json import read_tokenizer_json
+from bert_cli.text.vocabulary import read_vocabulary
+from bert_cli.weights import hub_handle
+from bert_cli.weights.checkpoint import Tf1Reader
+from bert_cli.weights.hugging_face import HuggingFaceReader
+from bert_cli.weights.keras_weights import KerasReader
+from bert_cli.weights.path import find_checkpoint, newest_whole
+
+PARTS = [
+    b"", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\r", b"\r\n", b"\t", b" ", b",", b'"', b'""', b"'", b"{", b"}",
+    b"[", b"]", b"[" * 5000, b'{"a":' * 3000, b"-1", b"0", b"1e999", b"NaN", b"9" * 5000, b"1" * 30, b"null", b"true", b"../",
+    b"\\u0000", b"\\ud800", b"\xe2\x80\xa8", b"\xc2\x85", b"\xf0\x9f\x98\x80", b"B-", b"O", b"[UNK]", b"\x1f\x8b",
+    b"\x7f" * 8, b"\x80" * 11,
+]  # fmt: skip
+
+
+def damaged(sound: bytes, others: list[bytes], draws: random.Random) -> bytes:
+    """The bytes with one to four changes; one in 50 is noise alone."""
+    if draws.random() < 0.02:
+        return draws.randbytes(draws.randrange(200))
+    data = bytearray(sound)
+    for _ in range(draws.randint(1, 4)):
+        start = draws.randrange(len(data) + 1)
+        stop = min(len(data), start + int(draws.expovariate(0.1)))
+        match draws.randrange(8):
+            case 0:
+                data[start:stop] = b""
+            case 1:
+                data[start:start] = draws.choice(PARTS)
+            case 2:
+                data[start:stop] = draws.choice(PARTS)
+            case 3:
+                del data[start:]
+            case 4:
+                for place in range(start, min(stop, start + 3)):
+                    data[place] ^= 1 << draws.randrange(8)
+            case 5:
+                data[start:stop] = draws.randbytes(stop - start)
+            case 6:
+                data[start:start] = data[start:stop] * draws.randint(1, 3)
+            case 7:
+                other = draws.choice(others)
+                cut = draws.randrange(len(other) + 1)
+                data[start:stop] = other[cut : cut + draws.randrange(40)]
+    return bytes(data)
+
+
+class Fuzzed(NamedTuple):
+    """A reader. `name`: of the file that gets damaged; `sound`: what it may be; `others`: files beside it.
+
+    read(path of the file) may return anything, and raise InputError.
+    """
+
+    name: str
+    sound: list[bytes]
+    read: Callable[[str], object]
+    others: dict[str, bytes] = {}  # noqa: RUF012 - a NamedTuple's default is never changed
+
+
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "dog", "é"]
+TABLE = b"g1\t1\t\tthe dog sees .\ng2\t0\t*\ta cat \xc3\xa9 \n\ng3\t1\t\tit rains, today\n"
+OWN_TABLE = b"id\ttext\tlabel\n1\tthe dog sees\tpos\n2\ta cat\tneg\n3\tit rains\tpos\n"
+OWN_CSV = b'id,text,label\n1,"the dog, it ""sees""",pos\n2,"a\ncat",neg\n3,it rains,2.5\n'
+OWN_JSON = b"""{"text": "the dog", "label": ["a", "b"], "id": 1}
+{"text": "a cat", "label": [], "id": "x"}
+{"text": "b", "label": "c"}
+"""
+COLUMNS = b"-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\nPeter NNP I-NP I-ORG\nBlack NNP I-NP O\n"
+TAGGED = b'{"words": ["EU", "rejects"], "tags": ["B-ORG", "O"]}\n{"words": ["Peter"], "tags": ["B-ORG"]}\n'
+CONTEXT = "The dog sees a cat in Rome."
+ENTRIES = [
+    {"id": "1", "question": "who?", "answers": [{"text": "dog", "answer_start": 4}], "is_impossible": False},
+    {"id": "2", "question": "what?", "answers": [{"text": "a cat", "answer_start": 13}], "is_impossible": False},
+    {"id": "3", "question": "why?", "answers": [], "is_impossible": True, "plausible_answers": []},
+]
+QUESTIONS = {"version": "v2.0", "data": [{"title": "t", "paragraphs": [{"context": CONTEXT, "qas": ENTRIES}]}]}
+LINES = b'{"question": "who?", "context": "The dog sees."}\n{"id": 7, "question": "where?", "context": "In Rome."}\n'
+VOCABULARY = "".join(f"{token}\n" for token in TOKENS).encode()
+CONFIG = {
+    "vocab_size": 9,
+    "hidden_size": 4,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+    "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1,
+    "attention_probs_dropout_prob": 0.1,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 16,
+    "type_vocab_size": 2,
+    "initializer_range": 0.02,
+    "model_type": "bert",
+}
+MODULE_CONFIG = b'{"hub_module": "encoder", "hidden_size": 4, "vocab_size": 9}'
+TOKENIZER = {
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": {token: n for n, token in enumerate(TOKENS)}},
+    "normalizer": {"type": "BertNormalizer", "lowercase": True},
+    "added_tokens": [{"id": 0, "content": "[PAD]"}],
+}
+TEXT = b"the dog sees a cat .\nit rains .\n\n\xc3\xa9 dog dog\na a b\n"
+MANIFEST = {"command": "bert-classify", "config": {"vocab_size": 9}, "labels": ["0", "1"], "random_seed": 7}
+OWNED = {"files": ["run.json", "vocab.txt", "checkpoint"]}
+REPORT = {"total_seconds": 1.5, "files": ["test_results.tsv"], "eval": {"accuracy": 0.5}}
+FLAGS = b"--task_name=cola\n--max_seq_length=32\n--data_dir=/data\n--do_lower_case=true\n--problem_type=multi_label\n"
+STATE = b'model_checkpoint_path: "model.ckpt-20"\nall_model_checkpoint_paths: "model.ckpt-10"\n'
+TENSORS = {
+    "bert/embeddings/word_embeddings": np.arange(36, dtype=np.float32).reshape(9, 4),
+    "bert/pooler/dense/bias": np.ones(4, np.float32),
+    "global_step": np.array(20, np.int64),
+}
+OF_HUGGING_FACE = {
+    "bert.pooler.dense.weight": np.ones((4, 4), np.float32),
+    "classifier.bias": np.ones(2, np.float16),
+    "x": np.ones(3, np.int64),
+}
+OF_MODULE = {"saved_model.pb": b"x" * 40, "variables/variables.index": b"", "assets/vocab.txt": VOCABULARY}
+RECORD_LENGTHS = {
+    "input_ids": 8,
+    "input_mask": 8,
+    "segment_ids": 8,
+    "masked_lm_positions": 2,
+    "masked_lm_ids": 2,
+    "next_sentence_labels": 1,
+}
+
+
+def _json(values: dict) -> bytes:
+    return json.dumps(values, indent=1).encode()
+
+
+def _each(values) -> list:
+    return list(values)
+
+
+def _table(path: str) -> None:
+    tables.read_rows(path)
+    for labels in (None, ("0", "1")):
+        find_labels("cola", read_examples("cola", "train", "", "auto", labels, path=path))
+
+
+def _own(path: str) -> None:
+    _each(own_rows.read_rows(path, "train_file"))
+    file = own_data.read_own_file(path, "train", Columns(), "auto", "train_file", needs_label=True)
+    problem_type = own_data.find_problem_type(file, LabelKind())
+    labels = own_data.find_own_labels(file, problem_type, None)
+    own_data.own_examples(file, problem_type, labels, None)
+
+
+def _tags(path: str) -> None:
+    file, _ = tagging.with_bio_tags(tagging.read_tagging_file(path))
+    tagging.check_labels(file, ("O", "B-ORG", "I-ORG"))
+
+
+def _squad(path: str) -> None:
+    squad.read_examples(path)
+    squad.read_gold_answers(path)
+    squad.read_training_examples(path, True, None)
+
+
+def _squad_lines(path: str) -> None:
+    with open_lines(path) as lines:
+        _each(squad.parse_questions(lines, path))
+
+
+def _texts(path: str) -> None:
+    with open(path, "rb") as file:
+        _each(read_text_lines(file, path))
+
+
+def _config(path: str) -> None:
+    if read_module_config(path) is None:
+        read_config(path)
+
+
+def _records(path: str) -> None:
+    if is_record_file(path):
+        _each(read_records(path))
+        with RecordSource([path], 8, 2, 9) as source:
+            source.read(np.arange(len(source)))
+
+
+def _corpus(path: str) -> None:
+    tokenizer = FullTokenizer(read_vocabulary(f"{pathlib.Path(path).parent}/vocab.txt"), True)
+    for block in read_blocks([path], 16):
+        tokenize_block(block, tokenizer, "H", True)
+
+
+def _folder(path: str) -> None:
+    folder = str(pathlib.Path(path).parent)
+    manifest.read_manifest(folder)
+    ownership.owned_names(folder)
+    run_folder.read_report(folder)
+    newest_whole(folder)
+    remembered(ClassifySettings, folder, ())
+    run_folder.find_state(folder, MANIFEST, False, None)
+
+
+def _archive(path: str) -> None:
+    hub_handle.find_module(path, "hub_module")
+
+
+def _tensors(reader) -> None:
+    for name in reader.shapes:
+        reader.read(name)
+
+
+def _checkpoint(path: str) -> None:
+    prefix = path.removesuffix(".index").removesuffix(".data-00000-of-00001")
+    newest_whole(str(pathlib.Path(path).parent), to_train=True)
+    find_checkpoint(prefix)
+    _tensors(Tf1Reader(prefix))
+
+
+def _safetensors(path: str) -> None:
+    reader = HuggingFaceReader(str(pathlib.Path(path).parent))
+    _tensors(reader)
+    reader.check_tied()
+
+
+def _archive_bytes() -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w:gz") as archive:
+        for name, data in {
+            "saved_model.pb": b"x" * 40,
+            "variables/variables.index": b"",
+            "assets/vocab.txt": VOCABULARY,
+        }.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return held.getvalue()
+
+
+def _record_bytes() -> list[bytes]:
+    columns = {name: np.ones((3, length), np.int64) for name, length in RECORD_LENGTHS.items()}
+    return encode_examples(columns | {"masked_lm_weights": np.ones((3, 2), np.float32)})
+
+
+def _h5_bytes(folder: pathlib.Path) -> bytes:
+    path = folder / "sound.h5"
+    with h5py.File(path, "w") as file:
+        group = file.create_group("layers/pooler/vars")
+        group.attrs["name"] = "bert_pooler_dense"
+        group.create_dataset("0", data=np.ones((4, 4), np.float32))
+        group.create_dataset("1", data=np.ones(4, np.float32), chunks=(2,), compression="gzip")
+    return path.read_bytes()
+
+
+def record() -> bytes:
+    """A serialized tf.train.Example of pre-training."""
+    return _record_bytes()[0]
+
+
+def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
+    """All readers; `folder` is for making sound files."""
+    write_checkpoint(folder / "model.ckpt-20", TENSORS)
+    index, data = ((folder / f"model.ckpt-20.{ending}").read_bytes() for ending in ("index", "data-00000-of-00001"))
+    checkpoint = {"model.ckpt-20.index": index, "model.ckpt-20.data-00000-of-00001": data}
+    run = checkpoint | {
+        "run.json": _json(MANIFEST | OWNED),
+        "run_report.json": _json(REPORT),
+        "flags.txt": FLAGS,
+        "checkpoint": STATE,
+    }
+    return {
+        "tsv": Fuzzed("train.tsv", [TABLE], _table),
+        "own tsv": Fuzzed("own.tsv", [OWN_TABLE], _own),
+        "own csv": Fuzzed("own.csv", [OWN_CSV], _own),
+        "own jsonl": Fuzzed("own.jsonl", [OWN_JSON], _own),
+        "own csv.gz": Fuzzed("own.csv.gz", [gzip.compress(OWN_CSV)], _own),
+        "conll": Fuzzed("train.txt", [COLUMNS, COLUMNS.replace(b" ", b"\t")], _tags),
+        "tagging jsonl": Fuzzed("train.jsonl", [TAGGED], _tags),
+        "squad": Fuzzed("train.json", [_json(QUESTIONS)], _squad),
+        "squad lines": Fuzzed("lines.jsonl", [LINES], _squad_lines),
+        "texts": Fuzzed("texts.txt", [TEXT], _texts),
+        "vocabulary": Fuzzed("vocab.txt", [VOCABULARY], read_vocabulary),
+        "config": Fuzzed("bert_config.json", [_json(CONFIG), MODULE_CONFIG], _config),
+        "tokenizer.json": Fuzzed("tokenizer.json", [_json(TOKENIZER)], read_tokenizer_json),
+        "tfrecord": Fuzzed("data.tfrecord", [pack_records(_record_bytes())], _records),
+        "corpus": Fuzzed("text.txt", [TEXT], _corpus, {"vocab.txt": VOCABULARY}),
+        "corpus.gz": Fuzzed("text.gz", [gzip.compress(TEXT)], _corpus, {"vocab.txt": VOCABULARY}),
+        **{f"run folder: {name}": Fuzzed(name, [sound], _folder, run | checkpoint) for name, sound in run.items()},
+        "archive": Fuzzed("module.tar.gz", [_archive_bytes()], _archive),
+        "checkpoint index": Fuzzed("model.ckpt-20.index", [index], _checkpoint, checkpoint),
+        "checkpoint data": Fuzzed("model.ckpt-20.data-00000-of-00001", [data], _checkpoint, checkpoint),
+        "safetensors": Fuzzed("model.safetensors", [safetensors.numpy.save(OF_HUGGING_FACE)], _safetensors),
+        "hdf5": Fuzzed("model.weights.h5", [_h5_bytes(folder)], lambda path: _tensors(KerasReader(path))),
+    }

@@ -1,0 +1,118 @@
+"""Smoothed, focal and weighted losses: by hand, against plain NumPy, and in the heads."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
+from bert_cli.heads.tagging import BertTagger
+from bert_cli.model.config import BertConfig
+
+LOGITS = tf.constant(np.log(np.array([[1.0, 2.0, 5.0], [4.0, 2.0, 2.0]], np.float32)))  # probabilities in eighths
+LABELS = tf.constant([2, 1])
+ODDS = tf.constant(np.log(np.array([[1.0, 3.0], [1 / 3, 1.0]], np.float32)))  # probabilities 1/2 3/4; 1/4 1/2
+YES = tf.constant([[1.0, 0.0], [1.0, 1.0]])
+LOGS = [[math.log(8), math.log(4), math.log(8 / 5)], [math.log(2), math.log(4), math.log(4)]]
+WEIGHTS = (0.5, 3.0, 2.0)
+CONFIG = BertConfig(
+    vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4,
+    max_position_embeddings=4, type_vocab_size=2, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted"),
+    [
+        (PLAIN, [math.log(8 / 5), math.log(4)]),
+        (LossRule(focal_gamma=2.0), [(3 / 8) ** 2 * math.log(8 / 5), (3 / 4) ** 2 * math.log(4)]),
+        (LossRule(smoothing=0.3), [0.7 * LOGS[0][2] + 0.1 * sum(LOGS[0]), 0.7 * LOGS[1][1] + 0.1 * sum(LOGS[1])]),
+        (LossRule(class_weights=WEIGHTS), [2 * math.log(8 / 5), 3 * math.log(4)]),
+        (LossRule(focal_gamma=1.0, class_weights=WEIGHTS), [2 * 3 / 8 * math.log(8 / 5), 3 * 3 / 4 * math.log(4)]),
+        (LossRule(focal_gamma=0.0), [math.log(8 / 5), math.log(4)]),
+    ],
+)
+def test_of_labels_that_exclude_each_other(rule, wanted):
+    np.testing.assert_allclose(softmax_losses(LABELS, LOGITS, rule), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted"),
+    [
+        (PLAIN, [[math.log(2), math.log(4)], [math.log(4), math.log(2)]]),
+        (LossRule(focal_gamma=2.0), [[math.log(2) / 4, math.log(4) * 9 / 16], [math.log(4) * 9 / 16, math.log(2) / 4]]),
+        (
+            LossRule(smoothing=0.2),  # targets 0.9 and 0.1
+            [
+                [math.log(2), 0.1 * math.log(4 / 3) + 0.9 * math.log(4)],
+                [0.9 * math.log(4) + 0.1 * math.log(4 / 3), math.log(2)],
+            ],
+        ),
+        (
+            LossRule(class_weights=((1.0, 2.0), (0.5, 4.0))),
+            [[2 * math.log(2), 0.5 * math.log(4)], [2 * math.log(4), 4 * math.log(2)]],
+        ),
+    ],
+)
+def test_of_labels_that_do_not(rule, wanted):
+    np.testing.assert_allclose(sigmoid_losses(YES, ODDS, rule), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0])
+def test_a_focal_loss_has_a_finite_slope_where_a_prediction_is_certain(gamma):
+    rule = LossRule(focal_gamma=gamma, smoothing=0.1)
+    logits = tf.constant([[200.0, -200.0], [-200.0, 200.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(logits)
+        one, many = softmax_losses(tf.constant([0, 0]), logits, rule), sigmoid_losses(YES, logits, rule)
+    for losses in (one, many):
+        assert np.isfinite(losses).all()
+        assert np.isfinite(tape.gradient(losses, logits)).all()
+
+
+def test_gradient_of_a_focal_loss_is_the_difference_quotient():
+    rule, step = LossRule(focal_gamma=2.0, smoothing=0.2, class_weights=WEIGHTS), 1e-2
+    with tf.GradientTape() as tape:
+        tape.watch(LOGITS)
+        losses = softmax_losses(LABELS, LOGITS, rule)
+    found = tape.gradient(losses, LOGITS).numpy()
+    for column in range(3):
+        nudge = step * np.eye(3, dtype=np.float32)[column]
+        up, down = (softmax_losses(LABELS, LOGITS + sign * nudge, rule).numpy() for sign in (1, -1))
+        np.testing.assert_allclose(found[:, column], (up - down) / (2 * step), rtol=5e-3, atol=1e-4)
+
+
+def inputs_of(mask: np.ndarray) -> dict:
+    return {
+        "input_word_ids": tf.constant(mask * 3),
+        "input_mask": tf.constant(mask),
+        "input_type_ids": tf.constant(0 * mask),
+    }
+
+
+def test_a_classifier_trains_on_its_rule_and_evaluates_without():
+    model = BertClassifier(CONFIG, 3, seed=1)
+    model.head_dropout, model.loss_rule = 0.0, LossRule(class_weights=WEIGHTS)
+    batch = inputs_of(np.array([[1, 1, 0, 0], [1, 1, 1, 1]], np.int32)) | {"label_ids": LABELS}
+    plain = model.predictions(batch, True)["losses"]
+    losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
+    np.testing.assert_allclose(losses, plain * [2.0, 3.0], rtol=1e-6)
+    np.testing.assert_allclose(shares, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_tagger_counts_no_padding_and_no_further_pieces(packed):
+    """Whatever the rule: the sum is over the labelled pieces alone."""
+    model = BertTagger(CONFIG, 3, seed=1)
+    model.head_dropout, model.loss_rule = 0.0, LossRule(smoothing=0.1, focal_gamma=2.0, class_weights=WEIGHTS)
+    mask = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], np.int32)
+    labels = np.array([[-1, 2, -1, 1], [0, -1, -1, -1]], np.int32)
+    weights = ((labels >= 0) / 3).astype(np.float32)
+    inputs = inputs_of(mask)
+    batch = inputs | {"label_ids": tf.constant(labels), "label_weights": tf.constant(weights)}
+    losses, shares = model.loss_terms(batch, tf.constant([1, 2]), packed, 2)
+    logits = tf.gather_nd(model(inputs, packed=packed), np.argwhere(labels >= 0))
+    wanted = softmax_losses(tf.constant(labels[labels >= 0]), logits, model.loss_rule)
+    assert float(tf.reduce_sum(losses * shares)) == pytest.approx(float(tf.reduce_mean(wanted)), rel=1e-5)

@@ -1,0 +1,144 @@
+"""Rows of an evaluation: what is kept of them, by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.squad import SquadExample, split_context
+from bert_cli.outputs import eval_examples
+from bert_cli.outputs.eval_examples import (
+    classification_examples,
+    kept_rows,
+    read_eval_examples,
+    squad_examples,
+    tagging_examples,
+    write_eval_examples,
+)
+from bert_cli.outputs.lengths import length_figures
+from bert_cli.outputs.squad import NBestEntry, Prediction
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Two mistakes and one other row have their texts."""
+    monkeypatch.setattr(eval_examples, "MISTAKES", 2)
+    monkeypatch.setattr(eval_examples, "OTHERS", 1)
+
+
+def with_texts(found):
+    return [row["row"] for row in found.rows if "text" in row]
+
+
+def test_one_label(few, tmp_path):
+    shares = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.05, 0.95]], np.float32)
+    texts = [("a", None), ("b", "c"), ("d" * 3000, None), ("\ud800", None)]
+    found = classification_examples(
+        "single_label",
+        ("n", "y"),
+        [f"r{n}" for n in range(4)],
+        texts,
+        np.array([0, 1, 0, 0]),
+        {"probabilities": shares},
+    )
+    assert found.head == {"kind": "single_label", "labels": ["n", "y"], "rows": 4}
+    assert with_texts(found) == [0, 2, 3]  # the surest mistakes are 3 and 2
+    assert found.rows[1] == {"row": 1, "label": 1, "probabilities": [0.6, 0.4]}
+    assert len(found.rows[2]["text"]) == 2001
+    path = str(tmp_path / "rows.jsonl")
+    write_eval_examples(path, found)
+    again = read_eval_examples(path)
+    assert again.rows[3] == found.rows[3] | {"text": "?"}
+    assert again.rows[:3] == found.rows[:3]
+
+
+def test_several_labels(few):
+    has = np.array([[1, 0], [1, 1], [0, 0]], np.float32)
+    shares = np.array([[0.9, 0.4], [0.2, 0.9], [0.1, 0.45]])
+    found = classification_examples(
+        "multi_label",
+        ("n", "y"),
+        ["a", "b", "c"],
+        [("t", None)] * 3,
+        has,
+        {"probabilities": shares},
+        np.array([0.5, 0.4]),
+    )
+    # At 0.4 the second label is taken in row 0 (off by 0.4) and in row 2 (0.45); the first is missed in row 1 (0.8).
+    assert with_texts(found) == [0, 1, 2]
+    assert found.rows[1]["labels"] == [1, 1]
+    assert found.head["thresholds"] == [0.5, 0.4]
+
+
+def test_numbers(few):
+    values = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+    found = classification_examples(
+        "regression", (), list("abcd"), [("t", "u")] * 4, values, {"values": np.array([1.0, 2.5, 3.0, 2.0])}
+    )
+    assert with_texts(found) == [0, 1, 3]
+    assert found.rows[3] == {"row": 3, "value": 4.0, "predicted": 2.0, "id": "d", "text": "t", "text_b": "u"}
+
+
+def test_rows_are_bounded(monkeypatch):
+    assert kept_rows(5).tolist() == [0, 1, 2, 3, 4]
+    monkeypatch.setattr(eval_examples, "MOST_ROWS", 4)
+    assert kept_rows(10).tolist() == [0, 3, 6, 9]
+    monkeypatch.setattr(eval_examples, "MOST_NUMBERS", 9)
+    assert kept_rows(10, 3).tolist() == [0, 4, 9]
+    assert len(kept_rows(10, 1000)) == 1
+
+
+def test_sentences():
+    words = [["Anna", "runs"], ["It", "rains"], ["Bo"], ["x"] * 200]
+    gold = [["B-PER", "O"], ["O", "O"], ["B-PER"], ["B-PER"] * 200]
+    found = tagging_examples(words, gold, [["O", "O"], ["O", "O"], ["B-PER"], ["O"] * 200])
+    assert found.head == {"kind": "tagging", "rows": 4}
+    assert found.rows == [
+        {"row": 0, "words": ["Anna", "runs"], "gold": ["B-PER", "O"], "predicted": ["O", "O"]},
+        {"row": 2, "words": ["Bo"], "gold": ["B-PER"], "predicted": ["B-PER"]},
+    ]
+
+
+def test_questions():
+    context = "x " * 3000 + "the cat sat"
+    examples = [
+        SquadExample(name, "Who?", split_context(text)) for name, text in (("a", "The cat sat"), ("b", context))
+    ]
+    best = NBestEntry("cat", 0.6, 1.0, 1.0, (4, 7))
+    none = NBestEntry("", 0.4, 0.0, 0.0, None)
+    predictions = [
+        Prediction("a", "", None, (none, best), 1.5, True),
+        Prediction("b", "the cat", (6000, 6007), (best,), None, True),
+    ]
+    found = squad_examples(examples, predictions, {"a": ["cat"], "b": []})
+    first, second = found.rows
+    assert (first["exact"], first["best_exact"], first["null_odds"]) == (0.0, 1.0, 1.5)
+    assert (first["is_answerable"], first["is_answered"], first["answer"]) == (True, False, None)
+    assert (second["is_answerable"], second["is_answered"], second["is_right"]) == (False, True, False)
+    begin, end = second["answer"]
+    assert second["context"][begin:end] == "the cat"
+    assert second["is_cut"]
+    assert len(second["context"]) == 2000
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    assert read_eval_examples(str(path)) is None
+    path.write_text('{"kind": "squad"}\n{"row": \n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"rows\.jsonl:2: is not JSON"):
+        read_eval_examples(str(path))
+    path.write_text("[1]\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is no list of rows of an evaluation"):
+        read_eval_examples(str(path))
+
+
+def test_lengths():
+    found = length_figures(np.array([3, 4, 4, 10]), 16)
+    assert (found["rows"], found["median"], found["longest"], found["mean"]) == (4, 4.0, 10, 5.25)
+    assert found["edges"] == list(range(12))
+    assert found["counts"] == [0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 1]
+    long = length_figures(np.array([512, 100]), 512)
+    assert sum(long["counts"]) == 2
+    assert long["edges"][-1] > 512
+    assert json.loads(json.dumps(long)) == long

@@ -1,0 +1,62 @@
+"""The best of several evaluations, on numbers that can be checked by eye."""
+
+import math
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.metrics import known_metrics
+from bert_cli.outputs.selection import Selection, find_metric, is_better, lower_is_better, select
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "best"),
+    [
+        ("eval_accuracy", [0.5], (1, 0.5, 0)),
+        ("eval_accuracy", [0.5, 0.7, 0.6, 0.7], (2, 0.7, 2)),  # of equal ones the first
+        ("eval_loss", [0.5, 0.7, 0.4, 0.4], (3, 0.4, 1)),
+        ("eval_rmse", [0.5, 0.4], (2, 0.4, 0)),
+        ("eval_mcc", [math.nan, -0.2, math.nan], (2, -0.2, 1)),
+        ("masked_lm_perplexity", [9.0, 8.0, 10.0], (2, 8.0, 1)),
+    ],
+)
+def test_best_and_how_long_ago(name, values, best):
+    assert select(name, list(enumerate(values, 1))) == Selection(*best)
+
+
+def test_patience_counts_from_where_a_run_was_made_longer():
+    evaluations = [(2, 0.9), (4, 0.8), (6, 0.7), (8, 0.6)]
+    assert [select("eval_f1", evaluations, first).waited for first in (0, 2, 4, 6, 8)] == [3, 3, 2, 1, 0]
+    assert select("eval_f1", []) is None
+
+
+@pytest.mark.parametrize("name", ["loss", "eval_loss", "eval_rmse", "eval_mae_mm", "next_sentence_loss"])
+def test_lower_is_better(name):
+    assert lower_is_better(name)
+    assert is_better(name, 1.0, 2.0)
+    assert not is_better(name, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("name", ["eval_accuracy", "f1", "eval_f1_B-lossy", "exact_match", "eval_pearson"])
+def test_higher_is_better(name):
+    assert not lower_is_better(name)
+    assert is_better(name, 2.0, 1.0)
+
+
+def test_a_metric_is_named_with_or_without_eval():
+    known = known_metrics("single_label")
+    assert [find_metric(given, known) for given in ("", "f1", "eval_mcc", "loss")] == [
+        "eval_accuracy", "eval_f1", "eval_mcc", "loss",
+    ]  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        find_metric("F1", known)
+    assert str(caught.value) == (
+        "--metric_for_best=F1: this run has eval_accuracy, eval_mcc, eval_f1, eval_loss, loss; give one of them"
+    )
+
+
+def test_what_a_task_is_measured_by_comes_first():
+    assert known_metrics("single_label", "mcc")[0] == "eval_mcc"
+    assert known_metrics("single_label", "accuracy_f1")[0] == "eval_accuracy"
+    assert known_metrics("regression", "pearson_spearman")[0] == "eval_pearson"
+    assert known_metrics("multi_label")[0] == "eval_micro_f1"

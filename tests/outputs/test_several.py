@@ -1,0 +1,67 @@
+"""Means, deviations and the tables of several runs, on numbers that can be checked by hand."""
+
+import pytest
+
+from bert_cli.outputs.several import (
+    Row,
+    best_row,
+    format_several,
+    mean_and_deviation,
+    metrics_of,
+    write_several,
+)
+
+RUNS = [
+    Row("run-1", {"random_seed": 7}, {"eval_accuracy": 0.5, "eval_loss": 0.9, "eval_examples": 10}, {}),
+    Row("run-2", {"random_seed": 8}, {"eval_accuracy": 0.7, "eval_loss": 0.4, "eval_examples": 10}, {}),
+    Row("run-3", {"random_seed": 9}, {"eval_accuracy": 0.9, "eval_loss": 0.5, "eval_examples": 10}, {}),
+]
+
+
+def test_mean_and_standard_deviation():
+    """Of 0.5, 0.7, 0.9: the mean 0.7, and √((0.04 + 0 + 0.04) / 2) = 0.2."""
+    means, deviations = mean_and_deviation([row.metrics for row in RUNS])
+    assert means == {"eval_accuracy": 0.7, "eval_loss": 0.6, "eval_examples": 10}
+    assert deviations == {"eval_accuracy": 0.2, "eval_loss": pytest.approx(0.07**0.5, abs=1e-7)}
+    assert mean_and_deviation([RUNS[0].metrics])[1] == {"eval_accuracy": 0.0, "eval_loss": 0.0}
+
+
+def test_best():
+    assert best_row(RUNS, "eval_accuracy").folder == "run-3"
+    assert best_row(RUNS, "eval_loss").folder == "run-2"
+    assert best_row(RUNS, "eval_examples").folder == "run-1"  # of equal ones the first
+
+
+def test_numbers_of_a_report():
+    report = {"eval": {"eval_accuracy": 0.90909093618, "global_step": 5, "eval_examples": 11, "classes": {}, "x": None}}
+    assert metrics_of(report) == {"eval_accuracy": 0.9090909, "eval_examples": 11}
+
+
+def test_runs_tsv(tmp_path):
+    write_several(str(tmp_path / "runs.tsv"), RUNS, has_mean=True)
+    assert (tmp_path / "runs.tsv").read_text().splitlines() == [
+        "folder\trandom_seed\teval_accuracy\teval_loss\teval_examples",
+        "run-1\t7\t0.5\t0.9\t10",
+        "run-2\t8\t0.7\t0.4\t10",
+        "run-3\t9\t0.9\t0.5\t10",
+        "mean\t\t0.7\t0.6\t10",
+        "std\t\t0.2\t0.2645751\t",
+    ]
+
+
+def test_grid_tsv_of_several_runs_each(tmp_path):
+    rows = [
+        Row("grid-a", {"learning_rate": 5e-5, "num_train_epochs": 2.0}, {"f1": 80.0, "total": 9}, {"f1": 1.5}),
+        Row("grid-b", {"learning_rate": 3e-5, "num_train_epochs": 2.0}, {"f1": 81.0, "total": 9}, {"f1": 0.5}),
+    ]
+    write_several(str(tmp_path / "grid.tsv"), rows, has_mean=False)
+    assert (tmp_path / "grid.tsv").read_text().splitlines() == [
+        "folder\tlearning_rate\tnum_train_epochs\tf1\tf1_std\ttotal",
+        "grid-a\t5e-05\t2.0\t80.0\t1.5\t9",
+        "grid-b\t3e-05\t2.0\t81.0\t0.5\t9",
+    ]
+    assert [line.split() for line in format_several(rows, "f1", "grid-b", has_mean=False)] == [
+        ["folder", "learning_rate", "f1"],
+        ["grid-a", "5e-05", "80.0000", "±", "1.5000"],
+        ["grid-b", "*", "3e-05", "81.0000", "±", "0.5000"],
+    ]

@@ -1,0 +1,124 @@
+"""Pages in headless Chromium: every part has its place, nothing is wider than a phone, the console is silent, and no request
+leaves the machine. Skipped where there is no Chromium.
+
+A page that stands around each of them, with a script, looks at them in frames of 1280 and of 390 pixels and writes down what it
+sees; the control, which asks for a picture of the host that the hostile texts name, shows that requests are seen.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from bert_cli.report.page import comparison_page, run_page, write_page
+from bert_cli.report.run_files import read_run
+from tests.report import folders
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian's package chromium)")
+LOOK = """<!DOCTYPE html><meta charset="utf-8"><body><script>
+const pages = %s, widths = [1280, 390], seen = {};
+function look(name, width, frame) {
+  const page = frame.contentDocument, cards = {};
+  for (const card of page.querySelectorAll(".card")) {
+    const box = card.getBoundingClientRect();
+    cards[card.id] = [box.width, box.height, box.right];
+  }
+  const drawn = [...page.querySelectorAll(".plot svg")].map(svg => svg.getBoundingClientRect().height);
+  seen[name + " " + width] = {
+    cards, drawn, width: page.documentElement.scrollWidth, text: page.body.innerText,
+    back: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
+    elements: page.querySelectorAll("script, img, iframe").length,
+  };
+  if (Object.keys(seen).length == pages.length * widths.length) {
+    const out = document.createElement("pre");
+    out.textContent = "SEEN" + btoa(unescape(encodeURIComponent(JSON.stringify(seen)))) + "SEEN";
+    document.body.replaceChildren(out);
+  }
+}
+for (const name of pages) for (const width of widths) {
+  const frame = document.createElement("iframe");
+  frame.width = width; frame.height = 900; frame.src = name + ".html";
+  frame.onload = () => look(name, width, frame);
+  document.body.append(frame);
+}
+</script>"""
+
+
+def browse(page: pathlib.Path, scheme: str) -> tuple[str, str, str]:
+    """(the document after its scripts, the browser's log, the log of its network)."""
+    log = page.with_suffix(".netlog")
+    command = [
+        BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+        "--disable-component-update", "--disable-sync", "--allow-file-access-from-files", "--enable-logging=stderr",
+        f"--user-data-dir={page.parent / 'profile'}", f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
+        "--host-resolver-rules=MAP * ~NOTFOUND", f"--log-net-log={log}", "--virtual-time-budget=8000", "--dump-dom",
+        page.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr, log.read_text("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """("kind width" -> what the frame shows, the browser's log, the log of its network), of the light scheme and the dark."""
+    import base64
+
+    place = tmp_path_factory.mktemp("pages")
+    names = [*folders.KINDS, "several"]
+    for kind, (make, _) in folders.KINDS.items():
+        write_page(str(place / f"{kind}.html"), run_page(read_run(str(make(place / kind)))))
+    runs = [read_run(str(place / "one_label")), read_run(str(folders.one_label(place / "second", 2, 0.9)))]
+    write_page(str(place / "several.html"), comparison_page(runs))
+    found = {}
+    for scheme in ("light", "dark"):
+        (place / "look.html").write_text(LOOK % json.dumps(names), encoding="utf-8")
+        document, log, network = browse(place / "look.html", scheme)
+        told = re.search("SEEN(.*)SEEN", document)
+        assert told, (document[-2000:], log)
+        found[scheme] = json.loads(base64.b64decode(told[1])), log, network
+    return found
+
+
+@pytest.mark.parametrize("kind", [*folders.KINDS, "several"])
+def test_every_part_has_its_place(seen, kind):
+    wanted = {"card-compared", "card-loss", "card-differences"}
+    if kind != "several":
+        wanted = folders.OF_ALL | folders.KINDS[kind][1]
+    for width in (1280, 390):
+        shown = seen["light"][0][f"{kind} {width}"]
+        assert wanted <= shown["cards"].keys()
+        assert shown["width"] <= width  # nothing makes the page wider, not even a word of 900 letters
+        for card, (wide, high, right) in shown["cards"].items():
+            assert wide > 200, card
+            assert high > 60, card
+            assert right <= width, card
+        assert all(height > 100 for height in shown["drawn"])
+        assert shown["elements"] == 0
+        if kind not in ("pretraining", "several"):
+            assert folders.SCRIPT in shown["text"]
+
+
+def test_light_and_dark(seen):
+    def backs(scheme):
+        return {shown["back"] for shown in seen[scheme][0].values()}
+
+    assert backs("light") == {"rgb(245, 246, 248)"}
+    assert backs("dark") == {"rgb(14, 17, 22)"}
+
+
+def test_the_console_is_silent_and_nothing_is_asked_for(seen, tmp_path):
+    for scheme in ("light", "dark"):
+        assert "CONSOLE" not in seen[scheme][1]
+        assert folders.MARK not in seen[scheme][2]
+    control = tmp_path / "control.html"
+    control.write_text(
+        f'<script>console.error("told")</script><img src="http://{folders.MARK}/x.png">', encoding="utf-8"
+    )
+    _, log, network = browse(control, "light")
+    assert "CONSOLE" in log
+    assert folders.MARK in network

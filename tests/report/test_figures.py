@@ -1,0 +1,41 @@
+"""Plots: what of matplotlib's SVG may stand in a page."""
+
+import re
+import xml.etree.ElementTree as ET
+
+from bert_cli.report.figures import MOST_POINTS, Line, lines, points, thinned
+
+
+def test_an_svg_of_a_page():
+    series = [Line("<b>", [1, 2, 3], [0.5, 0.2, 0.1]), Line("other", [1, 3], [0.4, 0.3], points=True)]
+    figure = lines("loss", "The loss", [*series, Line("ideal", [0, 1], [0, 1], dashed=True)], "step", "loss")
+    root = ET.fromstring(figure.svg)
+    assert root.attrib["aria-label"] == "The loss"
+    assert "width" not in root.attrib
+    texts = {element.text for element in root.iter() if element.tag.endswith("text")}
+    assert {"step", "loss"} <= texts
+    assert figure.legend == ("<b>", "other")
+    assert "<b>" not in figure.svg  # names stand in the page, where they are escaped
+    assert {"var(--series-1)", "var(--series-2)", "var(--muted)", "var(--line)"} <= set(
+        re.findall(r"var\(--[^)]+\)", figure.svg)
+    )
+    assert not re.search(r"#a[12]000", figure.svg)
+    assert not {"<style", "<metadata", "<!--"} & set(re.findall(r"<style|<metadata|<!--", figure.svg))
+    ids = re.findall(r'\bid="([^"]+)"', figure.svg)
+    used = re.findall(r'(?:href="#|url\(#)([^")]+)', figure.svg)
+    assert set(ids) == set(used)
+    assert all(name.startswith("loss-") for name in ids)
+    assert len(figure.svg) < 12_000
+
+
+def test_the_same_numbers_give_the_same_svg():
+    assert points("a", "t", [1, 2], [2, 1], "x", "y", True) == points("a", "t", [1, 2], [2, 1], "x", "y", True)
+    bars = [Line("a", [0.5, 1.5], [3, 4], steps=True)]
+    assert ET.fromstring(lines("b", "t", bars, "x", "y", mark=1.5).svg) is not None
+
+
+def test_lines_of_many_points_are_thinned():
+    found = thinned(range(10_000))
+    assert len(found) == MOST_POINTS
+    assert (found[0], found[-1]) == (0, 9999)
+    assert thinned([1, 2]).tolist() == [1, 2]

@@ -1,0 +1,172 @@
+"""Pages of runs made by hand, read with Python's own parser of HTML: every part is there, and hostile texts stay texts."""
+
+import html.parser
+import json
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
+from bert_cli.report.run_files import read_run
+from tests.report import folders
+
+EMPTY = {"meta", "link", "br", "img", "input", "hr", "path", "use"}
+
+
+class Reader(html.parser.HTMLParser):
+    """Tags, attributes, ids, and the text of a page."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tags: set[str] = set()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.handlers: list[str] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        if tag not in EMPTY:
+            self.open.append(tag)
+        for name, value in attrs:
+            self.ids += [value] if name == "id" else []
+            self.links += [value] if name in ("href", "src", "xlink:href", "srcset", "data", "action", "poster") else []
+            self.handlers += [name] if name.startswith("on") else []
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in EMPTY:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Kind -> (the HTML of its page, what stands in it)."""
+    found = {}
+    for kind, (make, _) in folders.KINDS.items():
+        page = run_page(read_run(str(make(tmp_path_factory.mktemp("runs") / kind))))
+        found[kind] = page, Reader(page)
+    return found
+
+
+@pytest.mark.parametrize("kind", folders.KINDS)
+def test_every_part_is_there(pages, kind):
+    page, found = pages[kind]
+    assert folders.OF_ALL | folders.KINDS[kind][1] <= set(found.ids)
+    assert len(set(found.ids)) == len(found.ids)
+    assert found.open == []
+    assert page.startswith("<!DOCTYPE html>")
+    assert "1.50 GB" in found.text
+    assert "1 min 15 s" in found.text
+
+
+@pytest.mark.parametrize("kind", folders.KINDS)
+def test_no_script_and_nothing_from_outside(pages, kind):
+    page, found = pages[kind]
+    assert not found.tags & {"script", "iframe", "object", "embed", "img", "base", "form"}
+    assert found.handlers == []
+    assert all(link.startswith("#") or link == "data:," for link in found.links)
+    assert "@import" not in page
+    assert "url(http" not in page
+    assert "default-src 'none'" in page
+    targets = {link[1:] for link in found.links if link.startswith("#")}
+    assert targets <= set(found.ids)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in folders.KINDS if kind != "pretraining"])
+def test_hostile_texts_stay_texts(pages, kind):
+    page, found = pages[kind]
+    assert folders.SCRIPT in found.text
+    assert folders.SCRIPT not in page
+    assert folders.LONG in found.text
+    assert folders.RIGHT_TO_LEFT in found.text
+
+
+def test_braces_of_a_text_are_no_template(pages):
+    assert "{{ 7 * 7 }}" in pages["one_label"][1].text
+    assert "$x^2$" in pages["one_label"][1].text
+
+
+def test_a_page_is_small(pages):
+    assert all(len(page.encode()) < 200_000 for page, _ in pages.values())
+
+
+def test_the_best_step_is_told(pages):
+    """The history has its best accuracy, 0.9, at step 60."""
+    assert "Best: 0.9000 after step 60." in pages["one_label"][1].text
+
+
+def test_a_run_that_left_little_has_a_small_page(tmp_path):
+    folder = folders.pretraining(tmp_path / "run")
+    for name in ("run_report.json", "eval_results.txt", "history.jsonl", "flags.txt"):
+        (folder / name).unlink()
+    found = Reader(run_page(read_run(str(folder))))
+    assert {"card-commands", "card-settings", "card-model"} <= set(found.ids)
+    assert "card-loss" not in found.ids
+
+
+def test_no_run_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"there is no run\.json"):
+        read_run(str(tmp_path))
+    with pytest.raises(InputError, match="no such folder"):
+        read_run(str(tmp_path / "none"))
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"is no run\.json of a training run"):
+        read_run(str(tmp_path))
+
+
+def test_a_damaged_file_is_named_with_its_line(tmp_path):
+    folder = folders.one_label(tmp_path / "run")
+    path = folder / "history.jsonl"
+    path.write_text(path.read_text("utf-8") + '{"step": 1\n{"step": 2', encoding="utf-8")
+    with pytest.raises(InputError, match=r"history\.jsonl:13: is not JSON"):
+        read_run(str(folder))
+
+
+def test_a_last_line_without_its_end_is_none(tmp_path):
+    folder = folders.one_label(tmp_path / "run")
+    before = len(read_run(str(folder)).history)
+    with open(folder / "history.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"step": 100, "lo')
+    assert len(read_run(str(folder)).history) == before
+
+
+def test_several_runs_side_by_side(tmp_path):
+    made = [
+        folders.one_label(tmp_path / name, seed, accuracy) for name, seed, accuracy in (("a", 1, 0.5), ("b", 2, 0.7))
+    ]
+    page = comparison_page([read_run(str(folder)) for folder in made])
+    found = Reader(page)
+    assert {"card-compared", "card-loss", "card-metric", "card-differences"} <= set(found.ids)
+    assert "0.6000" in found.text  # the mean
+    assert "± 0.1414 (sd)" in found.text
+    assert "random_seed" in found.text
+    assert "learning_rate" not in found.text  # it is the same
+    write_page(str(tmp_path / "page.html"), page)
+    assert is_our_page(str(tmp_path / "page.html"))
+    (tmp_path / "other.html").write_text("<html>", encoding="utf-8")
+    assert not is_our_page(str(tmp_path / "other.html"))
+
+
+def test_runs_of_two_commands_are_not_compared(tmp_path):
+    made = [folders.one_label(tmp_path / "a"), folders.tagging(tmp_path / "b")]
+    with pytest.raises(InputError, match="runs of bert-classify and bert-tag cannot be compared"):
+        comparison_page([read_run(str(folder)) for folder in made])
+
+
+def test_half_of_a_surrogate_pair_is_written(tmp_path):
+    folder = folders.one_label(tmp_path / "run")
+    lines = [json.loads(line) for line in (folder / "eval_examples.jsonl").read_text("utf-8").splitlines()]
+    lines[1]["text"] = "a \ud800 b"
+    folders.write(folder, "eval_examples.jsonl", lines)
+    write_page(str(tmp_path / "page.html"), run_page(read_run(str(folder))))
+    assert "a ? b" in (tmp_path / "page.html").read_text("utf-8")

@@ -1,0 +1,264 @@
+"""What the controls refuse, what they make of labels and layers, and runs with many of them at once that are stopped."""
+
+import dataclasses
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.model import tensor_specs
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs import controls
+from bert_cli.runs.session import Session
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.controls import Loss, check_class_weights
+from bert_cli.settings.option import build
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.step import make_train_step
+from bert_cli.training.updates import Updates
+from bert_cli.weights.checkpoint import Tf1Reader
+
+CONFIG = BertConfig(
+    vocab_size=30, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
+    max_position_embeddings=8, type_vocab_size=2,
+)  # fmt: skip
+SMALL = dataclasses.replace(CONFIG, num_hidden_layers=1)  # of what is trained here: a layer costs a second of tracing
+MODULE = ModuleConfig("a module", 30, 8, 2, 8)
+SAVING = types.SimpleNamespace(save_checkpoints_steps=3, keep_checkpoint_max=5, log_steps=100)
+STEPS, SAVED = 7, 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        ({"freeze_encoder": True, "freeze_layers": 1}, ("--freeze_encoder", "--freeze_layers")),
+        ({"freeze_encoder": True, "layerwise_lr_decay": 0.9}, ("--freeze_encoder", "--layerwise_lr_decay")),
+        ({"layerwise_lr_decay": 0.0}, ("--layerwise_lr_decay=0.0", "above 0")),
+        ({"freeze_layers": 3}, ("--freeze_layers=3", "2 layers")),
+        ({"hub_trainable": False, "freeze_layers": 1}, ("--hub_trainable=false", "--freeze_layers")),
+        ({"freeze_encoder": True, "hidden_dropout_prob": 0.2}, ("--hidden_dropout_prob", "no dropout")),
+        ({"gradient_accumulation_steps": 5}, ("--gradient_accumulation_steps=5", "--train_batch_size=32", "30")),
+        ({"focal_gamma": 3.0}, ("--focal_gamma", "--loss=focal")),
+    ],
+)
+def test_what_does_not_go_together(flags, parts):
+    settings = build(ClassifySettings, flags)
+    freezes = settings.rates.freeze_encoder or not settings.hub_training.hub_trainable
+    with pytest.raises(InputError) as caught:
+        controls.check(settings, CONFIG, freezes)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("flags", [{"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"attention_dropout_prob": 0.0}])
+def test_a_module_has_no_layers_that_are_known(flags):
+    with pytest.raises(InputError, match=next(iter(flags))):
+        controls.check(build(ClassifySettings, flags), MODULE, False)
+    controls.check(build(ClassifySettings, {"freeze_encoder": True}), MODULE, True)
+
+
+def test_what_is_right_passes():
+    flags = {"freeze_layers": 2, "layerwise_lr_decay": 0.5, "gradient_accumulation_steps": 4, "loss": "focal"}
+    controls.check(build(ClassifySettings, flags | {"focal_gamma": 1.0, "train_batch_size": 4}), CONFIG, False)
+
+
+ROWS = np.array([0, 0, 0, 1, 1, 0, 0, 0], np.int32)  # six of a, two of b, none of c
+MANY = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
+
+
+def weights(text: str, kind: str = "single_label", labels=("a", "b", "c"), rows=ROWS):
+    return controls.class_weights(Loss(class_weights=text), kind, labels, rows)
+
+
+def test_balanced_weights_are_those_of_scikit_learn():
+    """rows / (labels · rows of the label): 8 / (2 · 6) and 8 / (2 · 2)."""
+    found = weights("balanced")
+    assert found[:2] == (pytest.approx(2 / 3), pytest.approx(2.0))
+    assert np.mean(np.array(found)[ROWS]) == pytest.approx(1.0)
+    assert weights("none") is None
+
+
+def test_given_weights_keep_their_ratio_and_have_the_mean_1():
+    found = weights("b=3,c=0.5")
+    np.testing.assert_allclose(found, np.array([1, 3, 0.5]) / (12 / 8))
+    assert np.mean(np.array(found)[ROWS]) == pytest.approx(1.0)
+
+
+def test_labels_that_do_not_exclude_each_other_have_a_pair_each():
+    """Three of four rows have the first label, one the second."""
+    found = np.array(weights("balanced", "multi_label", ("x", "y"), MANY))
+    np.testing.assert_allclose(found, [[4 / (2 * 1), 4 / (2 * 3)], [4 / (2 * 3), 4 / (2 * 1)]])
+    found = np.array(weights("y=5", "multi_label", ("x", "y"), MANY))
+    np.testing.assert_allclose(found, [[1, 1], [1 / 2, 5 / 2]])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "parts"),
+    [
+        ("d=2", "single_label", ("d is no label", "a, b, c")),
+        ("a=0,b=0", "single_label", ("nothing to train on",)),
+        ("balanced", "regression", ("--class_weights", "number")),
+        ("balanced", "multiple_choice", ("--class_weights", "endings")),
+    ],
+)
+def test_weights_without_a_meaning(text, kind, parts):
+    with pytest.raises(InputError) as caught:
+        weights(text, kind)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("loss", [Loss(loss="focal"), Loss(label_smoothing=0.1)])
+def test_a_number_has_no_labels(loss):
+    with pytest.raises(InputError, match="a number is predicted"):
+        controls.class_weights(loss, "regression", (), ROWS.astype(np.float32))
+
+
+@pytest.mark.parametrize("text", ["a", "a=x", "a=1,a=2", "=1", "a=-1", "a=inf", "a=nan", "a=1,", "Balanced"])
+def test_a_text_that_names_no_weights(text):
+    with pytest.raises(InputError, match="--class_weights="):
+        check_class_weights(text)
+
+
+@pytest.mark.parametrize("text", ["none", "balanced", "a=1", "B-PER=0.5,a=b=2"])
+def test_a_text_that_does(text):
+    assert check_class_weights(text) == text
+
+
+@pytest.fixture(scope="module")
+def features() -> ClassificationFeatures:
+    rng = np.random.default_rng(1)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 10))])
+    sequences = RaggedFeatures(rng.integers(1, 20, offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets)
+    return ClassificationFeatures(sequences, rng.integers(0, 3, 10, np.int32), tuple("abcdefghij"), 0)
+
+
+BASE = {"train_batch_size": 4, "learning_rate": 0.01, "precision": "float32", "distribution_strategy": "one_device"}
+
+
+def train(flags: dict, features, folder, state: str | None = None) -> dict:
+    """Train as the driver does, the weights and moments of the last checkpoint."""
+    settings = build(ClassifySettings, BASE | flags)
+    folder.mkdir(exist_ok=True)
+    freezes = settings.rates.freeze_encoder
+    controls.check(settings, SMALL, freezes)
+    weights = controls.class_weights(settings.loss, "single_label", ("a", "b", "c"), features.label_ids)
+    parts = settings.optimization.gradient_accumulation_steps
+    session = Session(
+        lambda dtype: BertClassifier(SMALL, 3, dtype, seed=1),
+        settings.devices,
+        8,
+        settings.training.train_batch_size,
+        parts,
+    )
+    controls.prepare_model(session.model, settings, weights)
+    factors = controls.factors(session.variables, SMALL, settings.rates, freezes)
+    updates = Updates(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
+    session.train(features, updates, SAVING, str(folder), state, factors)
+    return tensors_of(folder, STEPS)
+
+
+def tensors_of(folder, step: int) -> dict:
+    reader = Tf1Reader(str(folder / f"model.ckpt-{step}"))
+    return {name: reader.read(name) for name in reader.shapes}
+
+
+TOGETHER = {
+    "nadam": {
+        "optimizer": "nadam", "weight_decay": 0.1, "lr_schedule": "constant", "layerwise_lr_decay": 0.5,
+        "hidden_dropout_prob": 0.3, "classifier_dropout": 0.4, "gradient_accumulation_steps": 4, "loss": "focal",
+        "class_weights": "a=2",
+    },
+    "lamb": {
+        "optimizer": "lamb", "lr_schedule": "cosine", "freeze_layers": 0, "attention_dropout_prob": 0.0,
+        "gradient_accumulation_steps": 2, "label_smoothing": 0.2, "class_weights": "balanced",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TOGETHER)
+def test_a_killed_run_goes_on_bit_for_bit(name, features, tmp_path):
+    """What is left of a run that is killed behind step 5 is the checkpoint of step 3."""
+    wanted = train(TOGETHER[name], features, tmp_path / "whole")
+    found = train(TOGETHER[name], features, tmp_path / "part", str(tmp_path / "whole" / f"model.ckpt-{SAVED}"))
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        assert found[key].tobytes() == value.tobytes(), key
+
+
+def test_frozen_layers_stay_bit_for_bit_and_have_no_moments(features, tmp_path):
+    start = {name: value.numpy() for name, value in make_model(SMALL)[1].items()}
+    tensors = train({"freeze_layers": 1}, features, tmp_path / "run")
+    frozen = ("bert/embeddings/", "bert/encoder/layer_0/")
+    for name, value in start.items():
+        is_frozen = name.startswith(frozen)
+        assert (tensors[name].tobytes() == value.tobytes()) == is_frozen, name
+        assert (f"{name}/adam_m" in tensors) == (f"{name}/adam_v" in tensors) == (not is_frozen), name
+
+
+def make_model(config: BertConfig = CONFIG):
+    from bert_cli.model.layers import named_weights
+
+    model = BertClassifier(config, 3, seed=1)
+    return model, named_weights(model)
+
+
+def test_nothing_is_computed_behind_what_is_frozen():
+    """Products in the graph of a step: a dense layer has one forwards and two backwards."""
+
+    def products(frozen: int | None) -> int:
+        strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+        with strategy.scope():
+            model, variables = make_model()
+            rates = build(ClassifySettings, {} if frozen is None else {"freeze_layers": frozen}).rates
+            factors = controls.factors(variables, CONFIG, rates, False)
+            optimizer = AdamWeightDecay(variables, 0.1, 10, 0, factors=factors)
+
+        def loss_fn(batch, seed):
+            losses, shares = model.loss_terms(batch, seed, True, 4)
+            return tf.reduce_sum(losses * shares)
+
+        step = make_train_step(strategy, loss_fn, optimizer, 1, None, tensor_specs(model.columns))
+        nodes = step.get_concrete_function().graph.as_graph_def().node
+        return sum(node.op in ("MatMul", "BatchMatMulV2") for node in nodes)
+
+    everything, first, all_layers = (products(frozen) for frozen in (None, 1, 2))
+    # Of a layer: six dense ones and two products of attention, two backwards for each; of the lowest trained one fewer.
+    assert everything - first >= 16
+    assert first - all_layers >= 14
+    forwards = 2 * 8 + 1 + 2  # two layers, the types' embeddings, pooler and head
+    assert all_layers == forwards + 3  # of the head two backwards, of the pooler its kernel's
+
+
+def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path):
+    """Through model, packing and clipping; without dropout, as each part draws for itself."""
+    dry = {
+        "hidden_dropout_prob": 0.0,
+        "attention_dropout_prob": 0.0,
+        "classifier_dropout": 0.0,
+        "class_weights": "balanced",
+    }
+    whole = train(dry, features, tmp_path / "whole")
+    parts = train(dry | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
+    for name, value in whole.items():
+        np.testing.assert_allclose(parts[name], value, rtol=2e-3, atol=2e-5, err_msg=name)
+
+
+def test_the_rates_of_dropout_are_those_of_the_flags():
+    model, _ = make_model()
+    assert (model.encoder.embeddings.rate, model.head_dropout) == (0.1, 0.1)
+    flags = {"hidden_dropout_prob": 0.25, "attention_dropout_prob": 0.5, "classifier_dropout": 0.75}
+    controls.prepare_model(model, build(ClassifySettings, flags), None)
+    layers = model.encoder.transformer_layers
+    assert [model.encoder.embeddings.rate, *(layer.rate for layer in layers)] == [0.25] * 3
+    assert [layer.attention.rate for layer in layers] == [0.5] * 2
+    assert model.head_dropout == 0.75
+    kept, _ = make_model(dataclasses.replace(CONFIG, hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.3))
+    controls.prepare_model(kept, ClassifySettings(), None)
+    assert (kept.encoder.transformer_layers[0].rate, kept.encoder.transformer_layers[0].attention.rate) == (0.4, 0.3)

@@ -1,0 +1,149 @@
+"""One run at a time in an output_dir: who is refused, whose lock is taken over, and that nothing is left of it."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.names import LOCK
+from bert_cli.runs import lock
+
+HERE = socket.gethostname()
+
+
+def held(folder: pathlib.Path, strategy: str = "auto"):
+    return lock.held(str(folder), strategy, "bert-tag", lock.check_free(str(folder), strategy))
+
+
+def put(folder: pathlib.Path, age: float = 0.0, **changes) -> pathlib.Path:
+    """A lock file of another run, which was touched `age` seconds ago."""
+    owner = {"host": HERE, "process": 1, "started": None, "command": "bert-squad", "since": "2026-11-20 10:00:00 +0000"}
+    folder.mkdir(exist_ok=True)
+    path = folder / LOCK
+    path.write_text(json.dumps(owner | changes), encoding="utf-8")
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+@pytest.fixture(scope="module")
+def ended() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_the_lock_says_whose_it_is_and_goes_at_the_end(tmp_path):
+    with held(tmp_path):
+        owner = json.loads((tmp_path / LOCK).read_text())
+        assert (owner["host"], owner["process"], owner["command"]) == (HERE, os.getpid(), "bert-tag")
+        for attempt in (lambda: lock.check_free(str(tmp_path), "auto"), lambda: held(tmp_path).__enter__()):
+            with pytest.raises(InputError) as caught:
+                attempt()
+            assert str(caught.value) == (
+                f"{tmp_path}: another run is at work there (bert-tag, process {os.getpid()} on {HERE}, since "
+                f"{owner['since']}); wait for its end, or use another --output_dir"
+            )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_refused_leaves_no_trace(tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "notes.txt").write_text("mine")
+    before = here.stat().st_mtime_ns
+    for folder in (here, tmp_path / "no" / "out"):
+        with pytest.raises(InputError, match="too many"), held(folder):
+            raise InputError("too many")
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["here", "here/notes.txt"]
+    assert here.stat().st_mtime_ns == before
+
+
+def test_the_lock_of_a_process_that_was_killed_is_taken_over(tmp_path, ended, caplog):
+    code = (
+        "import sys, time; from bert_cli.runs import lock; f = sys.argv[1]\n"
+        "with lock.held(f, 'auto', 'bert-classify', lock.check_free(f, 'auto')): print('in', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"in\n"
+    with pytest.raises(InputError, match=rf"bert-classify, process {process.pid} on {HERE}, since 2"):
+        lock.check_free(str(tmp_path), "auto")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with held(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
+    assert not (tmp_path / LOCK).exists()
+
+
+def test_who_is_believed(tmp_path, ended, caplog):
+    """The system's lock is free in all of these, as on a filesystem where it is of one machine only."""
+    caplog.set_level("INFO", "bert_cli")
+    parent = os.getppid()
+    taken_over = {
+        "an ended process": {"process": ended},
+        "a number that another process has now": {"process": parent, "started": "another boot-1"},
+        "another machine, long ago": {"host": "other", "age": 500},
+    }
+    for name, changes in taken_over.items():
+        put(tmp_path / "a", **changes)
+        with held(tmp_path / "a"):
+            pass
+        assert not (tmp_path / "a" / LOCK).exists(), name
+    assert caplog.text.count("is taken over") == 3
+    (tmp_path / "a" / LOCK).write_bytes(b"{torn")  # a power cut
+    with held(tmp_path / "a"):
+        pass
+    refused = {
+        "a process without a known start": ({"process": parent}, f"bert-squad, process {parent} on {HERE}, since 2026"),
+        "the very process": ({"process": parent, "started": lock._start_of(parent)}, f"process {parent} on {HERE}"),
+        "another machine, just now": ({"host": "other", "age": 7}, r"process 1 on other, .*was touched [78] s ago"),
+    }
+    for changes, said in refused.values():
+        path = put(tmp_path / "b", **changes)
+        before = path.read_bytes()
+        with pytest.raises(InputError, match=said):
+            lock.check_free(str(tmp_path / "b"), "auto")
+        with pytest.raises(InputError, match=said), lock.held(str(tmp_path / "b"), "auto", "bert-tag", (None, None)):
+            raise AssertionError
+        assert path.read_bytes() == before
+
+
+def test_a_run_that_came_in_between(tmp_path):
+    seen = lock.check_free(str(tmp_path), "auto")
+    (tmp_path / "run.json").write_text("{}")
+    with (
+        pytest.raises(InputError, match="another run wrote into it just now; give the same command again"),
+        lock.held(str(tmp_path), "auto", "bert-tag", seen),
+    ):
+        raise AssertionError
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_a_remote_folder_cannot_be_locked(caplog):
+    with held("gs://bucket/out"):
+        pass
+    assert "warning: gs://bucket/out cannot be locked: see to it that no other run writes there" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("task", "writes"),
+    [
+        ({"type": "chief", "index": 0}, True),
+        ({"type": "worker", "index": 0}, False),
+        ({"type": "worker", "index": 1}, False),
+    ],
+)
+def test_of_several_workers_the_one_that_writes_has_the_lock(tmp_path, monkeypatch, task, writes):
+    cluster = {"chief": ["a:1"], "worker": ["b:1", "c:1"]}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": task}))
+    with held(tmp_path):
+        assert (tmp_path / LOCK).exists() == writes
+    with held(tmp_path, "one_device"):  # each trains alone: each writes
+        assert (tmp_path / LOCK).exists()

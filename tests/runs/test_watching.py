@@ -1,0 +1,157 @@
+"""Early stopping and the best folder, from the history alone, and how long a run is; without TensorFlow."""
+
+from fractions import Fraction
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.history import History
+from bert_cli.runs import best_folder
+from bert_cli.runs.longer import is_longer, plan_start, plan_warmup
+from bert_cli.runs.watching import Watch, interval
+from bert_cli.settings.watching import Watching, check_watching, read_eval_every
+from bert_cli.weights.path import find_checkpoint, model_folder
+
+
+def watch_of(folder, values, patience=0, first_step=0, metric=""):
+    """A Watch after evaluations at the steps 2, 4, 6 …"""
+    history = History(str(folder), 0)
+    history.open(writes=True)
+    watch = Watch(
+        Watching("2", metric, patience), f"eval_{metric or 'accuracy'}", Fraction(2), first_step, str(folder), history
+    )
+    for number, value in enumerate(values, 1):
+        history.add_evaluation(2 * number, {"eval_accuracy": value, "eval_loss": 1 - value})
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("values", "patience", "stopped"),
+    [
+        ([0.5, 0.6, 0.6], 2, False),
+        ([0.5, 0.6, 0.6, 0.5], 2, True),
+        ([0.5, 0.4], 1, True),
+        ([0.5, 0.4, 0.3, 0.2], 0, False),
+        ([0.5, 0.4, 0.6, 0.5], 2, False),
+        ([], 1, False),
+    ],
+)
+def test_patience(tmp_path, values, patience, stopped):
+    assert watch_of(tmp_path, values, patience).is_stopped == stopped
+
+
+def test_a_run_that_was_made_longer_has_its_patience_again(tmp_path):
+    assert watch_of(tmp_path, [0.5, 0.4, 0.3], 2).is_stopped
+    assert not watch_of(tmp_path, [0.5, 0.4, 0.3], 2, first_step=6).is_stopped
+    assert watch_of(tmp_path, [0.5, 0.4, 0.3, 0.2, 0.1], 2, first_step=6).is_stopped
+
+
+def test_the_metric_decides_the_direction(tmp_path):
+    assert watch_of(tmp_path, [0.3, 0.5, 0.4], metric="loss").selection().step == 4
+    with pytest.raises(
+        InputError, match="--metric_for_best=eval_f1: is not defined on the data that is evaluated, which"
+    ):
+        watch_of(tmp_path, [0.5], metric="f1").selection()
+
+
+def checkpoint(folder, step):
+    folder.mkdir(exist_ok=True)
+    for ending in ("index", "data-00000-of-00001"):
+        (folder / f"model.ckpt-{step}.{ending}").write_text("")
+
+
+def test_settling_keeps_the_best_alone_and_names_it(tmp_path):
+    """What a kill left of a later one goes."""
+    watch = watch_of(tmp_path, [0.5, 0.7, 0.6])
+    with pytest.raises(InputError, match=r"best: lacks model\.ckpt-4, the best checkpoint of this run; restore it"):
+        watch.settle()
+    for step in (2, 4, 8):
+        checkpoint(tmp_path / "best", step)
+    checkpoint(tmp_path, 6)
+    watch.settle()
+    found = find_checkpoint(str(tmp_path))
+    assert (found.folder, found.location) == (str(tmp_path / "best"), str(tmp_path / "best" / "model.ckpt-4"))
+    assert sorted(path.name for path in (tmp_path / "best").glob("*.index")) == ["model.ckpt-4.index"]
+    assert find_checkpoint(str(tmp_path / "model.ckpt-6")).folder == str(tmp_path)
+
+
+def test_without_an_evaluation_nothing_is_best(tmp_path):
+    checkpoint(tmp_path / "best", 2)
+    (tmp_path / "run.json").write_text('{"config": {}}')
+    best_folder.prepare(str(tmp_path))
+    best_folder.write_choice(str(tmp_path), "best", {})
+    (tmp_path / "best" / "notes.txt").write_text("mine")
+    watch_of(tmp_path, []).settle()
+    assert [path.name for path in (tmp_path / "best").iterdir()] == ["notes.txt"]
+    assert model_folder(str(tmp_path)) == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"folder": "../best"}', '{"folder": ".."}', '{"folder": 7}', "{}", '{"folder": "/"}']
+)
+def test_a_best_json_that_leads_elsewhere_is_not_followed(tmp_path, text):
+    (tmp_path / "best.json").write_text(text)
+    assert model_folder(str(tmp_path)) == str(tmp_path)
+
+
+def test_a_best_folder_that_is_gone_is_told(tmp_path):
+    (tmp_path / "best.json").write_text('{"folder": "run-3"}')
+    with pytest.raises(
+        InputError, match=r"best\.json: names run-3, which is not there; restore it, or remove best\.json"
+    ):
+        model_folder(str(tmp_path))
+    (tmp_path / "run-3" / "best").mkdir(parents=True)
+    (tmp_path / "run-3" / "best.json").write_text('{"folder": "best"}')
+    assert model_folder(str(tmp_path)) == str(tmp_path / "run-3" / "best")
+
+
+def test_intervals():
+    assert interval("epoch", 25, 4) == Fraction(25, 4)
+    assert interval("7", 0, 4) == 7
+    with pytest.raises(InputError, match="--eval_every=epoch: this training has no epochs; give a number of steps"):
+        interval("epoch", 0, 4)
+    for text in ("0", "-1", "2.5", "epochs", "1e3"):
+        with pytest.raises(InputError, match=f"--eval_every={text}: epoch is needed, or a number of steps"):
+            read_eval_every(text)
+
+
+@pytest.mark.parametrize(
+    ("watching", "train", "evaluate", "said"),
+    [
+        (
+            Watching("", "", 2),
+            True,
+            True,
+            "--early_stopping_patience counts evaluations during training; give --eval_every",
+        ),
+        (Watching("epoch"), True, False, "--eval_every evaluates the data that is held out; add --do_eval"),
+        (Watching("5"), False, True, "--eval_every is about training; add --do_train"),
+    ],
+)
+def test_what_does_not_go_together(watching, train, evaluate, said):
+    with pytest.raises(InputError, match=said):
+        check_watching(watching, train, evaluate)
+
+
+@pytest.mark.parametrize(
+    ("before", "steps", "done", "longer", "start"),
+    [
+        ({"steps": 30, "plan_from": 0}, 36, 30, True, 30),
+        ({"steps": 30, "plan_from": 0}, 36, 20, False, 0),  # killed half-way
+        ({"steps": 30, "plan_from": 0}, 30, 30, False, 0),
+        ({"steps": 36, "plan_from": 30}, 36, 32, False, 30),  # made longer, then killed
+        ({"steps": 36, "plan_from": 30}, 40, 36, True, 36),
+        ({"steps": 54, "stopped_at": 28}, 72, 28, True, 28),
+        ({"steps": 54, "stopped_at": 28}, 40, 28, False, 0),
+        ({}, 36, 30, False, 0),  # from before runs said how long they are
+    ],
+)
+def test_longer_runs(before, steps, done, longer, start):
+    assert is_longer(before, steps, done) == longer
+    assert plan_start(before, steps, done) == start
+
+
+def test_the_warmup_keeps_its_share():
+    assert plan_warmup(3, 30, 0) == 3
+    assert plan_warmup(6, 60, 30) == 3
+    assert plan_warmup(10000, 30, 20) == 3333

@@ -1,0 +1,238 @@
+"""Completion in the shells themselves: bash by its own functions, zsh and fish where they are installed."""
+
+import dataclasses
+import os
+import pathlib
+import pty
+import select
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.glue import TASKS
+from bert_cli.run_classifier import main
+from bert_cli.settings.classification import TASK_NAMES
+from bert_cli.settings.completion import SHELLS, asked_shell, completion
+from bert_cli.settings.option import group, option
+
+COMMAND = "bert-something"
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """Data"""
+
+    input_file: str = option("", "the text to read; it's [UNK]: $HOME `x` \\ 'y'")
+    model: str = option("", "a folder", path=True)
+    target: str = option("", "a folder", file=True, flag="to")
+    text: str = option("", "a text (or two)")
+    task: str = option("", "any name", usual=("cola", "sst-2"))
+    overwrite_dir: bool = option(False, "write over a folder")
+    gelu: str = option("auto", "form of gelu", choices=("auto", "erf", "tanh"))
+    steps: int = option(10, "how many", lower=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """Texts"""
+
+    paths: tuple[str, ...] = option((), "what to read", words=True, file=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    data: Data = group(Data)
+
+
+@dataclasses.dataclass(frozen=True)
+class WordSettings:
+    words: Words = group(Words)
+    data: Data = group(Data)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The working directory: two files with blanks and a folder."""
+    for name in ("my text.txt", "my table.tsv"):
+        (tmp_path / name).touch()
+    (tmp_path / "models").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+FLAGS = [
+    "--completion=", "--flagfile=", "--gelu=", "--help", "--input_file=", "--model=", "--overwrite_dir", "--steps=", "--task=",
+    "--text=", "--to=", "--version",
+]  # fmt: skip
+FILES = ["models", "my table.tsv", "my text.txt"]
+# The words of a line -> what its last one may become.
+LINES = {
+    (COMMAND, ""): FLAGS,
+    (COMMAND, "--"): FLAGS,
+    (COMMAND, "--ste"): ["--steps="],
+    (COMMAND, "--no"): ["--nooverwrite_dir"],
+    (COMMAND, "--overwrite_dir", "--ov"): ["--overwrite_dir"],
+    (COMMAND, "--overwrite_dir", "="): ["false", "true"],
+    (COMMAND, "--gelu", "="): ["auto", "erf", "tanh"],
+    (COMMAND, "--gelu", "=", "e"): ["erf"],
+    (COMMAND, "--gelu", "t"): ["tanh"],
+    (COMMAND, "--gelu=t"): ["--gelu=tanh"],
+    (COMMAND, "--input_file", "=", "my"): ["my table.tsv", "my text.txt"],
+    (COMMAND, "--model", ""): FILES,
+    (COMMAND, "--to=mo"): ["--to=models"],
+    (COMMAND, "--text", "=", "m"): [],
+    (COMMAND, "--steps", ""): [],
+    (COMMAND, "--task", "=", ""): ["cola", "sst-2"],
+    (COMMAND, "--completion", "=", ""): ["bash", "fish", "zsh"],
+    (COMMAND, "--no_such", "=", "m"): [],
+}
+ASK = """
+show() {
+    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+    _bert_something
+    printf '%s\\n' "${COMPREPLY[@]}" --
+}
+"""
+
+
+def in_bash(settings_class, lines) -> list[list[str]]:
+    """What bash itself says to each list of words, sorted."""
+    script = [completion(settings_class, COMMAND, "bash"), ASK, f"complete -p {COMMAND}"]
+    script += ["show " + " ".join(f"'{word}'" for word in words) for words in lines]
+    done = subprocess.run(
+        ["bash", "--norc", "-uc", "\n".join(script)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stderr == ""
+    said = done.stdout.split("\n")
+    assert said[0] == f"complete -F _bert_something {COMMAND}"
+    answers = [[]]
+    for line in said[1:-1]:
+        if line == "--":
+            answers.append([])
+        elif line:
+            answers[-1].append(line)
+    return [sorted(answer) for answer in answers[:-1]]
+
+
+def test_bash():
+    assert dict(zip(LINES, in_bash(Settings, LINES), strict=True)) == LINES
+
+
+def test_words_that_are_files_in_bash():
+    assert in_bash(WordSettings, [(COMMAND, ""), (COMMAND, "mo"), (COMMAND, "x", "--gel")]) == [
+        FILES, ["models"], ["--gelu="],
+    ]  # fmt: skip
+
+
+PROMPT = b"tell > "
+
+
+def typed(shell: list[str], setup: str, lines: list[str]) -> list[str]:
+    """What a command gets in an interactive shell from each of `lines` with a tab after it."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb", "HOME": os.getcwd(), "ZDOTDIR": os.getcwd()}
+    process = subprocess.Popen(
+        shell, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    )
+    os.close(theirs)
+    said, ends = b"", time.monotonic() + 60
+
+    def read_until(count: int) -> None:
+        """Until the command has answered so often, and the shell listens again."""
+        nonlocal said
+        while (said.count(b"\n:: ") < count or PROMPT not in said.rpartition(b"\n:: ")[2]) and time.monotonic() < ends:
+            if select.select([ours], [], [], 0.2)[0]:
+                said += os.read(ours, 4096)
+
+    try:
+        # The command prints the words that it gets, behind a mark that the echo of the line does not have at its start.
+        prompt = "PS1='t''ell > '"  # so that its own echo is not taken for it
+        print_words = f"{COMMAND}() {{ printf '%s' ':: '; echo \"$*\"; }}"
+        os.write(ours, f"{setup}; {prompt}; {print_words}; {COMMAND} ready\n".encode())
+        read_until(1)
+        for number, line in enumerate(lines, start=2):
+            os.write(ours, f"{COMMAND} {line}\t".encode())
+            os.write(ours, b"\n")
+            read_until(number)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    return [line.partition(b"\r")[0].decode() for line in said.split(b"\n:: ")[2:]]
+
+
+TYPED = {
+    "--ste": "--steps=",
+    "--gelu=e": "--gelu=erf",
+    "--gelu t": "--gelu tanh",
+    "--nooverw": "--nooverwrite_dir",
+    "--overwrite_dir=f": "--overwrite_dir=false",
+    "--input_file=my\\ te": "--input_file=my text.txt",
+    "mod": "models/",
+}
+
+
+def test_typed_in_bash():
+    pathlib.Path("script.bash").write_text(completion(WordSettings, COMMAND, "bash"), encoding="utf-8")
+    found = typed(["bash", "--norc", "-i"], "source script.bash", list(TYPED))
+    assert dict(zip(TYPED, found, strict=True)) == TYPED
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+def test_zsh():
+    pathlib.Path("script.zsh").write_text(completion(WordSettings, COMMAND, "zsh"), encoding="utf-8")
+    setup = "autoload -Uz compinit; compinit -D -u; unsetopt beep; source script.zsh"
+    found = typed(["zsh", "-f", "-i"], setup, list(TYPED))
+    # At the end of a line zsh takes the sign and the slash back, which it put there for what might follow.
+    assert dict(zip(TYPED, found, strict=True)) == {line: answer.rstrip("=/") for line, answer in TYPED.items()}
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
+def test_fish():
+    pathlib.Path("script.fish").write_text(completion(WordSettings, COMMAND, "fish"), encoding="utf-8")
+    asked = {
+        "--ste": ["--steps"],
+        "--gelu=e": ["--gelu=erf"],
+        "--gelu t": ["tanh"],
+        "--nooverw": ["--nooverwrite_dir"],
+        "--input_file=my": ["--input_file=my table.tsv", "--input_file=my text.txt"],
+        "mod": ["models/"],
+    }
+    ask = "; ".join(f"complete -C '{COMMAND} {line}'; echo ::" for line in asked)
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"source script.fish; {ask}"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stderr == ""
+    answers = [
+        [line.partition("\t")[0] for line in part.strip("\n").split("\n")] for part in done.stdout.split("::\n")[:-1]
+    ]
+    assert dict(zip(asked, answers, strict=True)) == asked
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_command_prints_it(shell, capsys):
+    for arguments in ([f"--completion={shell}"], ["--do_train", "--completion", shell]):
+        assert main(arguments) == 0
+        out = capsys.readouterr().out
+        assert "max_seq_length" in out
+        assert "bert-classify" in out
+
+
+def test_names_of_tasks(capsys):
+    assert tuple(TASKS) == TASK_NAMES
+    assert main(["--completion=bash"]) == 0
+    assert f'--task_name) values="{" ".join(TASKS)}" ;;' in capsys.readouterr().out
+
+
+def test_another_shell(capsys):
+    assert main(["--completion=tcsh"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "bert-classify: error: --completion=tcsh: one of bash, zsh, fish is needed\n"
+    assert asked_shell(["--text=--completion=bash"]) is None
+    with pytest.raises(InputError, match="--completion=: one of"):
+        asked_shell(["--completion"])

@@ -1,0 +1,140 @@
+"""The text of --help: sections, words, lines that fit, and examples at the end."""
+
+import dataclasses
+
+from bert_cli.settings.help import WIDTH, help_text, split_examples
+from bert_cli.settings.option import group, option
+
+FURTHER = [
+    "--flagfile=FILE reads flags from a file, one --name=value a line.",
+    "--completion=bash|zsh|fish prints a script that completes flags and values.",
+    "Booleans: --x, --nox, --x=true, --x=false.",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """Data"""
+
+    input_file: str = option("", "the text to read")
+    tpu_name: str | None = option(None, "name of the TPU", may_be_empty=True)
+    labels: tuple[str, ...] = option((), "names of the columns", write=",".join)
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """Training"""
+
+    rate: float = option(0.5, "a share", lower=0.0, upper=1.0)
+    steps: int = option(10, "how many", lower=1)
+    gelu: str = option("auto", "form of gelu", choices=("auto", "erf"))
+    fast: bool = option(True, "hurry")
+    do_lower_case: bool | None = option(None, "lower-case; default: as the model was trained")
+
+
+@dataclasses.dataclass(frozen=True)
+class MoreData:
+    """Data"""
+
+    random_seed: int = option(3, "seed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    data: Data = group(Data)
+    training: Training = group(Training, {"steps": "how many updates"}, steps=20)
+    more: MoreData = group(MoreData)
+
+
+@dataclasses.dataclass(frozen=True)
+class Words:
+    """Texts"""
+
+    texts: tuple[str, ...] = option((), "texts, each in quotes", words=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wide:
+    """Wide"""
+
+    head: str = option("a" * 30, "what stands on top", choices=("a" * 30, "b" * 30, "c" * 30))
+    share: float = option(0.25, "of the words, the share that is masked anew before each pass")
+
+
+@dataclasses.dataclass(frozen=True)
+class WordSettings:
+    words: Words = group(Words)
+    wide: Wide = group(Wide)
+
+
+def test_help_is_in_sections():
+    lines = help_text(Settings, "bert-something", "\nDo something.\n").split("\n")
+    assert lines[0].startswith("bert-something ")
+    assert lines[1:] == [
+        "",
+        "Do something.",
+        "",
+        "Data:",
+        "  --input_file: the text to read",
+        "  --tpu_name: name of the TPU",
+        "  --labels: names of the columns",
+        "  --random_seed: seed (default: 3)",
+        "",
+        "Training:",
+        "  --rate: a share (default: 0.5)",
+        "  --steps: how many updates (default: 20)",
+        "  --gelu: <auto|erf>: form of gelu (default: auto)",
+        "  --fast: hurry (default: true)",
+        "  --do_lower_case: lower-case; default: as the model was trained",
+        "",
+        *FURTHER,
+    ]
+
+
+DESCRIPTION = """Do something with texts, and say at the end of it all what has been done to them and why so.
+
+    a table    1.000
+      as it stands
+
+Examples:
+
+    bert-something "a text" \\
+      --share=0.5
+    bert-something "a text"
+"""
+
+
+def test_words_width_and_examples():
+    lines = help_text(WordSettings, "bert-something", DESCRIPTION).split("\n")
+    assert lines[2:] == [
+        "Do something with texts, and say at the end of it all what has been done to them",
+        "and why so.",
+        "",
+        "    a table    1.000",
+        "      as it stands",
+        "",
+        "TEXTS: texts, each in quotes",
+        "",
+        # A group of words alone has no section; a long list is torn between its choices, a default is not.
+        "Wide:",
+        f"  --head: <{'a' * 30} | {'b' * 30} |",
+        f"      {'c' * 30}>: what stands on top",
+        f"      (default: {'a' * 30})",
+        "  --share: of the words, the share that is masked anew before each pass",
+        "      (default: 0.25)",
+        "",
+        *FURTHER,
+        "",
+        "Examples:",
+        '  bert-something "a text" \\',
+        "    --share=0.5",
+        '  bert-something "a text"',
+    ]
+    assert max(map(len, lines)) == WIDTH
+
+
+def test_split_examples():
+    text, examples = split_examples(DESCRIPTION)
+    assert text.endswith("as it stands")
+    assert examples == 'bert-something "a text" \\\n  --share=0.5\nbert-something "a text"'
+    assert split_examples("Do something.") == ("Do something.", "")

@@ -1,0 +1,117 @@
+"""In a copy of the repository, one after the other: every block of the README as it is printed, and every target of make.
+
+The data and the models are cut down in the copy, not the commands: what is trained on, the config of pre-training, and, in the
+place of what would be downloaded, small models of random weights in the same layout.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from bert_cli.__main__ import COMMANDS
+from tests.commands.convert_run import convert, make_source
+from tests.readme_blocks import ROOT, blocks
+
+pytestmark = pytest.mark.slow  # minutes
+COPIED = ("Makefile", "setup.py", "README.md", "bert_cli", "data")
+# It runs these very tests.
+SKIPPED = ("make test",)
+
+
+def cut(path: pathlib.Path, lines: int) -> None:
+    kept = path.read_text(encoding="utf-8").splitlines(keepends=True)[:lines]
+    path.write_text("".join(kept), encoding="utf-8")
+
+
+def copy_repository(folder: pathlib.Path) -> None:
+    """The files that a user has, less data to train on, and the commands in .venv/bin, as if they were installed."""
+    for name in COPIED:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, folder / name)
+    cut(folder / "data" / "train.tsv", 1000)
+    cut(folder / "data" / "pretraining" / "corpus.txt", 4000)
+    cut(folder / "data" / "tagging" / "train.txt", 2000)
+    squad = folder / "data" / "squad" / "train.json"
+    values = json.loads(squad.read_text(encoding="utf-8"))
+    for article in values["data"]:
+        article["paragraphs"] = article["paragraphs"][:5]
+    squad.write_text(json.dumps(values), encoding="utf-8")
+    config = folder / "data" / "pretraining" / "bert_config.json"
+    small = {"hidden_size": 32, "intermediate_size": 64}
+    config.write_text(json.dumps(json.loads(config.read_text(encoding="utf-8")) | small), encoding="utf-8")
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for command, (module, _) in COMMANDS.items():
+        script = f'#!/bin/sh\nexec "{sys.executable}" -m bert_cli.{module} "$@"\n'
+        (programs / command).write_text(script, encoding="utf-8")
+        (programs / command).chmod(stat.S_IRWXU)
+    (programs / "python").symlink_to(sys.executable)
+    (folder / ".venv" / ".installed").touch()
+    (folder / "bert_output").mkdir()
+    (folder / "bert_output" / ".gitkeep").touch()
+
+
+def make_downloads(folder: pathlib.Path) -> None:
+    """What the blocks of the chapter "Get a model" leave, with small models."""
+    sizes = {"max_position_embeddings": 512, "num_hidden_layers": 4, "num_attention_heads": 4}
+    google, _ = make_source(folder, ("masked_lm", "next_sentence"), name="uncased_L-12_H-768_A-12", **sizes)
+    plain, _ = make_source(folder, (), name="plain", gelu="erf", **sizes)
+    convert(plain, folder / "all-MiniLM-L6-v2")
+    convert(google, folder / "module", to_format="hub")
+    with tarfile.open(folder / "bert_en_uncased_L-12_H-768_A-12.tar.gz", "w:gz") as archive:
+        archive.add(folder / "module", arcname=".")
+    for name in ("plain", "module"):
+        shutil.rmtree(folder / name)
+
+
+def run(command: list[str], folder: pathlib.Path, place: str) -> None:
+    path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    # Not what the `make` that runs these tests tells those below it.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    environment = inherited | {"PATH": path, "PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{place}: {command}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+
+
+def test_the_blocks_run_one_after_the_other(tmp_path):
+    copy_repository(tmp_path)
+    make_downloads(tmp_path)
+    found = blocks("sh", "python")
+    for block in found:
+        if not block.is_download and block.text.strip() not in SKIPPED:
+            program = ["bash", "-e", "-c"] if block.language == "sh" else [sys.executable, "-c"]
+            run([*program, block.text], tmp_path, f"README.md:{block.line}")
+    assert sum(block.is_download for block in found) == 4
+    for block in found:  # what a download would leave is what stands in for it
+        for command, *words in block.commands if block.is_download and block.language == "sh" else ():
+            if command == "unzip":
+                assert (tmp_path / words[0].removesuffix(".zip") / "bert_model.ckpt.index").exists()
+            elif command == "curl" and "-o" in words:
+                assert (tmp_path / words[words.index("-o") + 1].replace("$name", "model.safetensors")).exists()
+
+
+TARGETS = (
+    "help", "install", "quickstart", "classify", "pretrain", "tag", "squad", "features", "convert FROM=bert_output TO=hf",
+    "export", "quickstart", "classify", "tag", "squad", "pretrain", "clean",
+)  # fmt: skip
+OF_DEVELOPERS = {"lint", "format", "test", "test-all"}  # .ci/run has them; they need what pip fetches
+
+
+def test_every_target_of_make_works_after_the_others(tmp_path):
+    """Those that train find their finished run the second time."""
+    copy_repository(tmp_path)
+    for target in TARGETS:
+        run(["make", *target.split()], tmp_path, "Makefile")
+    declared = re.search(r"^.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {target.split()[0] for target in TARGETS} | OF_DEVELOPERS == set(declared[1].split())
+    assert [path.name for path in (tmp_path / "bert_output").iterdir()] == [".gitkeep"]
+    assert not (tmp_path / ".venv").exists()

@@ -1,0 +1,119 @@
+"""What is built for others: an sdist, the wheel made of it, and bert-classify from that wheel, outside the repository."""
+
+import ast
+import fnmatch
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.parser import HeaderParser
+
+import pytest
+
+from bert_cli import __version__
+from bert_cli.__main__ import COMMANDS
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SOURCES = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md")
+
+
+def package_files() -> set[str]:
+    """Paths of all files of the package, from the root of the repository."""
+    found = (path for path in (ROOT / "bert_cli").rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if path.parent.name != "__pycache__"}
+
+
+def package_data() -> dict[str, list[str]]:
+    """Package -> patterns of its data, from setup.py; those of "" hold for every package."""
+    tree = ast.parse((ROOT / "setup.py").read_text("utf-8"))
+    words = (word for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords)
+    return next(ast.literal_eval(word.value) for word in words if word.arg == "package_data")
+
+
+def is_shipped(path: pathlib.Path, patterns: dict[str, list[str]]) -> bool:
+    """Whether a file of the package is a module of one, or its nearest package has a pattern for it."""
+    package = next(folder for folder in path.parents if (folder / "__init__.py").exists())
+    name = ".".join(package.relative_to(ROOT).parts)
+    inside = path.relative_to(package).as_posix()
+    if path.suffix == ".py" and "/" not in inside:
+        return True
+    wanted = [*patterns.get("", []), *patterns.get(name, [])]
+    return any(pattern.count("/") == inside.count("/") and fnmatch.fnmatch(inside, pattern) for pattern in wanted)
+
+
+def test_every_file_of_the_package_is_shipped():
+    patterns = package_data()
+    assert [name for name in sorted(package_files()) if not is_shipped(ROOT / name, patterns)] == []
+    assert not is_shipped(ROOT / "bert_cli" / "builtin" / "more" / "vocab.txt", patterns)
+    assert not is_shipped(ROOT / "bert_cli" / "base" / "module.so", patterns)
+
+
+def run(*words: object, folder: pathlib.Path, **environment: str) -> str:
+    """Standard output of a program that ends well."""
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, timeout=280, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """As `python -m build` makes it: an sdist of a fresh copy, and the wheel of that sdist; both without the network."""
+    folder = tmp_path_factory.mktemp("build")
+    fresh = folder / "fresh"
+    fresh.mkdir()
+    for name in SOURCES:
+        shutil.copy(ROOT / name, fresh)
+    shutil.copytree(ROOT / "bert_cli", fresh / "bert_cli", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "docs", fresh / "docs")
+    script = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
+    run(sys.executable, "-c", script, folder=fresh)
+    with tarfile.open(folder / f"bert_cli-{__version__}.tar.gz") as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    unpacked = folder / "unpacked" / f"bert_cli-{__version__}"
+    assert {path.name for path in (unpacked / "docs").iterdir()} == {path.name for path in (ROOT / "docs").iterdir()}
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(
+        *pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, unpacked, folder=folder
+    )
+    target = folder / "installed"
+    (found,) = folder.glob("*.whl")
+    run(*pip, "install", "--no-deps", "--no-index", "--target", target, found, folder=folder)
+    return found, target
+
+
+@pytest.mark.slow
+def test_the_wheel_is_whole(wheel):
+    path, _ = wheel
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        about = f"bert_cli-{__version__}.dist-info"
+        metadata = HeaderParser().parsestr(archive.read(f"{about}/METADATA").decode())
+        scripts = archive.read(f"{about}/entry_points.txt").decode()
+    assert {name for name in names if name.startswith("bert_cli/")} == package_files()
+    assert {name.partition("/")[0] for name in names} == {"bert_cli", about}
+    assert (metadata["Name"].replace("-", "_"), metadata["Version"]) == ("bert_cli", __version__)
+    assert metadata["License"] == "Apache-2.0"
+    assert "Typing :: Typed" in metadata.get_all("Classifier")
+    assert metadata["Requires-Python"]
+    assert {line.partition(" = ")[0] for line in scripts.splitlines() if " = " in line} == set(COMMANDS)
+
+
+@pytest.mark.slow
+def test_the_quickstart_outside_the_repository(wheel, tmp_path):
+    _, target = wheel
+    paths = {"PYTHONPATH": str(target)}
+    where = run(sys.executable, "-c", "import bert_cli; print(bert_cli.__file__)", folder=tmp_path, **paths)
+    assert pathlib.Path(where.strip()) == target / "bert_cli" / "__init__.py"
+    assert run(sys.executable, "-m", "bert_cli", folder=tmp_path, **paths).startswith(f"bert_cli {__version__}")
+    flags = ["--do_train", "--do_eval", "--do_predict", "--num_train_epochs=0.02"]
+    run(target / "bin" / "bert-classify", "--task_name=cola", f"--data_dir={ROOT / 'data'}", *flags,
+        folder=tmp_path, **paths)  # fmt: skip
+    assert (tmp_path / "bert_output" / "predictions.tsv").read_text("utf-8").count("\n") == 1001
+    said = run(target / "bin" / "bert-classify", "--text", "the dog sees a cat .", folder=tmp_path, **paths)
+    assert '"label"' in said

@@ -1,0 +1,75 @@
+"""A batch in parts: the update of the whole, to rounding, with sparse and dense gradients; each part draws for itself."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.step import LossScale, make_train_step
+
+ROWS = 8
+SIGNATURE = {"words": tf.TensorSpec([None, 3], tf.int32), "gradient": tf.TensorSpec([None], tf.float32)}
+
+
+def batch_of(seed: int, size: float) -> dict:
+    rng = np.random.default_rng(seed)
+    return {
+        "words": tf.constant(rng.integers(0, 5, (ROWS, 3)), tf.int32),  # the same word in several parts
+        "gradient": tf.constant(size * rng.normal(size=ROWS), tf.float32),
+    }
+
+
+def train(parts: int, size: float, loss_scale: LossScale | None = None) -> tuple[list, dict]:
+    """Losses of four updates, and the weights and moments behind them."""
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    with strategy.scope():
+        table, bias = tf.Variable(np.arange(10, dtype=np.float32).reshape(5, 2)), tf.Variable([1.0, -1.0])
+        optimizer = AdamWeightDecay({"table": table, "bias": bias}, 0.25, 20, 0)
+
+    def loss_fn(batch, seed):
+        rows = tf.reduce_sum(tf.gather(table, batch["words"]), axis=[1, 2]) + tf.reduce_sum(bias * [1.0, 3.0])
+        return tf.reduce_sum(rows * batch["gradient"]) / ROWS
+
+    step = make_train_step(strategy, loss_fn, optimizer, 3, loss_scale, SIGNATURE, parts)
+    losses = [float(step(batch_of(number, size))[0]) for number in range(4)]
+    assert optimizer.step.numpy() == 4
+    return losses, {"table": table.numpy(), "bias": bias.numpy()} | optimizer.moments()
+
+
+@pytest.mark.parametrize(
+    "size", [0.1, 10.0]
+)  # below the norm that is clipped to, and above: where rows count one by one
+@pytest.mark.parametrize("parts", [2, 8])
+def test_parts_make_the_update_of_the_whole(parts, size):
+    losses, tensors = train(1, size)
+    found_losses, found = train(parts, size)
+    np.testing.assert_allclose(found_losses, losses, rtol=1e-4, atol=1e-6)
+    for name, value in tensors.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_parts_under_a_loss_scale():
+    _, plain = train(1, 1.0)
+    _, found = train(2, 1.0, LossScale())
+    for name, value in plain.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_each_part_has_rows_and_a_seed_of_its_own():
+    strategy, seen = tf.distribute.OneDeviceStrategy("/cpu:0"), []
+    with strategy.scope():
+        optimizer = AdamWeightDecay({"bias": tf.Variable([1.0])}, 0.25, 20, 0)
+
+    def loss_fn(batch, seed):
+        def note(seed, words):
+            seen.append((tuple(seed.tolist()), words.tolist()))
+            return np.float32(0)
+
+        noted = tf.numpy_function(note, [seed, batch["words"]], tf.float32)
+        return tf.reduce_sum(optimizer.weights["bias"]) + tf.ensure_shape(noted, [])
+
+    step, batch = make_train_step(strategy, loss_fn, optimizer, 3, None, SIGNATURE, 4), batch_of(0, 1.0)
+    step(batch)
+    assert len({seed for seed, _ in seen}) == 4
+    assert {second for (_, second), _ in seen} == {0}
+    assert [row for _, rows in seen for row in rows] == batch["words"].numpy().tolist()
