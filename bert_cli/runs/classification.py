@@ -60,7 +60,7 @@ class ClassificationTask:
         self.found: dict[str, dict[str, Any]] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
-        self._tokenizer: FullTokenizer  # known after `read`
+        self._tokenizer: FullTokenizer  # known after `open`
 
     @property
     def data(self) -> ClassificationData:
@@ -92,13 +92,14 @@ class ClassificationTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        self._tokenizer = model.tokenizer
+        return model
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
-        self._tokenizer = model.tokenizer
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
