@@ -70,7 +70,9 @@ def members(settings: Any) -> tuple[str, list[Member]]:
     lists = lists_of(settings)
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-        return GRID, [Member("-".join(["grid", *(f"{n}-{v:g}" for n, v in cell.items())]), cell) for cell in cells]
+        return GRID, [
+            Member("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells
+        ]
     if count := num_folds(settings):
         return FOLDS, [
             Member(f"fold-{number}", {"cross_validation": 0, "do_eval": True}) for number in range(1, count + 1)
@@ -78,6 +80,11 @@ def members(settings: Any) -> tuple[str, list[Member]]:
     first, count = settings.seed.random_seed, settings.runs.num_runs
     own = {"num_runs": 1}
     return RUNS, [Member(f"run-{n + 1}", {"random_seed": first + n, **own}) for n in range(count)]
+
+
+def _short(number: float) -> str:
+    """A number as a folder's name has it: 5e-05, 2; as short as names no other."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:

@@ -75,6 +75,11 @@ def test_a_grid_has_a_folder_for_each_combination():
     assert cell.fine_tuning.num_train_epochs == 2.0
 
 
+def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
+    _, cells = members(settings_of("--learning_rate=1.0000001e-4,1e-4"))
+    assert [cell.folder for cell in cells] == ["grid-learning_rate-0.00010000001", "grid-learning_rate-0.0001"]
+
+
 def test_help_says_where_a_list_may_stand():
     text = " ".join(help_text(ClassifySettings, "bert-classify", "").split())
     assert "--learning_rate: peak learning rate; a list makes a grid of runs (default: 5e-05)" in text
