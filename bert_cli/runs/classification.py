@@ -64,7 +64,7 @@ class ClassificationTask:
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
         self._teacher: Teacher | None = None
-        self._tokenizer: FullTokenizer  # known after `read`
+        self._tokenizer: FullTokenizer  # known after `open`
 
     @property
     def data(self) -> ClassificationData:
@@ -98,6 +98,7 @@ class ClassificationTask:
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        self._tokenizer = model.tokenizer
         if not settings.phases.do_train:
             self.take_kind(model.sources)
         return model
@@ -116,7 +117,6 @@ class ClassificationTask:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
-        self._tokenizer = model.tokenizer
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
