@@ -54,6 +54,7 @@ def preprocess(hub, exported):
     return hub.load(str(exported / "preprocess"))
 
 
+@pytest.mark.slow
 def test_classifiers_in_a_fresh_process(trained, run_folder, trained_flags, tmp_path):
     """One of two labels, one of labels that do not exclude each other, and one of a number."""
     from bert_cli import Classifier

@@ -24,6 +24,7 @@ def refused(capfd, tmp_path):
     return check
 
 
+@pytest.mark.slow
 def test_overwrite(exported, trained, tmp_path, refused):
     flags = [f"--init_checkpoint={trained}", f"--export_dir={tmp_path / 'model'}"]
     shutil.copytree(exported, tmp_path / "model")

@@ -215,6 +215,7 @@ def test_features_of_a_model_that_was_trained_on_a_module(trained_on_module, tra
     assert "--hub_module and --init_checkpoint: both name a model" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_tags_answers_and_features_of_modules(modules, foreign, tmp_path, capfd):
     (tmp_path / "data").mkdir()
     for name in ("train", "dev", "test"):
@@ -258,6 +259,7 @@ def test_tags_answers_and_features_of_modules(modules, foreign, tmp_path, capfd)
     assert "the variables of this module make up no BERT" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_published_modules_have_no_config(trained, tmp_path, classify, start, capfd):
     """Sizes and casing come from the variables, words from the assets; also for further pre-training."""
     import tensorflow as tf

@@ -4,10 +4,12 @@ import json
 import os
 import pathlib
 
+import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs.folder import begin, check_results, find_state, remove_leftovers, write_report
+from bert_cli.weights.checkpoint import write_tf1
 
 MINE = "mine"
 TASK = ("test_results.tsv", "predictions.tsv")
@@ -133,7 +135,7 @@ def test_names_that_lead_out_of_the_folder_are_never_removed(start, tmp_path):
 
 def test_the_list_decides_nothing_about_going_on(start, manifest):
     folder = start(*TASK)
-    (folder / "model.ckpt-3.index").write_text("")
+    write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
     prefix = str(folder / "model.ckpt-3")
     assert find_state(str(folder), manifest, False, None, TASK) == prefix
     values = json.loads((folder / "run.json").read_text())
@@ -145,7 +147,7 @@ def test_the_list_decides_nothing_about_going_on(start, manifest):
 def test_a_run_from_before_a_flag_had_its_default(start, manifest):
     """A new flag that decides a result leaves the runs that are there what they were."""
     folder = start(*TASK)
-    (folder / "model.ckpt-3.index").write_text("")
+    write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
     found = find_state(str(folder), manifest | {"new_flag": 0.5}, False, None, TASK, {"new_flag": 0.5})
     assert found == str(folder / "model.ckpt-3")
     with pytest.raises(InputError, match=r"holds another run: new_flag was 0\.5, is now 0\.7"):
@@ -154,7 +156,7 @@ def test_a_run_from_before_a_flag_had_its_default(start, manifest):
 
 def test_deep_and_long_manifests_are_one_line(start, manifest):
     folder = start()
-    (folder / "model.ckpt-3.index").write_text("")
+    write_tf1(str(folder / "model.ckpt-3"), {"x": np.zeros(1, np.float32)})
     for text in ("[" * 200_000, '{"config": ' + "1" * 5000 + "}"):
         (folder / "run.json").write_text(text)
         with pytest.raises(
@@ -221,7 +223,7 @@ def test_what_cannot_be_removed_is_one_line(start, monkeypatch):
 
 def test_a_run_of_another_command_is_told_in_one_clause(start, manifest, tmp_path):
     folder = start(*TASK)
-    (folder / "model.ckpt-7.index").write_text("")
+    write_tf1(str(folder / "model.ckpt-7"), {"x": np.zeros(1, np.float32)})
     values = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(values | {"command": "bert-tag"}))
     with pytest.raises(InputError) as caught:
