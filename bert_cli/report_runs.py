@@ -1,13 +1,14 @@
 """Make the page of a training run, or one page that compares several.
 
+Of one output_dir it writes the report.html, as each training run does at its end: curves, scores, mistakes, the settings
+and the commands to repeat it, in one file that needs no network. Of several it writes a page on which the runs stand side
+by side: their results, their curves, and the settings that differ.
+
+Examples:
+
     bert-report bert_output
-
-writes bert_output/report.html, as each training run does at its end: curves, scores, mistakes, the settings and the commands
-to repeat it, in one file that needs no network. And
-
-    bert-report bert_output/a bert_output/b --output_file=comparison.html
-
-writes a page on which the runs stand side by side: their results, their curves, and the settings that differ.
+    bert-report bert_output/tag bert_output/squad \\
+      --output_file=bert_output/comparison.html
 """
 
 import logging

@@ -26,7 +26,7 @@ FEW_STEPS = {
 # In an order in which each finds what it needs.
 IN_ORDER = (
     "bert-classify", "bert-prepare", "bert-tag", "bert-squad", "bert-build-vocab", "bert-create-pretraining-data",
-    "bert-pretrain", "bert-fill-mask", "bert-extract-features", "bert-convert", "bert-export",
+    "bert-pretrain", "bert-fill-mask", "bert-extract-features", "bert-convert", "bert-export", "bert-report",
 )  # fmt: skip
 
 

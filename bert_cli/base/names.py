@@ -30,6 +30,7 @@ TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 
 # What a task writes.
+TEACHER = "teacher.npy"
 TEST_RESULTS = "test_results.tsv"
 PREDICTIONS_TABLE = "predictions.tsv"
 TEST_PREDICTIONS = "test_predictions.txt"

@@ -80,6 +80,30 @@ class ClassificationFeatures:
         return row if self.row_starts is None else int(self.row_starts[row])
 
 
+def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> ClassificationFeatures:
+    """The examples of both, those of the second behind those of the first."""
+
+    def both(name: str) -> np.ndarray:
+        return np.concatenate([getattr(one.sequences, name), getattr(other.sequences, name)])
+
+    def offsets(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return np.concatenate([first, second[1:] + first[-1]])
+
+    sequences = RaggedFeatures(
+        both("token_ids"), both("segment_ids"), offsets(one.sequences.offsets, other.sequences.offsets)
+    )
+    has_windows = one.row_starts is not None and other.row_starts is not None
+    return ClassificationFeatures(
+        sequences,
+        np.concatenate([one.label_ids, other.label_ids]),
+        one.guids + other.guids,
+        one.num_truncated + other.num_truncated,
+        np.concatenate([one.text_tokens, other.text_tokens]),
+        one.num_cut + other.num_cut,
+        offsets(one.row_starts, other.row_starts) if has_windows else None,  # type: ignore[arg-type]
+    )
+
+
 def label_array(given: Sequence, labels: Sequence[str], problem_type: str = SINGLE_LABEL) -> np.ndarray:
     """The labels of n examples as the model takes them; zeros for an example whose label is None, as in the original.
 

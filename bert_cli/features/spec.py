@@ -30,6 +30,8 @@ OF_PROBLEM = {
     MULTI_LABEL: MULTI_LABEL_CLASSIFICATION,
     REGRESSION: REGRESSION_VALUES,
 }
+# Beside the columns of a classifier: the logits of its teacher, and 1 for a row with a label, 0 for one without.
+DISTILLATION = (Column("teacher_logits", ("B", "L"), "float32"), Column("has_label", ("B",), "float32"))
 
 
 def windowed(columns: tuple[Column, ...]) -> tuple[Column, ...]:

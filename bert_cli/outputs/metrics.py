@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 
 # What a task is measured by, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
@@ -25,6 +25,7 @@ KNOWN_METRICS = {
         "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_average_precision", *_LOSSES,
     ),
     REGRESSION: ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *_LOSSES),
+    MULTIPLE_CHOICE: ("eval_accuracy", *_LOSSES),
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ drawn, only numbers and words of ours: fonts lack letters, and a `$` would be re
 
 import dataclasses
 import io
+import logging
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,8 @@ def thinned(values: Sequence[float]) -> np.ndarray:
 
 def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_label: str) -> str:
     """An SVG of what paint(axes) puts there. key: told apart from all others of the page; title: for who cannot see it."""
+    # It tells of the cache of fonts that it makes on its first day, and where it cannot: nothing that a reader can use.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
-from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
+from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.features.classification import ClassificationFeatures, classification_features
@@ -27,6 +27,7 @@ from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
+from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.explanation import explain_rows
 from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
@@ -62,7 +63,8 @@ class ClassificationTask:
         self.found: dict[str, dict[str, Any]] = {}
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
-        self._tokenizer: FullTokenizer  # known after `read`
+        self._teacher: Teacher | None = None
+        self._tokenizer: FullTokenizer  # known after `open`
 
     def again(self, settings: ClassifySettings) -> "ClassificationTask":
         return ClassificationTask(settings, self.tables)
@@ -80,7 +82,8 @@ class ClassificationTask:
     @property
     def files(self) -> tuple[str, ...]:
         halves = [split for split in self.splits if split.startswith("test")] or ["test"]
-        return tuple(name for split in halves for name in self._names(split))
+        names = [name for split in halves for name in self._names(split)]
+        return (*names, TEACHER) if self._teacher else tuple(names)
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
@@ -98,6 +101,7 @@ class ClassificationTask:
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        self._tokenizer = model.tokenizer
         if not settings.phases.do_train:
             self.take_kind(model.sources)
         return model
@@ -116,7 +120,6 @@ class ClassificationTask:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
-        self._tokenizer = model.tokenizer
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
@@ -136,6 +139,8 @@ class ClassificationTask:
             )
         if self.problem_type != MULTIPLE_CHOICE:
             LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
+        if settings.distillation.distill_from:
+            self._teacher = open_teacher(ClassificationTask, settings, self.labels, self.problem_type)
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
         """The features of any examples of this task, after `read` or with `labels` set."""
@@ -161,7 +166,7 @@ class ClassificationTask:
                 LOG.info(line)
 
     def plan(self, model: sources.AnyModel) -> Plan:
-        features, fine_tuning = self.splits["train"].features, self.settings.fine_tuning
+        features, fine_tuning = trained_features(self.splits), self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
         labels = self.labels or None
@@ -177,6 +182,7 @@ class ClassificationTask:
                 "train_examples": len(features),
                 # Runs from before there were other kinds list none.
                 **({} if self.problem_type == SINGLE_LABEL else {"problem_type": self.problem_type}),
+                **({"distill_from": self._teacher.identity} if self._teacher else {}),
             },
             found={
                 **self.data.found,
@@ -195,14 +201,19 @@ class ClassificationTask:
     def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
+        from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
         seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
         if self.problem_type == MULTIPLE_CHOICE:
             return BertChoice(model.config, compute_dtype, seed, head_input)
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
-        kind = BertWindowsClassifier if self.settings.long_text.long_text == WINDOWS else BertClassifier
-        return kind(model.config, count, compute_dtype, seed, self.problem_type, head_input)
+        has_windows, given = self.settings.long_text.long_text == WINDOWS, self.settings.distillation
+        arguments = (model.config, count, compute_dtype, seed, self.problem_type, head_input)
+        if self._teacher:
+            distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
+            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
+        return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
     @property
     def freezes_encoder(self) -> bool:
@@ -215,7 +226,10 @@ class ClassificationTask:
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        return session.train(self.splits["train"].features, updates=updates, **how)
+        features = trained_features(self.splits)
+        if self._teacher:
+            features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
+        return session.train(features, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}

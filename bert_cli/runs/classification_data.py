@@ -40,8 +40,8 @@ Examples = Sequence[ClassificationExample | ChoiceExample]
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
     """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression and a choice.
-    splits: of train, dev and test those that the phases need, and the other halves of the task that are there. task: None
-    for own files. found: values of flags that the data gave.
+    splits: of train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there.
+    task: None for own files. found: values of flags that the data gave.
     """
 
     problem_type: str
@@ -73,12 +73,19 @@ def read_data(
             examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
             reader.found["dev_split_seed"] = seed
         reader.splits["train"] = examples
+    if phases.do_train and settings.distillation.unlabeled_file:
+        reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
     if phases.do_eval and not share:
         reader.read_held_out("dev", held_out.dev_file)
     if settings.prediction.do_predict:
         path = settings.predict_file.predict_file
         reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
-    needed = {"train": phases.do_train, "dev": phases.do_eval, "test": settings.prediction.do_predict}
+    needed = {
+        "train": phases.do_train,
+        "unlabeled": True,
+        "dev": phases.do_eval,
+        "test": settings.prediction.do_predict,
+    }
     return ClassificationData(
         reader.problem_type or SINGLE_LABEL,
         reader.labels or (),
@@ -186,8 +193,8 @@ class _Reader:
         return examples
 
     def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
-        flag = "predict_file" if is_plain else f"{split}_file"
-        settings, header, needs_label = self.settings, self.settings.header.header, split != "test"
+        flag = "predict_file" if is_plain and split == "test" else f"{split}_file"
+        settings, header, needs_label = self.settings, self.settings.header.header, split not in ("test", "unlabeled")
         if split in self.tables:
             return read_own_table(self.tables[split], split, settings.columns, needs_label)
         if not path:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, HISTORY, PAGE
-from bert_cli.outputs.eval_examples import write_eval_examples
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
@@ -24,7 +23,7 @@ from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
-from bert_cli.runs.reporting import finish, run_facts
+from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
@@ -264,12 +263,10 @@ def evaluate(
     if history:
         history.add_evaluation(global_step, found.results)
     results = found.results | {"global_step": global_step}
-    examples = found.examples() if found.examples else None
     if session.is_chief:
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
-        if examples:
-            write_eval_examples(os.path.join(folder, EVAL_EXAMPLES), examples)
     for line in (*format_eval_results(results), *found.lines):
         LOG.log(RESULT, line)
+    keep_examples(folder, found.examples, session.is_chief)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     return found.report | {"eval": plain | found.report.get("eval", {})}

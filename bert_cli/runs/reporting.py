@@ -5,15 +5,16 @@ import os
 import platform
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.memory import peak_memory
-from bert_cli.base.names import MANIFEST, PAGE
+from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.outputs.lengths import length_figures
 from bert_cli.report.headline import best_step, main_metric, spoken
 from bert_cli.report.overview import commands, score
@@ -55,6 +56,24 @@ def run_facts(session: "Session", sequences: Mapping[str, RaggedFeatures]) -> di
     known = {split: each.lengths for split, each in sequences.items() if len(each)}
     limit = session.max_seq_length
     return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in known.items()}}
+
+
+def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, writes: bool) -> None:
+    """Compute what the report shows of single rows, and write eval_examples.jsonl, where this process `writes`.
+
+    The results of the evaluation are written before. Whatever goes wrong here is one line of warning; that of an earlier
+    evaluation is removed then, as it belongs to other results.
+    """
+    path = os.path.join(folder, EVAL_EXAMPLES)
+    try:
+        examples = compute() if compute else None
+        if writes and examples:
+            write_eval_examples(path, examples)
+    except Exception as error:
+        LOG.warning("warning: %s was not written: %s; the report will show no single rows", path, _cause(error))
+        examples = None
+    if writes and not examples:
+        files.remove(path)
 
 
 def members_of(folder: str) -> list[str]:

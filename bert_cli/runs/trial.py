@@ -1,6 +1,7 @@
 """A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports TensorFlow."""
 
 import itertools
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,22 +25,28 @@ if TYPE_CHECKING:
 
 _LEAST, _MOST = 2, 12  # steps that are measured, behind the first one
 _SECONDS = 2.5  # after so long no further step is begun
+_MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (measured)
+_OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 
-def typical_rows(lengths: np.ndarray, updates: Updates) -> tuple[list[np.ndarray], float]:
-    """(rows of batches to try, tokens of a batch on average), of those of the first epoch.
+def typical_rows(lengths: np.ndarray, updates: Updates) -> tuple[list[np.ndarray], float, int]:
+    """(rows of batches to try, tokens of a batch on average, how many different numbers of tokens there are).
 
-    First comes the batch with the most tokens, then those whose tokens are nearest to the average.
+    Of the batches of the first epoch. First comes the one with the most tokens, then, each with another number of tokens,
+    those nearest to the average.
     """
     count = min(updates.steps, -(-len(lengths) // updates.batch_size))
     batches = list(itertools.islice(training_rows(len(lengths), updates.batch_size, updates.random_seed), count))
     tokens = np.array([lengths[rows].sum() for rows in batches])
-    nearest = np.argsort(np.abs(tokens - tokens.mean()), kind="stable")[:_MOST]
-    return [batches[int(tokens.argmax())], *(batches[number] for number in nearest)], float(tokens.mean())
+    values, places = np.unique(tokens, return_index=True)
+    nearest = places[np.argsort(np.abs(values - tokens.mean()), kind="stable")[:_MOST]]
+    return [batches[int(tokens.argmax())], *(batches[place] for place in nearest)], float(tokens.mean()), len(values)
 
 
 class TrialSession:
     """Stands where a Session does in Task.train. `trial`, after it: what was measured."""
+
+    is_chief = False  # nothing is written
 
     def __init__(self, session: "Session"):
         self._session = session
@@ -55,9 +62,9 @@ class TrialSession:
         if run.compact:
             features = with_token_ids(features, run.compact.compact_ids(token_ids))
         width = None if session.packed and not session.model.padding_counts else session.max_seq_length
-        chosen, mean = typical_rows(lengths, updates)
+        chosen, mean, shapes = typical_rows(lengths, updates)
         once = run.is_frozen and bool(session.model.state_columns)
-        return self._go(run, updates, (features.batch(rows, width) for rows in chosen), mean, once)
+        return self._go(run, (features.batch(rows, width) for rows in chosen), mean, shapes, once)
 
     def train_stream(
         self, make_stream: Callable, updates: Updates, factors: Mapping[str, float] | None = None, **how: Any
@@ -65,21 +72,24 @@ class TrialSession:
         """As Session.train_stream, on its first batches."""
         run = TrainingRun(self._session, updates, Saving(), "", None, factors, None)
         batches = (training_batch(features, trim=self._session.packed) for features, _ in make_stream(None))
-        return self._go(run, updates, batches, None, False)
+        return self._go(run, batches, None, 1, False)
 
     def _go(
-        self, run: TrainingRun, updates: Updates, batches: Iterable[dict], mean: float | None, once: bool
+        self, run: TrainingRun, batches: Iterable[dict], mean: float | None, shapes: int, once: bool
     ) -> dict[str, Any]:
+        """mean: tokens of a batch, None for that of those tried; shapes: different numbers of tokens in all batches."""
         session = self._session
         step = run.step_function(tensor_specs(session.model.columns))
         seconds: list[float] = []
         tokens: list[int] = []
+        taken: list[int] = []
         with memory_advice("train_batch_size"):
             for batch in _for_a_while(batches):
                 began = time.monotonic()
                 float(step(place(batch, session.strategy))[0])  # waits for the device
                 seconds.append(time.monotonic() - began)
                 tokens.append(int(batch["input_mask"].sum()))
+                taken.append(memory_now())
         began = time.monotonic()
         tensors = training_tensors(session.variables, run.optimizer, run.compact, run.loss_scale)
         # Where one batch is all that there is, its first step is all that can be told.
@@ -95,6 +105,8 @@ class TrialSession:
             passes_once=once,
         )
         memory, of = most_memory()
+        if of == _OF_PROCESS and session.packed:
+            memory += more_memory(taken, shapes)
         self.trial = self.trial._replace(memory=memory, memory_of=of)
         return {}
 
@@ -110,6 +122,28 @@ def _for_a_while(batches: Iterable[dict]) -> Iterator[dict]:
             until = time.monotonic() + _SECONDS
 
 
+def more_memory(taken: list[int], shapes: int) -> int:
+    """Bytes that the process will take beyond those after some steps, each on another number of tokens.
+
+    On a CPU, oneDNN keeps what it prepared for each number of tokens, some megabytes. taken: bytes after each step, of which
+    the first two have the compilation in them.
+    """
+    later = taken[2:]
+    if len(later) < 2:
+        return 0
+    each = max(0, later[-1] - later[0]) / (len(later) - 1)
+    return int(each * max(0, min(shapes, _MOST_SHAPES) - len(taken)))
+
+
+def memory_now() -> int:
+    """Bytes that this process takes; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except FileNotFoundError:
+        return 0
+
+
 def most_memory() -> tuple[int, str]:
     """The most bytes that this process has taken until now, and of which memory: that of the first GPU, where there is one."""
     import resource  # not on every system, and none of those without it has TensorFlow's GPUs
@@ -118,6 +152,6 @@ def most_memory() -> tuple[int, str]:
 
     gpus = tf.config.list_logical_devices("GPU")
     if gpus:
-        return int(tf.config.experimental.get_memory_info(gpus[0].name.removeprefix("/device:"))["peak"]), "of the GPU"
+        return int(tf.config.experimental.get_memory_info(gpus[0].name.removeprefix("/device:"))["peak"]), _OF_GPU
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, "of the process"
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, _OF_PROCESS

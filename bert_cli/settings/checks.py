@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bert_cli.settings.distillation import check_distillation
 from bert_cli.settings.dry_run import check_dry_run
 from bert_cli.settings.groups import check_hub
 
@@ -9,6 +10,8 @@ from bert_cli.settings.groups import check_hub
 def complete(values: dict[str, Any]) -> dict[str, Any]:
     """The values of all flags by name, with those that follow from others. InputError for what does not go together."""
     check_dry_run(values)
+    if "distill_from" in values:
+        check_distillation(values)
     if "hub_module" in values:
         check_hub(values)
     if "freeze_encoder" in values:

@@ -14,6 +14,7 @@ from bert_cli.settings.data import (
     PredictFile,
     PredictHeader,
 )
+from bert_cli.settings.distillation import Distillation
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     DataFolder,
@@ -170,6 +171,7 @@ class ClassifySettings:
     )
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
+    distillation: Distillation = group(Distillation)
     watching: Watching = group(Watching)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)

@@ -165,8 +165,8 @@ def latest_checkpoint(folder: str) -> str | None:
 def newest_whole(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
     """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a warning; strict: InputError.
 
-    to_train: what training alone needs must be sound too. Where no checkpoint is whole, it is the newest: who reads it
-    will say what is wrong with it.
+    to_train: what training alone needs must be sound too; InputError where no checkpoint is whole, as nothing of the run's
+    folder may be changed then. Else it is the newest: who reads it will say what is wrong with it.
     """
     newest = latest_checkpoint(folder)
     if newest is None or not (reason := _damage(newest, to_train)):
@@ -182,6 +182,11 @@ def newest_whole(folder: str, strict: bool = False, to_train: bool = False) -> s
             lost = f", and steps {number + 1} to {found[1]} are lost" if found else ""
             _warn(f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}")
             return candidate
+    if to_train:
+        raise InputError(
+            f"{newest}: is damaged or cut short ({reason}), and no checkpoint before it is whole; restore it, or "
+            "--overwrite_output_dir starts anew"
+        )
     return newest
 
 

@@ -1,5 +1,6 @@
 """Training from Python: the very model of the command, from files, data frames and lists; and what is refused."""
 
+import gc
 import pathlib
 import re
 
@@ -68,6 +69,7 @@ def test_the_model_is_that_of_the_command(fitted, options, tmp_path, run_folder)
         Classifier.train(frame, output_dir=fitted.output_dir, **(options | {"learning_rate": 0.01}))
 
 
+@pytest.mark.slow
 def test_pairs_several_labels_and_numbers(options):
     options = options | {"num_train_epochs": 1, "train_batch_size": 8}
     labels = [[1, 7] if label == "person" else [] for label in LABELS]
@@ -77,7 +79,11 @@ def test_pairs_several_labels_and_numbers(options):
     value = Classifier.train(rows, problem_type="regression", dev_split=0.25, **options)
     assert value.predict(["a cat"]).values.shape == (1,)
     assert {"eval_pearson", "global_step"} <= set(value.report["eval"])
-    assert pathlib.Path(value.output_dir).is_dir()
+    folder = pathlib.Path(value.output_dir)
+    assert folder.is_dir()
+    del value
+    gc.collect()
+    assert not folder.exists()
 
 
 def test_taggers(options, tmp_path):
@@ -102,6 +108,7 @@ def test_taggers(options, tmp_path):
         Tagger.train(sentences, dev=[sentences[0], (["a", "cat"], ["O", "B-Y"])], **options)
 
 
+@pytest.mark.slow
 def test_answers(model, tmp_path):
     path, flags = squad_run.write_data(tmp_path / "train.json", 4), squad_run.base_flags(model)
     answerer = QuestionAnswerer.train(path, path, **flags)

@@ -121,7 +121,7 @@ def test_several_labels_from_python(marked):
     texts = [text for text, _ in SENTENCES[:3]]
     assert Classifier.load(out.path, precision="float32", threshold=0.0).predict(texts).best == [NAMES] * 3
     assert Classifier.load(out.path, precision="float32", threshold=1).predict(texts).best == [()] * 3
-    with pytest.raises(InputError, match=r"--threshold=2: a number from 0 to 1"):
+    with pytest.raises(InputError, match=r"^threshold=2: a number from 0 to 1"):
         Classifier.load(out.path, threshold="2")
 
     # In Hugging Face's form the folder still says what its outputs are; thresholds are not part of it.

@@ -49,6 +49,7 @@ def test_windows_are_remembered(windowed, run_folder, classify):
     np.testing.assert_allclose(found[0], mean / mean.sum(), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_ends_the_same(windowed, run_folder, classify, tmp_path):
     folder, flags = windowed
     with interrupted_after("saved"):

@@ -3,9 +3,12 @@
 import functools
 import re
 
+import numpy as np
 import pytest
 
 from bert_cli import run_pretraining, run_squad
+from bert_cli.runs.trial import more_memory, typical_rows
+from bert_cli.training.updates import Updates
 from tests.commands import helpers, squad_run
 
 
@@ -27,7 +30,7 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot):
     for line in (
         "train: 26 rows",
         "train: tokens in a row: least 5, ",
-        "train: [UNK]: 0 of ",
+        "train: [UNK]: ",
         "train: duplicates: 2 rows have the text of an earlier one, such as row 25 that of row 1: 'the old farmer buys",
         "train: conflicting labels: 1 texts have different labels, such as rows 2 (0) and 26 (1): 'a dog chases a cat .'",
         "leak: 11 of 11 rows of dev are in train too, 2 of them with another label, such as row 1: ",
@@ -88,3 +91,22 @@ def test_pretraining(model, tmp_path, capfd, snapshot):
     done = call(*helpers.words(flags), "--do_train", "--dry_run")
     assert forecast_of(done)[0] == 50
     assert snapshot(tmp_path) == before
+
+
+def test_batches_to_try():
+    """Six rows of 1 to 6 tokens in batches of two: the one with the most tokens first, then others, each of its own size."""
+    lengths = np.arange(1, 7)
+    updates = Updates(steps=9, warmup_steps=0, learning_rate=1.0, batch_size=2, random_seed=3)
+    chosen, mean, shapes = typical_rows(lengths, updates)
+    sizes = [int(lengths[rows].sum()) for rows in chosen]
+    assert mean == 7.0
+    assert sizes[0] == max(sizes)
+    assert len(set(sizes[1:])) == len(sizes[1:]) == shapes
+    assert [abs(size - 7) for size in sizes[1:]] == sorted(abs(size - 7) for size in sizes[1:])
+
+
+def test_memory_grows_with_the_numbers_of_tokens():
+    """3 MB for each of the steps behind the second; 20 numbers of tokens, of which 5 were tried."""
+    megabytes = [700, 900, 910, 913, 916]
+    assert more_memory([count * 10**6 for count in megabytes], 20) == 15 * 3 * 10**6
+    assert more_memory([9, 9], 20) == 0

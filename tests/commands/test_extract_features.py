@@ -210,10 +210,10 @@ def test_resume_compares_what_decides_the_numbers(extract, checkpoint, tmp_path,
 def test_examples_of_the_help_are_lines_to_copy(capfd):
     assert main(["--help"]) == 0
     shown = capfd.readouterr().out
-    examples = re.findall(r"^    (bert-extract-features (?:.*\\\n)*.*)$", shown, re.MULTILINE)
-    assert max(len(line) for example in examples for line in example.split("\n")) <= 110
+    examples = re.findall(r"^  (bert-extract-features (?:.*\\\n)*.*)$", shown, re.MULTILINE)
+    assert max(len(line) for example in examples for line in example.split("\n")) <= 80
     commands = [shlex.split(example.replace("\\\n", "")) for example in examples]
-    assert [len(command) for command in commands] == [4, 6, 4]
+    assert [len(command) for command in commands] == [5, 6]
     assert all(word.startswith("--") for command in commands for word in command[1:])
     assert "as the model was trained (default" not in shown
 

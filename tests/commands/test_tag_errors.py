@@ -118,8 +118,12 @@ def test_bad_flags(name, refused, base):
 
 def test_model_of_another_task(refused, base, trained, data, tmp_path):
     """A classifier of bert-classify has labels, but no tags."""
-    refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: tag '0' has none of the prefixes")
-    (trained / "run.json").unlink()  # it tells the labels of the classifier
+    refused(
+        [*base, "--do_predict", f"--init_checkpoint={trained}"],
+        "holds a model of bert-classify, and one of bert-tag is needed",
+    )
+    for name in ("run.json", "flags.txt"):  # they tell whose model it is
+        (trained / name).unlink()
     (trained / "labels.txt").write_text("B-PER\nI-PER\n", encoding="utf-8")
     refused([*base, "--do_predict", f"--init_checkpoint={trained}"], "labels.txt: lacks O or has a label twice")
     (trained / "labels.txt").unlink()
@@ -127,7 +131,8 @@ def test_model_of_another_task(refused, base, trained, data, tmp_path):
 
 
 def test_plain_text_that_is_none(refused, base, trained, tmp_path):
-    (trained / "run.json").unlink()  # it tells the labels of the classifier
+    for name in ("run.json", "flags.txt"):  # they tell whose model it is
+        (trained / name).unlink()
     (trained / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
     flags = [*base, f"--init_checkpoint={trained}"]
     (tmp_path / "blank.txt").write_text("", encoding="utf-8")

@@ -1,0 +1,76 @@
+"""--distill_from: a student of a trained classifier, with texts without labels; stopped and resumed; and what is refused."""
+
+import numpy as np
+import pytest
+
+from bert_cli.run_classifier import main
+from tests.commands.conftest import SENTENCES, write_cola
+from tests.commands.helpers import assert_same_tensors, interrupted_after
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory, trained_once, model_flags):
+    """An output_dir after 12 steps on 24 rows and 8 texts without labels, and its flags."""
+    folder = tmp_path_factory.mktemp("student")
+    write_cola(folder / "cola")
+    (folder / "more.txt").write_text("".join(text.replace("the", "my") + "\n" for text, _ in SENTENCES[:8]))
+    flags = ["--task_name=cola", f"--data_dir={folder / 'cola'}", *model_flags, "--num_train_epochs=1.5", "--do_train"]
+    flags += [f"--distill_from={trained_once[0]}", f"--unlabeled_file={folder / 'more.txt'}", "--distill_share=0.9"]
+    assert main([*flags, "--do_eval", f"--output_dir={folder / 'out'}"]) == 0
+    return folder / "out", flags
+
+
+def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, trained_once):
+    folder, flags = student
+    assert run_folder(folder).report()["global_step"] == 12
+    logits = np.load(folder / "teacher.npy")
+    assert (logits.shape, logits.dtype) == ((32, 2), np.float32)
+    with interrupted_after("model.ckpt-10"):
+        assert main([*flags, f"--output_dir={tmp_path / 'out'}"]) == 130
+    done = classify(*flags, f"--output_dir={tmp_path / 'out'}")
+    assert done.code == 0, done.err
+    assert "going on from" in done.err
+    assert "asking the teacher" not in done.err  # what it said was kept
+    assert_same_tensors(run_folder(tmp_path / "out").tensors(12), run_folder(folder).tensors(12))
+    other = classify(*flags, "--distill_temperature=3", f"--output_dir={tmp_path / 'out'}")
+    other.assert_refused("distill_temperature was 2.0, is now 3.0")
+    # The student is a classifier as any other, which needs no teacher any more.
+    assert classify(f"--output_dir={tmp_path / 'out'}", "--text=a cat", "--precision=float32").code == 0
+    (tmp_path / "out" / "model.ckpt-12.index").unlink()
+    (tmp_path / "out" / "checkpoint").unlink()
+    (tmp_path / "out" / "teacher.npy").write_bytes(b"no array")
+    classify(*flags, f"--output_dir={tmp_path / 'out'}").assert_refused("teacher.npy: is not what this run has kept")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--labels=0,1,2"], "its labels are 0, 1, and those to be trained 0, 1, 2"),
+        (["--distill_from=/none/there"], "check --distill_from"),
+        (["--distill_temperature=0"], "--distill_temperature=0.0: a number above 0 is needed"),
+        (["--nodo_train", "--do_eval"], "--distill_from is about --do_train"),
+        (["--task_name=sts-b"], "--distill_from: learns the probabilities of labels, and here numbers are predicted"),
+    ],
+)
+def test_refused(student, classify, tmp_path, flags, message):
+    if "--task_name=sts-b" in flags:
+        rows = ["\t".join(["0", *["-"] * 6, "a cat", "a dog", "1.5"])] * 4
+        names = "index\tgenre\tfile\tyear\told\ts1\ts2\ta\tb\tscore"
+        (tmp_path / "train.tsv").write_text("\n".join([names, *rows]))
+        flags = [*flags, f"--data_dir={tmp_path}"]
+    classify(*student[1], *flags, f"--output_dir={tmp_path / 'out'}").assert_refused(message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_flags_without_a_teacher(classify, flags, tagger):
+    classify(*flags, "--do_train", "--distill_share=0.9").assert_refused("--distill_share is about --distill_from")
+    classify(*flags, "--do_train", f"--distill_from={tagger}").assert_refused("holds a model of bert-tag")
+
+
+def test_a_dry_run_asks_no_teacher(student, classify, tmp_path):
+    done = classify(*student[1], f"--output_dir={tmp_path / 'out'}", "--dry_run")
+    assert done.code == 0, done.err
+    assert "is without that of the teacher" in done.err
+    assert "asking the teacher" not in done.err
+    assert "\n  unlabeled: 8 rows\n" in done.err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,85 @@
+"""The end of a run: what goes wrong with what the report shows is told, and no more."""
+
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
+from bert_cli.report.run_files import read_run
+from bert_cli.runs.reporting import finish, keep_examples, make_page, members_of, summary
+from tests.report import folders
+
+FOUND = EvalExamples({"kind": "squad", "rows": 1}, [{"row": 0}])
+
+
+@pytest.fixture
+def warnings(caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("bert_cli"), "propagate", True)
+    caplog.set_level(logging.WARNING, "bert_cli")
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+def test_rows_are_kept(tmp_path, warnings):
+    keep_examples(str(tmp_path), lambda: FOUND, writes=True)
+    assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == FOUND
+    keep_examples(str(tmp_path), lambda: EvalExamples({"kind": "other"}, []), writes=False)
+    assert read_eval_examples(str(tmp_path / "eval_examples.jsonl")) == FOUND
+    keep_examples(str(tmp_path), None, writes=True)  # an evaluation that has none takes those of others away
+    assert not (tmp_path / "eval_examples.jsonl").exists()
+    assert warnings() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [(InputError("no memory left"), "no memory left;"), (KeyError("row"), "KeyError: 'row' (test_reporting.py:")],
+)
+def test_rows_that_cannot_be_computed_are_one_warning(tmp_path, warnings, error, cause):
+    def compute():
+        raise error
+
+    (tmp_path / "eval_examples.jsonl").write_text('{"kind": "old"}\n', encoding="utf-8")
+    keep_examples(str(tmp_path), compute, writes=True)
+    (line,) = warnings()
+    assert f"eval_examples.jsonl was not written: {cause}" in line
+    assert not (tmp_path / "eval_examples.jsonl").exists()  # it told of other results
+
+
+def test_an_interrupt_is_none_of_these(tmp_path):
+    def compute():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        keep_examples(str(tmp_path), compute, writes=True)
+
+
+def test_a_folder_without_a_run_gets_no_page(tmp_path, warnings):
+    finish(str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+    assert warnings() == []
+
+
+def test_several_runs_have_one_page(tmp_path):
+    parts = [folders.one_label(tmp_path / name, seed, 0.5 + seed / 10) for name, seed in (("run-1", 1), ("run-2", 2))]
+    folders.write(
+        tmp_path, "run.json", {"command": "bert-classify", "several": "runs", "config": {}, "files": ["report.html"]}
+    )
+    assert members_of(str(tmp_path)) == []
+    finish(str(tmp_path))  # they are not compared yet
+    assert not (tmp_path / "report.html").exists()
+    members = [{"folder": part.name, "eval": {}} for part in parts]
+    folders.write(tmp_path, "run_report.json", {"several": {"kind": "runs", "members": members}, "total_seconds": 1.0})
+    assert members_of(str(tmp_path)) == [str(part) for part in parts]
+    assert make_page(str(tmp_path)) == [f"wrote {tmp_path / 'report.html'}, a page to look at"]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "best accuracy" in page
+    assert "0.6500" in page  # the mean
+
+
+def test_the_end_in_short(tmp_path):
+    lines = summary(read_run(str(folders.one_label(tmp_path / "run"))), "wrote it")
+    assert lines == [
+        "done in 1 min 20 s: accuracy 0.7500 at step 90 (best 0.9000 at step 60)",
+        "wrote it",
+        f"next: bert-classify --output_dir={tmp_path / 'run'} --text 'a text' --text_b 'another text'",
+    ]
