@@ -12,27 +12,31 @@ _FORM = 'it has to be as {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"t
 
 class Cluster(NamedTuple):
     """computing: how many processes train together, 0 where TF_CONFIG names none. is_chief: whether this is the one that
-    writes: the chief, or where there is none the first worker. task: its name, such as `worker 1`.
+    writes: the chief, or where there is none the first worker. task: its name, such as `worker 1`. addresses: HOST:PORT of
+    those that train, by their names.
     """
 
     computing: int
     is_chief: bool
     task: str
+    addresses: dict[str, str]
 
 
 def read_cluster() -> Cluster:
     """What TF_CONFIG says. InputError where it is no JSON object of the form that TensorFlow documents."""
     values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)
     members, task = _part(values, "cluster", {}), _part(values, "task", {})
-    chiefs = [address for kind in _CHIEFS for address in _addresses(members, kind)]
+    addresses = {kind: _addresses(members, kind) for kind in (*_CHIEFS, "worker")}
     kind, index = task.get("type"), task.get("index", 0)
     if kind is not None:
         expect(kind, str, f"{_PLACE}.task.type", _FORM)
         index = int(index) if isinstance(index, str) and index.isdecimal() else index
         expect(index, int, f"{_PLACE}.task.index", _FORM)
-    is_chief = kind in (None, *_CHIEFS) or (kind == "worker" and index == 0 and not chiefs)
-    computing = len(chiefs) + len(_addresses(members, "worker"))
-    return Cluster(computing, is_chief, f"{kind} {index}" if kind else "the only process")
+    is_chief = kind in (None, *_CHIEFS) or (
+        kind == "worker" and index == 0 and not any(addresses[chief] for chief in _CHIEFS)
+    )
+    named = {f"{kind} {index}": place for kind, listed in addresses.items() for index, place in enumerate(listed)}
+    return Cluster(len(named), is_chief, f"{kind} {index}" if kind else "the only process", named)
 
 
 def _part(values: dict[str, Any], name: str, default: Any) -> Any:
@@ -42,6 +46,11 @@ def _part(values: dict[str, Any], name: str, default: Any) -> Any:
 def _addresses(members: dict[str, Any], kind: str) -> list[str]:
     place = f"{_PLACE}.cluster.{kind}"
     return [expect(address, str, place, _FORM) for address in expect(members.get(kind, []), list, place, _FORM)]
+
+
+def trains_together(distribution_strategy: str) -> bool:
+    """Whether this process is one of several that train together, but for a TPU's."""
+    return distribution_strategy in ("auto", "multi_worker") and read_cluster().computing > 1
 
 
 def writes(distribution_strategy: str) -> bool:

@@ -1,4 +1,4 @@
-"""The one exception that a command turns into a single line and exit code 1."""
+"""The exceptions that a command turns into a single line, with exit code 1, or 75 where the same command may do again."""
 
 import errno
 import os
@@ -11,6 +11,13 @@ class InputError(Exception):
 
     The message is one line that says what was wrong, where (file:line or flag) and what to do. Commands print it
     after `error:` and exit with 1; nothing else in the package catches it.
+    """
+
+
+class TemporaryError(Exception):
+    """What has gone is not in what the user gave, but in another process or machine: the same command may do next time.
+
+    Commands print the message as that of an InputError and exit with 75, which sysexits.h calls a temporary failure.
     """
 
 

@@ -75,6 +75,18 @@ def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1) -> Iter
         yield text.removeprefix(_MARK) if number == 1 else text
 
 
+def without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
+    """The lines, from the first one of a file on, as they come. InputError for one with a NUL character."""
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise _nul(name, number)
+        yield line
+
+
+def _nul(name: str, number: int) -> InputError:
+    return InputError(f"{name}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16")
+
+
 def read_text(path: str) -> str:
     """The whole file as text: strict UTF-8, a byte-order mark dropped, newlines left as they are.
 
@@ -82,8 +94,7 @@ def read_text(path: str) -> str:
     """
     text = decode(read_bytes(path), path)
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{path}:{line}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16")
+        raise _nul(path, text.count("\n", 0, text.index("\0")) + 1)
     return text.removeprefix(_MARK)
 
 

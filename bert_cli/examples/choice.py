@@ -21,7 +21,7 @@ CHOICE_LABELS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChoiceExample:
     """One row: `label` is the place of the right one of its K endings, from 0; None for the rows of a test file."""
 

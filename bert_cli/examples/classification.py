@@ -7,6 +7,8 @@ against the header rule of its file is neither lost nor learnt without a word.
 
 import logging
 import os
+import sys
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +23,7 @@ from bert_cli.examples.tables import Row, more, quoted
 LOG = logging.getLogger("bert_cli")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ClassificationExample:
     """One row. `text_b` is None for single texts, `label` is None for the rows of a test file.
 
@@ -76,8 +78,7 @@ def read_examples(
         LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
         has_header = False
     is_open = task.open_labels and split == "train" and labels is None
-    numbered = _rows_of_split(path, rows, has_header, layout, language)
-    data = [row for _, row in numbered]
+    numbers, data = _rows_of_split(path, rows, has_header, layout, language)
     tables.check_columns(path, data, layout.minimum, layout.columns)
     if layout.label is None and layout.text_b is None:
         _check_text_column(path, rows, layout, known)
@@ -91,7 +92,10 @@ def read_examples(
         _check_numbers(path, data, layout.label)
     elif layout.label is not None:
         _check_labels(path, data, layout, layout.label, None if is_open else known)
-    return [_example(layout, number, row) for number, row in numbered]
+    # Each row goes when its example is there: both of all rows would take half as much memory again.
+    del rows
+    data.reverse()
+    return [_example(layout, number, data.pop()) for number in numbers]
 
 
 def _open_split(
@@ -109,40 +113,38 @@ def _open_split(
 
 def _rows_of_split(
     path: str, rows: list[Row], has_header: bool, layout: Layout, language: str
-) -> list[tuple[int, Row]]:
-    """The rows that are examples of the split, with their numbers: these count the header, as the original's guids do."""
-    numbered = list(enumerate(rows))[int(has_header) :]
+) -> tuple[Sequence[int], list[Row]]:
+    """(numbers, rows) of those rows that are examples of the split; numbers count the header, as the original's guids do."""
+    numbers: Sequence[int] = range(int(has_header), len(rows))
     if layout.by_language:
-        numbered = [(number, row) for number, row in numbered if row.cell(0) == language]
+        numbers = array("q", [number for number in numbers if rows[number].cell(0) == language])
     if layout.broken_rows:
-        broken = [row.line for _, row in numbered if len(row.cells) < layout.minimum]
-        if 0 < len(broken) < len(numbered) / 100:
+        broken = [rows[number].line for number in numbers if len(rows[number].cells) < layout.minimum]
+        if 0 < len(broken) < len(numbers) / 100:
             LOG.warning("%s: left out %d row(s) that are cut short, the first is line %d", path, len(broken), broken[0])
-            numbered = [(number, row) for number, row in numbered if len(row.cells) >= layout.minimum]
+            numbers = array("q", [number for number in numbers if len(rows[number].cells) >= layout.minimum])
     if layout.pairs_file is not None:
         chosen = os.path.join(os.path.dirname(path), layout.pairs_file)
         if exists(chosen):
             pairs = {tuple(cell.strip() for cell in row.cells) for row in tables.read_rows(chosen)}
-            numbered = [
-                (number, row)
-                for number, row in numbered
-                if ((row.cell(1), row.cell(2)) in pairs) == layout.in_pairs_file
-            ]
+            is_in = [((row.cell(1), row.cell(2)) in pairs) == layout.in_pairs_file for row in rows]
+            numbers = array("q", [number for number in numbers if is_in[number]])
         elif layout.in_pairs_file:
             raise InputError(
                 f"{chosen}: no such file; it says which rows of {os.path.basename(path)} are for evaluation: put it there, "
                 "or give --dev_split"
             )
-    return numbered
+    return numbers, [rows[number] for number in numbers]
 
 
 def _example(layout: Layout, number: int, row: Row) -> ClassificationExample:
     cells = row.cells
+    label = None if layout.label is None else layout.aliases.get(cells[layout.label], cells[layout.label])
     return ClassificationExample(
         guid=f"{layout.guid}-{number if layout.guid_column is None else cells[layout.guid_column]}",
         text_a=cells[layout.text_a],
         text_b=None if layout.text_b is None else cells[layout.text_b],
-        label=None if layout.label is None else layout.aliases.get(cells[layout.label], cells[layout.label]),
+        label=None if label is None else sys.intern(label),  # one text for all rows with it
         identifier=row.cell(layout.identifier),
     )
 

@@ -9,6 +9,7 @@ import itertools
 import logging
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -122,7 +123,7 @@ def _one_text(cell: str | Sequence[str]) -> str:
 
 
 def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
-    return cell.strip() if isinstance(cell, str) else tuple(part.strip() for part in cell)
+    return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(part.strip() for part in cell)
 
 
 def find_problem_type(file: OwnFile, kind: LabelKind) -> str:

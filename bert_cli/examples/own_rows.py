@@ -17,7 +17,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, open_binary
-from bert_cli.base.lines import decode_lines
+from bert_cli.base.lines import decode_lines, without_nul
 from bert_cli.examples.tables import Row, quoted
 
 LOG = logging.getLogger("bert_cli")
@@ -74,22 +74,13 @@ def _open(path: str) -> Iterator[Iterator[str]]:
     """The lines of a file, decoded; InputError for a .gz that is none, or is cut short."""
     with open_binary(path) as file:
         if not path.lower().endswith(".gz"):
-            yield _checked(path, decode_lines(file, path))
+            yield without_nul(decode_lines(file, path), path)
             return
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
-                yield _checked(path, decode_lines(io.BufferedReader(unpacked), path))
+                yield without_nul(decode_lines(io.BufferedReader(unpacked), path), path)
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
-
-
-def _checked(path: str, lines: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if "\0" in line:
-            raise InputError(
-                f"{path}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16"
-            )
-        yield line
 
 
 class _Blank:

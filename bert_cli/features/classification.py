@@ -162,7 +162,7 @@ def classification_features(
             num_cut += _cut_tokens(ids_a, ids_b, sequences)
     return ClassificationFeatures(
         sequences=RaggedFeatures(
-            np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
+            np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(ends, np.int64)
         ),
         label_ids=label_array([example.label for example in examples], labels, problem_type),
         guids=tuple(example.guid for example in examples),

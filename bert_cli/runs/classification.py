@@ -55,7 +55,7 @@ class ClassificationTask:
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
         """tables: see classification_data.read_data."""
-        self.settings, self._tables = settings, tables
+        self.settings, self.tables = settings, tables
         self._known = known_problem_type(settings)
         self.problem_type = self._known or SINGLE_LABEL
         self.labels: tuple[str, ...] = ()
@@ -65,6 +65,9 @@ class ClassificationTask:
         self._answers: Answers | None = None
         self._teacher: Teacher | None = None
         self._tokenizer: FullTokenizer  # known after `open`
+
+    def again(self, settings: ClassifySettings) -> "ClassificationTask":
+        return ClassificationTask(settings, self.tables)
 
     @property
     def data(self) -> ClassificationData:
@@ -122,7 +125,7 @@ class ClassificationTask:
             checkpoint = model.sources.required_checkpoint
             labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
-        self._data = data = read_data(settings, labels or None, self._known, self._tables)
+        self._data = data = read_data(settings, labels or None, self._known, self.tables)
         self.labels, self.problem_type = data.labels, data.problem_type
         if not self.labels and self.has_labels:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bert_cli.base.cluster import trains_together
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -33,6 +34,11 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
     check_rates(rates)
     check_loss(getattr(settings, "loss", Loss()))
     check_accumulation(settings.training.train_batch_size, settings.optimization.gradient_accumulation_steps)
+    if settings.optimization.auto_batch and trains_together(settings.devices.distribution_strategy):
+        raise InputError(
+            "--auto_batch is for one process, as others would wait for the one whose memory does not suffice; give "
+            "--gradient_accumulation_steps"
+        )
     if isinstance(config, ModuleConfig):
         if not rates.is_default:
             raise InputError(
@@ -63,6 +69,7 @@ def update_rules(settings: TrainingSettings) -> dict[str, Any]:
         "weight_decay": rules.weight_decay,
         "lr_schedule": rules.lr_schedule,
         "parts": rules.gradient_accumulation_steps,
+        "auto_batch": rules.auto_batch,
     }
 
 

@@ -16,7 +16,7 @@ from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FL
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
-from bert_cli.runs import controls, lock, several
+from bert_cli.runs import controls, lock, several, together
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.dry_run import survey, try_out
@@ -77,6 +77,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         ready = time.monotonic()
         if not settings.dry_run.dry_run:
             stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
+        stack.enter_context(together.others_watched(settings.devices.distribution_strategy))
         session = open_session(task, model, settings)
         if plan and settings.dry_run.dry_run:
             done = step_number(plan.state) if plan.state else 0

@@ -62,6 +62,9 @@ class PretrainingTask:
         self._found: dict[str, tuple[list[str], bool]] = {}
         self._vocabulary: Vocabulary | None = None
 
+    def again(self, settings: PretrainSettings) -> "PretrainingTask":
+        return PretrainingTask(settings)
+
     @property
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder

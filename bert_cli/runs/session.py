@@ -67,6 +67,7 @@ class Session:
             devices.tpu_zone,
             devices.gcp_project,
             devices.num_virtual_devices,
+            devices.worker_timeout,
         )
         self.precision = compute_dtype(devices.precision, self.strategy)
         self.is_chief = is_chief(self.strategy)

@@ -42,6 +42,7 @@ from bert_cli.outputs.several import (
 )
 from bert_cli.runs import best_folder
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.folds import Folds
 from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.task import Task, TrainingSettings
@@ -94,7 +95,7 @@ def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
     """
     values = values_of(settings)
     check_several(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
-    folder, make_task = settings.phases.output_dir, cast(Callable[[Any], Task], type(task))
+    folder = settings.phases.output_dir
     report = _all(task, settings, run_one)
     if model_folder(folder) == folder:  # folds: there is no model to go on with
         run_folder.write_report(folder, report | {"total_seconds": report["train_seconds"]})
@@ -105,7 +106,7 @@ def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
-    report |= run_one(make_task(final), final)
+    report |= run_one(task.again(final), final)
     run_folder.write_report(folder, report)
     return report
 
@@ -113,12 +114,14 @@ def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
 def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
     kind, parts = members(settings)
-    folder, make_task = settings.phases.output_dir, cast(Callable[[Any], Task], type(task))
+    folder = settings.phases.output_dir
     names = (_TABLES[kind], *((OUT_OF_FOLD, SUSPECTS) if kind == FOLDS else (BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
     overwrite = settings.phases.overwrite_output_dir
     run_folder.check_several(folder, task.command, kind, names, overwrite)
-    folds = Folds(cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
+    folds = (
+        Folds(cast(ClassificationTask, task), cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
+    )
     reports: list[dict[str, Any]] = []
     with _many_models():
         for number, part in enumerate(parts, 1):
@@ -127,7 +130,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
             if is_several(own):
                 reports.append(_all(task, own, run_one))
             else:
-                reports.append(run_one(folds.task(own, number) if folds else make_task(own), own))
+                reports.append(run_one(folds.task(own, number) if folds else task.again(own), own))
             if number == 1:
                 owned = (*names, *_results(folder, part.folder))
                 run_folder.begin_several(folder, task.command, kind, owned, overwrite)

@@ -202,6 +202,9 @@ class SquadTask:
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
         return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
 
+    def again(self, settings: SquadSettings) -> "SquadTask":
+        return SquadTask(settings)
+
     @property
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable

@@ -62,6 +62,9 @@ class TaggingTask:
         self.layers: tuple[int, ...] = ()
         self.data = TaggingData((), "BIO", {})
 
+    def again(self, settings: TagSettings) -> "TaggingTask":
+        return TaggingTask(settings, self._tables)
+
     @property
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder

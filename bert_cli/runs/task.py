@@ -149,6 +149,9 @@ class Task(Protocol[Model]):
     def metrics(self) -> tuple[str, ...]:
         """See above."""
 
+    def again(self, settings: Any) -> "Task":
+        """A task of the same kind, with other settings, on the same data where that is in memory and no file."""
+
     def open(self, checkpoint: CheckpointPath | None) -> Model:
         """The model's files, read and checked against each other."""
 

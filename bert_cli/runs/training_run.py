@@ -19,6 +19,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
 from bert_cli.settings.groups import Saving
+from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.compact import CompactWords
 from bert_cli.training.factors import is_frozen
 from bert_cli.training.feeding import place
@@ -45,8 +46,9 @@ def memory_advice(flag: str) -> Iterator[None]:
     """Turn a device's lack of memory into advice."""
     try:
         yield
-    except tf.errors.ResourceExhaustedError:
-        parts = ", or raise --gradient_accumulation_steps" if flag == "train_batch_size" else ""
+    except (tf.errors.ResourceExhaustedError, MemoryError):
+        is_training = flag == "train_batch_size"
+        parts = ", or raise --gradient_accumulation_steps, which --auto_batch does by itself" if is_training else ""
         raise InputError(
             f"out of memory: lower --{flag}, or --max_seq_length{parts}, or use --precision=bfloat16"
         ) from None
@@ -109,12 +111,24 @@ class TrainingRun:
         return tf.reduce_sum(losses * weights)
 
     def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
-        """One update on a batch that `specs` describe; see training.step.make_train_step."""
+        """One update on a batch that `specs` describe; see training.step.make_train_step and training.auto_batch."""
         strategy, updates = self._session.strategy, self._updates
-        shown = specs if strategy.num_replicas_in_sync == 1 else None
-        return make_train_step(
-            strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, updates.parts
-        )
+        replicas = strategy.num_replicas_in_sync
+
+        def make_step(parts: int) -> Callable:
+            shown = specs if replicas == 1 else None
+            return make_train_step(
+                strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, parts
+            )
+
+        if not updates.auto_batch:
+            return make_step(updates.parts)
+        return AutoBatch(make_step, updates.parts, updates.batch_size // replicas, self.changed_variables)
+
+    def changed_variables(self) -> list[tf.Variable]:
+        """All that an update changes."""
+        scale = self.loss_scale
+        return [*self.optimizer.variables(), *([scale.scale, scale.good_steps] if scale else [])]
 
     def go(
         self,

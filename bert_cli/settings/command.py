@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.errors import InputError, TemporaryError, first_line
 from bert_cli.base.log import RESULT
 from bert_cli.base.signals import Stopped, raised
 from bert_cli.settings.completion import asked_shell, completion
@@ -16,6 +16,7 @@ from bert_cli.settings.help import help_text
 from bert_cli.settings.option import build, every_flag
 from bert_cli.settings.parser import parse
 
+TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every system
 _MEMORY_FLAGS = (
     "train_batch_size",
     "eval_batch_size",
@@ -55,6 +56,9 @@ def run_command(
     except InputError as error:
         print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
+    except TemporaryError as error:
+        print(f"{command}: error: {error}", file=sys.stderr)
+        return TEMPORARY
     except MemoryError as error:
         print(f"{command}: error: out of memory{_memory_advice(settings_class)} ({first_line(error)})", file=sys.stderr)
         return 1

@@ -63,6 +63,10 @@ class Optimization:
         lower=1,
         decides=True,
     )  # fmt: skip
+    auto_batch: bool = option(
+        False, "where memory does not suffice for the first update, compute it and all others in twice as many parts, as "
+        "often as it takes",
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

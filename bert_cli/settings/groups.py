@@ -258,6 +258,7 @@ class Devices:
         "with --distribution_strategy=mirrored: so many logical devices on the CPU, to try several without GPUs",
         lower=0,
     )
+    worker_timeout: int = option(600, "seconds to wait for the other processes that TF_CONFIG names", lower=1)
     precision: str = option(
         "auto",
         "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32",

@@ -6,7 +6,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import read_text
+from bert_cli.base.lines import open_lines, without_nul
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
 from bert_cli.settings.option import every_flag, values_of
@@ -46,7 +46,9 @@ def read_flags(path: str) -> dict[str, str]:
     """The flags of a flags.txt, as text; an empty dict where there is none."""
     if not files.exists(path):
         return {}
-    pairs = (line.removeprefix("--").partition("=") for line in read_text(path).split("\n") if line)
+    with open_lines(path) as lines:
+        found = [line.removesuffix("\n") for line in without_nul(lines, path)]
+    pairs = (line.removeprefix("--").partition("=") for line in found if line)
     return {name: value for name, _, value in pairs}
 
 

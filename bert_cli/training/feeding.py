@@ -7,7 +7,7 @@ from bert_cli.base.errors import InputError
 
 # What `place` adds to the share of a replica: see ops.dropout.
 SHARE_START = "share_start"
-_MASK = "input_mask"
+INPUT_MASK = "input_mask"
 
 
 def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, parts: int = 1) -> None:
@@ -24,10 +24,11 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
         )
 
 
-def _start(mask: np.ndarray) -> np.ndarray:
+def share_start(mask: tf.Tensor) -> tf.Tensor:
     """How many sequences, and tokens that a packed layout computes, stand in a mask [B, …, S]; int32 [2]."""
-    rows = mask.reshape(-1, mask.shape[-1]) > 0
-    return np.array([len(rows), rows[:, 1:].sum() + len(rows)], np.int32)
+    rows = tf.reshape(mask, [-1, tf.shape(mask)[-1]]) > 0
+    count = tf.shape(rows)[0]
+    return tf.stack([count, tf.reduce_sum(tf.cast(rows[:, 1:], tf.int32)) + count])
 
 
 def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
@@ -41,6 +42,6 @@ def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dic
         start = context.replica_id_in_sync_group * size
         before = {name: values[:start] for name, values in batch.items()}
         own = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
-        return own | ({SHARE_START: tf.constant(_start(before[_MASK]))} if _MASK in before else {})
+        return own | ({SHARE_START: share_start(tf.constant(before[INPUT_MASK]))} if INPUT_MASK in before else {})
 
     return strategy.experimental_distribute_values_from_function(share)

@@ -25,7 +25,8 @@ def prepare_host() -> None:
     are larger, so each step would have the same pages zeroed again (measured: half of the optimizer's time). Variables
     that the user has set are left alone.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # Where one of several processes is lost, the others' layers log the error that they also raise, in many lines each.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if os.environ.get("TF_CONFIG") else "2")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     # On by default only for processors with AVX-512; its products are faster with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")

@@ -136,6 +136,10 @@ class AdamWeightDecay:
             grad=gradient,
         )
 
+    def variables(self) -> list[tf.Variable]:
+        """All that `apply` changes."""
+        return [*self.weights.values(), *self.first.values(), *self.second.values(), self.step, self.log_decay]
+
     def moments(self) -> dict[str, np.ndarray]:
         """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.feeding import SHARE_START
+from bert_cli.training.feeding import INPUT_MASK, SHARE_START, share_start
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
@@ -66,7 +66,7 @@ def make_train_step(
     int32 [2], different for each step and replica, or [4], see ops.dropout. `signature` is the tf.TensorSpec of each entry
     of a batch, so that no new length is a new trace; None with several replicas. parts: into how many equal parts a
     replica's rows are divided, whose gradients are computed one after the other and added up: the update of the whole, in
-    the memory of a part, but for dropout, as each part has a seed of its own.
+    the memory of a part. Dropout draws by the place in the whole batch there too.
     """
     trained = list(optimizer.weights.values())
     # Nothing is recorded, and so nothing computed, behind what all trained variables stand on.
@@ -138,7 +138,7 @@ def _add_up(
 
     def add(number, sums):
         rows = {name: values[number * size : (number + 1) * size] for name, values in batch.items()}
-        loss, gradients = gradients_of(rows, seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1)))
+        loss, gradients = gradients_of(rows, _seed_of_part(seed, batch, number, size))
         is_sparse[:] = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
         squares = [
             _squares(gradient) if sparse else tf.constant(0.0)
@@ -153,6 +153,16 @@ def _add_up(
         lambda number, _: number < parts, add, (tf.constant(0), zeros), parallel_iterations=1
     )
     return loss, gradients, [own if sparse else None for own, sparse in zip(squares, is_sparse, strict=True)]
+
+
+def _seed_of_part(seed: tf.Tensor, batch: dict, number: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+    """The seed for the rows of a part, which has `size` of them, so that dropout draws what it would in the whole batch."""
+    if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each part draws for itself
+        return seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1))
+    start = share_start(batch[INPUT_MASK][: number * size])
+    if seed.shape[0] == 2:
+        return tf.concat([seed, start], axis=0)
+    return seed + tf.concat([[0, 0], start], axis=0)
 
 
 def _squares(rows: tf.IndexedSlices) -> tf.Tensor:

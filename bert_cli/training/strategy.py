@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.meeting import meet
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -22,12 +23,14 @@ def make_strategy(
     tpu_zone: str | None = None,
     gcp_project: str | None = None,
     num_virtual_devices: int = 0,
+    worker_timeout: int = 600,
 ) -> tf.distribute.Strategy:
     """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
     auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all GPUs where there are
     several; else the one GPU, or the CPU. num_virtual_devices: for mirrored, logical CPUs; 0 for the devices that are there.
-    Raises InputError where what was asked for is not there.
+    worker_timeout: seconds that several machines wait for each other, see base.meeting.
+    Raises InputError where what was asked for is not there, and TemporaryError where another machine does not come.
     """
     if num_virtual_devices and name != "mirrored":
         raise InputError(f"--num_virtual_devices={num_virtual_devices} is for --distribution_strategy=mirrored")
@@ -39,6 +42,7 @@ def make_strategy(
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
+        meet(worker_timeout)
         return tf.distribute.MultiWorkerMirroredStrategy()
     if num_virtual_devices:
         return tf.distribute.MirroredStrategy(_virtual_devices(num_virtual_devices))

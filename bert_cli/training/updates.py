@@ -8,6 +8,7 @@ class Updates:
     """`steps` updates in all, each on `batch_size` rows over all devices, computed in `parts` equal parts one by one.
 
     learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see training.schedule).
+    auto_batch: double the parts while memory does not suffice for the first update.
     random_seed: of the order of the rows and of dropout. optimizer: "adamw", "lamb" or "nadam". bias_correction: see
     AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from there.
     """
@@ -23,3 +24,4 @@ class Updates:
     weight_decay: float = 0.01
     lr_schedule: str = "linear"
     parts: int = 1
+    auto_batch: bool = False

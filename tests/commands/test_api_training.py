@@ -176,3 +176,13 @@ def test_the_first_example_of_the_readme():
     names: dict = {}
     exec("\n".join(lines), names)
     assert repr(eval(code, names)) == said.replace('"', "'")
+
+
+def test_several_runs_of_data_in_memory(options, tmp_path):
+    """Each run, the best one's evaluation and each fold read the rows that were given."""
+    rows = list(zip(TEXTS, LABELS, strict=True))
+    short = options | {"num_train_epochs": 0.5}
+    several = Classifier.train(rows, dev=rows[:5], output_dir=tmp_path / "runs", num_runs=2, **short)
+    assert [member["folder"] for member in several.report["several"]["members"]] == ["run-1", "run-2"]
+    assert several.report["eval"]["eval_examples"] == 5
+    assert several.labels == ("animal", "person")

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import signal
 import socket
+import time
 
 import numpy as np
 import pytest
@@ -59,7 +61,29 @@ def test_a_chief_and_a_worker(starter, flags, tmp_path):
         np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
-def together(starter, flags, *folders):
+def test_a_worker_that_is_lost_and_one_that_does_not_come(starter, flags, tmp_path):
+    """Both times a sentence and exit code 75; then the same commands go on."""
+    many = [*flags, "--num_train_epochs=200", "--worker_timeout=60"]
+    chief, worker = together(starter, many, tmp_path, tmp_path)
+    until = time.monotonic() + 120
+    while not (tmp_path / "model.ckpt-5.index").exists():
+        assert time.monotonic() < until, chief.err
+        time.sleep(0.1)
+    worker.send(signal.SIGKILL)
+    assert chief.wait() == 75, chief.err
+    assert worker.wait() == -signal.SIGKILL
+    assert "Traceback" not in chief.err
+    last = chief.err.splitlines()[-1]
+    assert last.startswith("bert-classify: error: worker 0 (127.0.0.1:")
+    assert last.endswith("start all processes again, with the same commands: they go on from the last checkpoint")
+
+    alone, *_ = together(starter, [*many, "--worker_timeout=2"], tmp_path, tmp_path, starts=1)
+    assert alone.wait() == 75, alone.err
+    assert "bert-classify: error: worker 0 (127.0.0.1:" in alone.err.splitlines()[-1]
+    assert "did not come within 2 seconds" in alone.err.splitlines()[-1]
+
+
+def together(starter, flags, *folders, starts=None):
     ports = []
     for _ in folders:
         with socket.socket() as free:
@@ -73,7 +97,7 @@ def together(starter, flags, *folders):
             [*flags, f"--output_dir={folder}"],
             TF_CONFIG=json.dumps({"cluster": cluster, "task": task}),
         )
-        for folder, task in zip(folders, tasks, strict=True)
+        for folder, task in list(zip(folders, tasks, strict=True))[:starts]
     ]
 
 

@@ -15,25 +15,25 @@ def write(folder, data: bytes | str) -> str:
 
 
 def test_rows_have_line_numbers_and_cells(tmp_path):
-    assert read_rows(write(tmp_path, "a\tb\nc\t\td\n")) == [Row(1, ["a", "b"]), Row(2, ["c", "", "d"])]
+    assert read_rows(write(tmp_path, "a\tb\nc\t\td\n")) == [Row(1, ("a", "b")), Row(2, ("c", "", "d"))]
 
 
 def test_last_line_may_lack_its_newline(tmp_path):
-    assert read_rows(write(tmp_path, "a\tb\nc\td")) == [Row(1, ["a", "b"]), Row(2, ["c", "d"])]
+    assert read_rows(write(tmp_path, "a\tb\nc\td")) == [Row(1, ("a", "b")), Row(2, ("c", "d"))]
 
 
 def test_windows_line_ends_and_byte_order_mark_are_dropped(tmp_path):
-    assert read_rows(write(tmp_path, b"\xef\xbb\xbfa\tb\r\nc\td\r\r\n")) == [Row(1, ["a", "b"]), Row(2, ["c", "d"])]
+    assert read_rows(write(tmp_path, b"\xef\xbb\xbfa\tb\r\nc\td\r\r\n")) == [Row(1, ("a", "b")), Row(2, ("c", "d"))]
 
 
 def test_other_line_separators_are_ordinary_characters(tmp_path):
     text = "one\u2028two\x85three\x0bfour\x0cfive\x1csix"
-    assert read_rows(write(tmp_path, f"1\t{text}\n")) == [Row(1, ["1", text])]
+    assert read_rows(write(tmp_path, f"1\t{text}\n")) == [Row(1, ("1", text))]
 
 
 def test_quotes_are_ordinary_characters(tmp_path):
     rows = read_rows(write(tmp_path, '"\t"a ""b"\n\'\tc"\n'))
-    assert rows == [Row(1, ['"', '"a ""b"']), Row(2, ["'", 'c"'])]
+    assert rows == [Row(1, ('"', '"a ""b"')), Row(2, ("'", 'c"'))]
 
 
 def test_a_cell_may_be_longer_than_the_limit_of_the_csv_module(tmp_path):
@@ -54,7 +54,7 @@ def test_blank_lines_at_the_end_are_not_worth_a_warning(tmp_path, caplog):
 
 
 def test_a_row_of_tabs_is_not_blank(tmp_path):
-    assert read_rows(write(tmp_path, "\t\n")) == [Row(1, ["", ""])]
+    assert read_rows(write(tmp_path, "\t\n")) == [Row(1, ("", ""))]
 
 
 @pytest.mark.parametrize("data", ["", "\n", " \r\n\n", "\ufeff"])

@@ -1,6 +1,7 @@
 """What the controls refuse, what they make of labels and layers, and runs with many of them at once that are stopped."""
 
 import dataclasses
+import json
 import types
 
 import numpy as np
@@ -13,7 +14,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs import controls
+from bert_cli.runs import controls, training_run
 from bert_cli.runs.session import Session
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import Loss, check_class_weights
@@ -53,6 +54,13 @@ def test_what_does_not_go_together(flags, parts):
         controls.check(settings, CONFIG, freezes)
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_auto_batch_is_for_one_process(monkeypatch):
+    cluster = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
+    with pytest.raises(InputError, match="--auto_batch is for one process"):
+        controls.check(build(ClassifySettings, {"auto_batch": True}), CONFIG, False)
 
 
 @pytest.mark.parametrize("flags", [{"freeze_layers": 1}, {"layerwise_lr_decay": 0.9}, {"attention_dropout_prob": 0.0}])
@@ -236,18 +244,36 @@ def test_nothing_is_computed_behind_what_is_frozen():
     assert all_layers == forwards + 3  # of the head two backwards, of the pooler its kernel's
 
 
-def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path):
-    """Through model, packing and clipping; without dropout, as each part draws for itself."""
-    dry = {
-        "hidden_dropout_prob": 0.0,
-        "attention_dropout_prob": 0.0,
-        "classifier_dropout": 0.0,
-        "class_weights": "balanced",
-    }
-    whole = train(dry, features, tmp_path / "whole")
-    parts = train(dry | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
+def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path, monkeypatch, caplog):
+    """Through model, packing, dropout and clipping; so do the parts that --auto_batch finds."""
+    flags = {"classifier_dropout": 0.4, "class_weights": "balanced"}
+    whole = train(flags, features, tmp_path / "whole")
+    parts = train(flags | {"gradient_accumulation_steps": 4}, features, tmp_path / "parts")
+    make_train_step = training_run.make_train_step
+
+    def make_small_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, parts):
+        """A step on a device that has memory for one row; the first update is lost half-way."""
+        step = make_train_step(strategy, loss_fn, optimizer, seed, loss_scale, signature, parts)
+
+        def small_step(batch):
+            found = step(batch)
+            if parts < 4:
+                raise tf.errors.ResourceExhaustedError(None, None, f"{parts} parts of {len(batch['label_ids'])} rows")
+            return found
+
+        return small_step
+
+    monkeypatch.setattr(training_run, "make_train_step", make_small_step)
+    with pytest.raises(InputError, match="raise --gradient_accumulation_steps, which --auto_batch does by itself"):
+        train(flags, features, tmp_path / "short")
+    caplog.clear()
+    found = train(flags | {"auto_batch": True}, features, tmp_path / "found")
+    assert [
+        record.getMessage()[:55] for record in caplog.records if record.name == "bert_cli" and "memory" in record.msg
+    ] == [f"out of memory: each update is computed in {parts} parts from " for parts in (2, 4)]
     for name, value in whole.items():
         np.testing.assert_allclose(parts[name], value, rtol=2e-3, atol=2e-5, err_msg=name)
+        np.testing.assert_array_equal(found[name], parts[name], err_msg=name)
 
 
 def test_the_rates_of_dropout_are_those_of_the_flags():

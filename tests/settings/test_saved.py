@@ -88,3 +88,9 @@ def test_a_bad_value_names_the_file(tmp_path):
     write_flags(str(tmp_path / "flags.txt"), {"length": "long"})
     with pytest.raises(InputError, match=r"flags\.txt: --?length=long: a whole number is needed"):
         remembered(Settings, str(tmp_path), frozenset())
+
+
+def test_a_file_without_line_ends(tmp_path):
+    (tmp_path / "flags.txt").write_bytes(b"--data_dir=" + b"x" * 10_000_001)
+    with pytest.raises(InputError, match=r"flags.txt:1: is a line of more than 10 MB"):
+        read_flags(str(tmp_path / "flags.txt"))

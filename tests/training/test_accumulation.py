@@ -1,4 +1,4 @@
-"""A batch in parts: the update of the whole, to rounding, with sparse and dense gradients; each part draws for itself."""
+"""A batch in parts: the update of the whole, to rounding, sparse and dense; without a mask each part draws for itself."""
 
 import numpy as np
 import pytest

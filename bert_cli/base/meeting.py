@@ -1,0 +1,86 @@
+"""Processes of several machines wait for each other before they train together; no TensorFlow.
+
+tf.distribute.MultiWorkerMirroredStrategy waits by itself, for an hour and without a word, and has no hook for another
+time. So the addresses that TF_CONFIG names are tried before it is made: a process listens at its own one, and goes on
+once a connection to each of the others succeeds. Nothing is sent; from then on the address is TensorFlow's.
+"""
+
+import contextlib
+import functools
+import logging
+import socket
+import time
+from collections.abc import Iterator
+
+from bert_cli.base.cluster import Cluster, read_cluster
+from bert_cli.base.errors import InputError, TemporaryError
+
+LOG = logging.getLogger("bert_cli")
+_TOLD_EVERY = 30.0  # seconds
+_PAUSE = 0.5  # between two rounds
+_CONNECTING = 2.0
+
+
+@functools.cache
+def meet(timeout: int) -> None:
+    """Return when all processes of TF_CONFIG that train are there; once in a process, as then TensorFlow has the address.
+
+    timeout: in seconds. TemporaryError, naming those that are missing, when it is over; InputError for an address that is none.
+    """
+    cluster = read_cluster()
+    others = {name: address for name, address in cluster.addresses.items() if name != cluster.task}
+    places = {name: _place(address) for name, address in cluster.addresses.items()}
+    began = told = time.monotonic()
+    with _listening(cluster, places) as server:
+        while missing := [name for name in others if not _answers(*places[name])]:
+            now, listed = time.monotonic(), ", ".join(f"{name} ({others[name]})" for name in missing)
+            if now - began >= timeout:
+                raise TemporaryError(
+                    f"{listed} did not come within {timeout} seconds; start all processes of TF_CONFIG, and give a longer "
+                    "--worker_timeout where one takes more time"
+                )
+            if now - told >= _TOLD_EVERY:
+                LOG.warning("waiting for %s: %.0f of %d seconds", listed, now - began, timeout)
+                told = now
+            _let_in(server)
+            time.sleep(_PAUSE)
+
+
+def _place(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise InputError(f"the environment variable TF_CONFIG: {address!r} is no HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+@contextlib.contextmanager
+def _listening(cluster: Cluster, places: dict[str, tuple[str, int]]) -> Iterator[socket.socket]:
+    """A socket at the address of this process, at all interfaces, as TensorFlow's will be."""
+    own = places.get(cluster.task, ("", 0))
+    both = socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if both else socket.AF_INET
+    try:
+        server = socket.create_server(("", own[1]), family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise InputError(
+            f"port {own[1]}, which TF_CONFIG gives to {cluster.task}, cannot be used ({error.strerror}); is an earlier run "
+            "still there?"
+        ) from None
+    with server:
+        server.setblocking(False)
+        yield server
+
+
+def _let_in(server: socket.socket) -> None:
+    """Take the connections that wait, so that there is always room for further ones."""
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            server.accept()[0].close()
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=_CONNECTING).close()
+    except OSError:  # nobody is there yet, nor perhaps a name for the host
+        return False
+    return True
