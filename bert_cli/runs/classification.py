@@ -29,9 +29,8 @@ from bert_cli.runs.classification_results import Answers, SeveralLabels, make_an
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.explanation import explain_rows
-from bert_cli.runs.manifest import check_labels
 from bert_cli.runs.task import Evaluation, Plan
-from bert_cli.runs.trained_kind import agreed_labels, stated_problem_type
+from bert_cli.runs.trained_kind import stated_problem_type, trained_labels
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
@@ -293,11 +292,3 @@ class ClassificationTask:
             ids = [example.identifier for example in split.examples]
             write_glue_submission(folder, submission, ids, self.answers.best(found))
             LOG.info("wrote %s", path)
-
-
-def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
-    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
-    saved = sources.read_labels(checkpoint)
-    if not given and not saved:
-        check_labels((), checkpoint)  # a run of ours had some
-    return agreed_labels(given, saved, checkpoint.folder) or ()

@@ -12,9 +12,10 @@ from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
-from bert_cli.runs.classification import ClassificationTask, trained_labels
+from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import make_answers
 from bert_cli.runs.explanation import METHOD, coloured, explain
+from bert_cli.runs.trained_kind import trained_labels
 from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
 

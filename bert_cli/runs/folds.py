@@ -58,12 +58,12 @@ class FoldTask(ClassificationTask):
 class Folds:
     """The folds of one cross-validation. `count` of them; each is stratified by label, see features.folds."""
 
-    def __init__(self, task: ClassificationTask, settings: ClassifySettings, count: int):
-        """Reads and tokenizes the training data, that in memory which the task has, if it has any."""
+    def __init__(self, settings: ClassifySettings, count: int):
+        """Reads and tokenizes the training data."""
         if known_problem_type(settings) == MULTIPLE_CHOICE:
             raise InputError("--cross_validation is about texts with labels or numbers, not about a choice of endings")
         once = changed(settings, {"cross_validation": 0, "do_eval": False, "do_predict": False})
-        self._whole = _WholeTask(once, task.tables)
+        self._whole = _WholeTask(once)
         model = self._whole.open(choose_checkpoint(once.start, once.model, once.hub, once.phases))
         with contextlib.ExitStack() as stack:
             self._whole.read(model, stack)

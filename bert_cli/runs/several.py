@@ -42,7 +42,6 @@ from bert_cli.outputs.several import (
 )
 from bert_cli.runs import best_folder
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.folds import Folds
 from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.task import Task, TrainingSettings
@@ -119,9 +118,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     files.check_can_write(folder, "output_dir")
     overwrite = settings.phases.overwrite_output_dir
     run_folder.check_several(folder, task.command, kind, names, overwrite)
-    folds = (
-        Folds(cast(ClassificationTask, task), cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
-    )
+    folds = Folds(cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     with _many_models():
         for number, part in enumerate(parts, 1):

@@ -5,8 +5,9 @@ import os
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.examples.glue import TASKS
-from bert_cli.runs.sources import ModelSources
-from bert_cli.weights.path import HUGGING_FACE
+from bert_cli.runs.manifest import check_labels
+from bert_cli.runs.sources import ModelSources, read_labels
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 
 def stated_problem_type(model: ModelSources) -> str | None:
@@ -32,3 +33,11 @@ def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, 
             "--labels out"
         )
     return given or saved
+
+
+def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
+    saved = read_labels(checkpoint)
+    if not given and not saved:
+        check_labels((), checkpoint)  # a run of ours had some
+    return agreed_labels(given, saved, checkpoint.folder) or ()

@@ -186,3 +186,6 @@ def test_several_runs_of_data_in_memory(options, tmp_path):
     assert [member["folder"] for member in several.report["several"]["members"]] == ["run-1", "run-2"]
     assert several.report["eval"]["eval_examples"] == 5
     assert several.labels == ("animal", "person")
+    with pytest.raises(InputError, match=r"^cross_validation: leaves no model to load"):
+        Classifier.train(rows, output_dir=tmp_path / "folds", cross_validation=2, **short)
+    assert not (tmp_path / "folds").exists()

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Run a command as one of several processes that train together, and again as long as another one of them is lost.
+#   deploy/together.sh INDEX HOST:PORT,HOST:PORT,… COMMAND…
+# INDEX: which of the addresses is that of this process, from 0. The first one writes.
+set -u
+index=$1 addresses=$2
+shift 2
+TF_CONFIG="{\"cluster\": {\"worker\": [\"${addresses//,/\", \"}\"]}, \"task\": {\"type\": \"worker\", \"index\": $index}}"
+export TF_CONFIG
+attempts=${ATTEMPTS:-10}
+# Schedulers signal this shell alone, which passes it on; in a session of its own the command hears it once, not twice.
+child=
+trap '[ -z "$child" ] || kill -TERM "$child"' TERM INT
+trap '[ -z "$child" ] || kill -HUP "$child"' HUP
+for ((attempt = 1; ; attempt++)); do
+  setsid "$@" &
+  child=$!
+  wait "$child"
+  code=$?
+  while kill -0 "$child" 2>/dev/null; do # a signal ended the waiting, not the command
+    wait "$child"
+    code=$?
+  done
+  # 75: another process did not come, or was lost. Everything else is for whoever started us.
+  if ((code != 75 || attempt == attempts)); then
+    exit "$code"
+  fi
+  echo "together.sh: attempt $((attempt + 1)) of $attempts" >&2
+done

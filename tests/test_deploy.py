@@ -1,0 +1,50 @@
+"""The scripts of deploy/, as far as they run here; two processes: tests/commands/test_several_devices.py."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[1] / "deploy"
+
+
+def together(*words: str, attempts: int = 3) -> subprocess.CompletedProcess:
+    environment = os.environ | {"ATTEMPTS": str(attempts)}
+    return subprocess.run(
+        [DEPLOY / "together.sh", *words], env=environment, capture_output=True, text=True, check=False, timeout=30
+    )
+
+
+def test_a_process_is_told_its_place():
+    done = together("1", "a:1,b:2", "bash", "-c", 'echo "$TF_CONFIG"; echo "$0"; exit 3', "two words")
+    told, word = done.stdout.splitlines()
+    assert json.loads(told) == {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
+    assert (word, done.returncode, done.stderr) == ("two words", 3, "")
+
+
+def test_after_75_it_is_started_again(tmp_path):
+    count = f'echo x >> "{tmp_path}/count"; [ $(wc -l < "{tmp_path}/count") = 2 ] || exit 75'
+    done = together("0", "a:1", "bash", "-c", count)
+    assert (done.returncode, done.stderr) == (0, "together.sh: attempt 2 of 3\n")
+    assert together("0", "a:1", "bash", "-c", "exit 75", attempts=2).returncode == 75
+
+
+def test_a_signal_reaches_the_command_once():
+    heard = 'trap "echo heard; sleep 0.3; exit 143" TERM; echo ready; while true; do sleep 0.05; done'
+    with subprocess.Popen(
+        [DEPLOY / "together.sh", "0", "a:1", "bash", "-c", heard], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=30)[0] == "heard\n"
+    assert process.returncode == 143
+
+
+@pytest.mark.parametrize("name", ["together.sh", "several_gpus.sh", "slurm.sbatch"])
+def test_scripts_can_be_read_and_run(name):
+    assert os.access(DEPLOY / name, os.X_OK)
+    subprocess.run(["bash", "-n", DEPLOY / name], check=True)
+    assert name in (DEPLOY / "README.md").read_text(encoding="utf-8")
