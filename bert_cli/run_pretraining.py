@@ -9,6 +9,7 @@ output_dir:
     run_report.json   all figures of the last run
     report.html       a page to look at; bert-report makes it again
     history.jsonl     losses and metrics over the steps
+    eval_examples.jsonl  rows of the evaluation, for that page
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 so that `bert-classify --init_checkpoint=pretrained` and `bert-fill-mask --init_checkpoint=pretrained` need nothing
