@@ -47,6 +47,7 @@ def flags_of(options: dict) -> list[str]:
     return [f"--{name}={value}" for name, value in options.items()]
 
 
+@pytest.mark.slow
 def test_the_model_is_that_of_the_command(fitted, options, tmp_path, run_folder):
     rows = [f"{text}\t{label}\n" for text, label in zip(TEXTS, LABELS, strict=True)]
     (tmp_path / "train.tsv").write_text("text\tlabel\n" + "".join(rows))
@@ -86,6 +87,7 @@ def test_pairs_several_labels_and_numbers(options):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_taggers(options, tmp_path):
     sentences = [(["the", "old", "dog", "sees"], ["O", "B-X", "I-X", "O"]), (("a", "cat"), ("O", "B-X"))]
     options = options | {"train_batch_size": 1, "num_train_epochs": 40, "learning_rate": 0.01}

@@ -20,6 +20,7 @@ def student(tmp_path_factory, trained_once, model_flags):
     return folder / "out", flags
 
 
+@pytest.mark.slow
 def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, trained_once):
     folder, flags = student
     assert run_folder(folder).report()["global_step"] == 12

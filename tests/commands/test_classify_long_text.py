@@ -31,6 +31,7 @@ def windowed(tmp_path_factory, model_flags):
     return folder / "out", flags
 
 
+@pytest.mark.slow
 def test_windows_are_remembered(windowed, run_folder, classify):
     folder, _ = windowed
     wanted = run_folder(folder).probabilities()

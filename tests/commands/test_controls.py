@@ -57,6 +57,7 @@ def runs(model_flags, tmp_path_factory):
     return flags, folder / "whole", folder / "part"
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_bit_for_bit(runs, run_folder):
     flags, whole, part = runs
     assert run_folder(part).checkpoints() == [8]

@@ -99,6 +99,7 @@ def open_text(path) -> str:
         return file.read()
 
 
+@pytest.mark.slow
 def test_pairs_token_ids_and_any_number_of_texts(trained, tmp_path):
     import tensorflow as tf
 
@@ -238,6 +239,7 @@ def test_tokenize_and_pack(preprocess, trained):
     assert empty["input_type_ids"].numpy().tolist() == [[0, 0, 0, 1, 0, 0]]
 
 
+@pytest.mark.slow
 def test_as_keras_layers(hub, exported):
     """The model of the public tutorials on text classification, trained for a step."""
     import tensorflow as tf

@@ -104,6 +104,7 @@ def test_untidy_vocabulary(tmp_path):
     assert encode(texts)[0] == [8, 7, 8, 10, 12]
 
 
+@pytest.mark.slow
 def test_characters_newer_than_python(tmp_path):
     """One that is in the vocabulary is found; others are unknown words, and ideographs stand alone."""
     new = next(chr(code) for code in range(0x1FAE0, 0x1FB00) if unicodedata.category(chr(code)) == "Cn")

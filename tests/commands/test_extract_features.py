@@ -263,6 +263,7 @@ def test_attention(extract, checkpoint, tmp_path):
     assert out == f"{inner.max():.4f}  {names[row]} -> {names[column]}\n"
 
 
+@pytest.mark.slow
 def test_through_pipes(checkpoint):
     command = [sys.executable, "-m", "bert_cli.extract_features", "--input_file=-", "--output_file=-", "--pooling=mean"]
     command += [f"--init_checkpoint={checkpoint[0]}", "--max_seq_length=16"]

@@ -56,6 +56,7 @@ def start(cola) -> list[str]:
     return ["--task_name=cola", f"--data_dir={cola}", *NUMBERS, "--do_train", "--do_predict"]
 
 
+@pytest.mark.slow
 def test_a_bert_module_is_its_checkpoint(classify, start, modules, trained, tmp_path, run_folder):
     """The same weights, vocabulary and config as from the checkpoint: the same run, bit for bit; also from an archive."""
     with tarfile.open(tmp_path / "encoder.tar.gz", "w:gz") as archive:

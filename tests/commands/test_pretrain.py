@@ -172,6 +172,7 @@ def expected_results(folder, step, records, batch_size, run_folder) -> dict[str,
     }
 
 
+@pytest.mark.slow
 def test_evaluation_counts_each_record_once(from_records, records, pretrain, tmp_path, run_folder):
     folder = shutil.copytree(from_records[0], tmp_path / "out")
     flags = from_records[1]
@@ -211,6 +212,7 @@ def test_text_that_the_vocabulary_does_not_have(from_text, pretrain, tmp_path):
     ).assert_refused(said)
 
 
+@pytest.mark.slow
 def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
     path = tmp_path / "six.txt"
     path.write_text("\n".join(["the cat sees a dog ."] * 6), encoding="utf-8")
@@ -233,6 +235,7 @@ def test_fine_tuning_needs_only_the_folder(from_text, cola, tmp_path, capfd):
     assert kept == (folder / "vocab.txt").read_bytes()
 
 
+@pytest.mark.slow
 def test_training_from_records_needs_no_vocabulary(records, model, pretrain, tmp_path):
     config = tmp_path / "elsewhere.json"
     config.write_bytes((model / "bert_config.json").read_bytes())

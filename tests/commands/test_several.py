@@ -91,6 +91,7 @@ def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
     assert (out / "test_predictions.txt").read_bytes() == wanted
 
 
+@pytest.mark.slow
 def test_folds(without_predictions, tmp_path, classify, run_folder):
     out, flags = tmp_path / "out", [*without_predictions, *SHORT, "--cross_validation=2"]
     outcome = classify(*flags, f"--output_dir={out}")

@@ -73,6 +73,7 @@ def test_train_predict_evaluate(whole, run_folder):
     assert "bert/pooler/dense/kernel/adam_m" not in tensors  # as in the original, nothing reads the pooler
 
 
+@pytest.mark.slow
 def test_it_learns(squad, model, data, tmp_path, run_folder):
     # With weights as small as those of `model` attention is even at first, and most runs stop at the loss ln 2: they know
     # the two places where answers stand, and never look at the question. Which run goes on is a matter of rounding.

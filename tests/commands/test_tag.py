@@ -100,6 +100,7 @@ def test_layers_without_the_last_leave_it_alone(tagger_once, tag, tmp_path, run_
     assert "bert/encoder/layer_0/output/dense/kernel/adam_m" in with_slots
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["BIOES", "IO"])
 def test_other_schemes_come_back(scheme, tagger_once, tag, tmp_path, run_folder):
     """Entities are learnt in BIO, so the weights are those of the run on BIO; only the files are written otherwise."""

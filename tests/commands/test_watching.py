@@ -141,6 +141,7 @@ def test_starting_anew_without_it_leaves_nothing_best(watched, trained_flags, cl
     assert {"best", "best.json", "eval_results.txt"}.isdisjoint(run_folder(watched).names())
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_made_longer(trained, trained_flags, classify, run_folder):
     """30 steps and 6 more: the rate rises again, as its share of 0.1 is no whole step at once to its peak."""
     longer = [*trained_flags, f"--output_dir={trained}", "--num_train_epochs=6", "--log_steps=1"]
