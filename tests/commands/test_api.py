@@ -63,6 +63,7 @@ def test_memory_is_bounded(trained, monkeypatch, pooling):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_answers(model, tmp_path, capfd):
     folder = squad_run.train(model, tmp_path)
     pairs = [(question, squad_run.story(number)[0]) for number in range(3) for question in squad_run.story(number)[1]]

@@ -180,6 +180,7 @@ def test_the_first_example_of_the_readme():
     assert repr(eval(code, names)) == said.replace('"', "'")
 
 
+@pytest.mark.slow
 def test_several_runs_of_data_in_memory(options, tmp_path):
     """Each run, the best one's evaluation and each fold read the rows that were given."""
     rows = list(zip(TEXTS, LABELS, strict=True))

@@ -63,6 +63,7 @@ def test_refused(student, classify, tmp_path, flags, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_flags_without_a_teacher(classify, flags, tagger):
     classify(*flags, "--do_train", "--distill_share=0.9").assert_refused("--distill_share is about --distill_from")
     classify(*flags, "--do_train", f"--distill_from={tagger}").assert_refused("holds a model of bert-tag")

@@ -168,6 +168,7 @@ def test_numbers(classify, model_flags, tmp_path):
         Classifier.load(out.path, labels=["a", "b"])
 
 
+@pytest.mark.slow
 def test_numbers_of_an_own_file(classify, model_flags, tmp_path):
     rows = [[text, f"{len(text) / 10}"] for text, _ in SENTENCES]
     write_table(tmp_path / "own.tsv", [["text", "score"], *rows])

@@ -67,6 +67,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(runs, run_folder):
     assert (whole / "bert_config.json").read_text() == (part / "bert_config.json").read_text()
 
 
+@pytest.mark.slow
 def test_without_a_flag_it_is_another_run(runs, classify):
     flags, whole, _ = runs
     kept = [

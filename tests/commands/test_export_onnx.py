@@ -123,6 +123,7 @@ def test_an_encoder(model, tmp_path, activation):
         np.testing.assert_allclose(values, expected[name], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_tags_and_answers(model_flags, model, tmp_path):
     """A tagger that reads two layers, and a model of answers: what Python's classes give."""
     from bert_cli import Tagger

@@ -125,6 +125,7 @@ def test_other_stopped_runs_go_on_to_the_same_weights(flags, text, pretrain, tmp
     assert ("bert/pooler/dense/kernel/adam_m" in wanted) == ("no_nsp" not in flags)
 
 
+@pytest.mark.slow
 def test_a_run_can_be_made_longer_but_not_another_one(text, pretrain, tmp_path):
     assert pretrain("--do_train", input_file=text, num_train_steps=4).code == 0
     assert "already finished (4 steps)" in pretrain("--do_train", input_file=text, num_train_steps=4).err

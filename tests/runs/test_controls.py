@@ -244,6 +244,7 @@ def test_nothing_is_computed_behind_what_is_frozen():
     assert all_layers == forwards + 3  # of the head two backwards, of the pooler its kernel's
 
 
+@pytest.mark.slow
 def test_a_batch_in_parts_makes_the_update_of_the_whole(features, tmp_path, monkeypatch, caplog):
     """Through model, packing, dropout and clipping; so do the parts that --auto_batch finds."""
     flags = {"classifier_dropout": 0.4, "class_weights": "balanced"}
