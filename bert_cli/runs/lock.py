@@ -21,11 +21,14 @@ from typing import Any, NamedTuple
 from bert_cli.base import files
 from bert_cli.base.cluster import writes
 from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.json_files import parse_json
 from bert_cli.base.names import LOCK, MANIFEST, STATE
 
 LOG = logging.getLogger("bert_cli")
 _TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late
 _held_here: set[int] = set()  # descriptors of the lock files of this process
+_MOST_BYTES = 1 << 16  # of a lock file that are read
+_LEAST_NO_PROCESS = 1 << 31  # numbers of processes are below
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 
 
@@ -86,7 +89,7 @@ def check_free(folder: str, distribution_strategy: str) -> tuple:
         and os.access(path, os.R_OK)
     ):
         with open(path, "rb") as file:
-            _judge(path, _is_locked(file.fileno()), _owner(file.read()))
+            _judge(path, _is_locked(file.fileno()), _owner(path, file.read(_MOST_BYTES)))
     return _last_run(folder)
 
 
@@ -108,12 +111,13 @@ def _is_locked(descriptor: int) -> bool:
     return False
 
 
-def _owner(data: bytes) -> Owner | None:
+def _owner(path: str, data: bytes) -> Owner | None:
     """Who the file says has the lock; None where it does not say, as after a power cut."""
     try:
-        values: Any = json.loads(data)
-        return Owner(**values) if isinstance(values["process"], int) else None
-    except (ValueError, TypeError, KeyError):
+        values: Any = parse_json(data, path)
+        owner = Owner(**values)
+        return owner if isinstance(owner.process, int) and 0 < owner.process < _LEAST_NO_PROCESS else None
+    except (InputError, TypeError):
         return None
 
 
@@ -228,7 +232,7 @@ def _lock(descriptor: int, path: str) -> bool:
             LOG.warning(said, os.path.dirname(path), error.strerror, LOCK)
     if not os.path.exists(path) or not os.path.samestat(os.fstat(descriptor), os.stat(path)):
         return False
-    owner = _owner(os.pread(descriptor, 1 << 16, 0))
+    owner = _owner(path, os.pread(descriptor, _MOST_BYTES, 0))
     _judge(path, is_locked, owner)
     if owner:
         LOG.info("%s: the lock of a run that has ended without removing it (%s) is taken over", path, owner)

@@ -147,3 +147,17 @@ def test_of_several_workers_the_one_that_writes_has_the_lock(tmp_path, monkeypat
         assert (tmp_path / LOCK).exists() == writes
     with held(tmp_path, "one_device"):  # each trains alone: each writes
         assert (tmp_path / LOCK).exists()
+
+
+@pytest.mark.parametrize("text", ["[" * 60_000, '{"process": ' + "9" * 5_000 + "}", "[]", "null"])
+def test_a_file_of_somebody_else_is_no_owner(text, tmp_path):
+    (tmp_path / LOCK).write_text(text)
+    with held(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
+
+
+@pytest.mark.parametrize("process", [-1, 0, 10**30, "1"])
+def test_a_number_that_no_process_has_is_no_owner(process, tmp_path):
+    put(tmp_path, process=process)
+    with held(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
