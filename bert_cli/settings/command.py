@@ -107,8 +107,10 @@ def _run_command(
     if values["quiet"] and values["verbose"]:
         raise InputError("--quiet and --verbose do not go together; give one of them")
     # TensorFlow's modules hold some hundred thousand objects that live as long as the process: without this, each full
-    # collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation.
-    gc.freeze()
+    # collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation. Once is enough: what
+    # an earlier command of the same process left, such as its model, is to be freed.
+    if not gc.get_freeze_count():
+        gc.freeze()
     log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
     run(build(settings_class, check(values, given) if check else values))
     return 0
