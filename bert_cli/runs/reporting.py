@@ -37,7 +37,7 @@ def run_facts(session: "Session", sequences: Mapping[str, RaggedFeatures]) -> di
     import numpy as np
     import tensorflow as tf
 
-    from bert_cli.training.strategy import describe
+    from bert_cli.training.strategy import describe, peak_device_memory
 
     facts = {
         "finished": time.strftime("%Y-%m-%d %H:%M"),
@@ -51,8 +51,9 @@ def run_facts(session: "Session", sequences: Mapping[str, RaggedFeatures]) -> di
         },
         "peak_memory_bytes": peak_memory(),
     }
-    if tf.config.list_logical_devices("GPU"):
-        facts["peak_device_memory_bytes"] = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+    of_device = peak_device_memory()
+    if of_device is not None:
+        facts["peak_device_memory_bytes"] = of_device
     known = {split: each.lengths for split, each in sequences.items() if len(each)}
     limit = session.max_seq_length
     return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in known.items()}}

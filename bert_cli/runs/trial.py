@@ -2,13 +2,13 @@
 
 import itertools
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bert_cli.base.memory import peak_memory
 from bert_cli.features.pretraining_batch import training_batch
 from bert_cli.features.ragged import Features, row_lengths, with_token_ids
 from bert_cli.features.stream import training_rows
@@ -18,6 +18,7 @@ from bert_cli.runs.training_run import TrainingRun, memory_advice
 from bert_cli.settings.groups import Saving
 from bert_cli.training.feeding import place
 from bert_cli.training.saving import training_tensors
+from bert_cli.training.strategy import peak_device_memory
 from bert_cli.training.updates import Updates
 
 if TYPE_CHECKING:
@@ -92,22 +93,22 @@ class TrialSession:
                 taken.append(memory_now())
         began = time.monotonic()
         tensors = training_tensors(session.variables, run.optimizer, run.compact, run.loss_scale)
+        saving = time.monotonic() - began
+        memory, of = most_memory()
+        if of == _OF_PROCESS and session.packed:
+            memory += more_memory(taken, shapes)
         # Where one batch is all that there is, its first step is all that can be told.
         self.trial = Trial(
             first=seconds[0],
             seconds=seconds[1:] or seconds,
             tokens=tokens[1:] or tokens,
             mean_tokens=float(np.mean(tokens)) if mean is None else mean,
-            saving=time.monotonic() - began,
+            saving=saving,
             checkpoint_bytes=sum(np.asarray(values).nbytes for values in tensors.values()),
-            memory=0,
-            memory_of="",
+            memory=memory,
+            memory_of=of,
             passes_once=once,
         )
-        memory, of = most_memory()
-        if of == _OF_PROCESS and session.packed:
-            memory += more_memory(taken, shapes)
-        self.trial = self.trial._replace(memory=memory, memory_of=of)
         return {}
 
 
@@ -146,12 +147,5 @@ def memory_now() -> int:
 
 def most_memory() -> tuple[int, str]:
     """The most bytes that this process has taken until now, and of which memory: that of the first GPU, where there is one."""
-    import resource  # not on every system, and none of those without it has TensorFlow's GPUs
-
-    import tensorflow as tf
-
-    gpus = tf.config.list_logical_devices("GPU")
-    if gpus:
-        return int(tf.config.experimental.get_memory_info(gpus[0].name.removeprefix("/device:"))["peak"]), _OF_GPU
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, _OF_PROCESS
+    of_device = peak_device_memory()
+    return (peak_memory() or 0, _OF_PROCESS) if of_device is None else (of_device, _OF_GPU)

@@ -118,6 +118,14 @@ def describe(strategy: tf.distribute.Strategy) -> str:
     )
 
 
+def peak_device_memory() -> int | None:
+    """The most bytes of the first GPU's memory that this process has held; None without a GPU."""
+    gpus = tf.config.list_logical_devices("GPU")
+    if not gpus:
+        return None
+    return int(tf.config.experimental.get_memory_info(gpus[0].name.removeprefix("/device:"))["peak"])
+
+
 def _on_gpu(strategy: tf.distribute.Strategy) -> bool:
     return any("GPU" in device for device in strategy.extended.worker_devices)
 
