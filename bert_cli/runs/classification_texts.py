@@ -11,12 +11,11 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.runs import answers, driver, sources
-from bert_cli.runs.checkpoint_choice import choose_checkpoint, run_folders
+from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import make_answers
 from bert_cli.runs.explanation import METHOD, coloured, explain
 from bert_cli.runs.trained_kind import trained_labels
-from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -26,10 +25,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     text = settings.new.text or explained
     answers.check_files(source, target)
     task = ClassificationTask(settings)
-    chosen = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
-    if chosen:
-        check_command(chosen, task.command)
-    model = task.open(chosen)
+    _, model = driver.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
     if task.problem_type == MULTIPLE_CHOICE:
         raise InputError(
@@ -45,8 +41,6 @@ def answer_texts(settings: ClassifySettings) -> dict:
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
     session = driver.open_trained(task, model, settings)
-
-    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
     check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 

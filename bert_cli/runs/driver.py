@@ -53,11 +53,8 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, settings.devices.distribution_strategy)
-    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, phases)
-    if checkpoint and not phases.do_train:
-        check_command(checkpoint, task.command)
     with contextlib.ExitStack() as stack:
-        model = task.open(checkpoint)
+        checkpoint, model = open_model(task, settings)
         if phases.do_train:
             controls.check(settings, model.config, task.freezes_encoder)
         task.read(model, stack)
@@ -97,6 +94,17 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             run_folder.write_report(folder, report, results)
             finish(folder, has_news)
     return report
+
+
+def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
+    """The checkpoint that the flags name, and the task's model of it, its weights not yet read.
+
+    InputError where the model is only used, and another command trained it.
+    """
+    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    if checkpoint and not settings.phases.do_train:
+        check_command(checkpoint, task.command)
+    return checkpoint, task.open(checkpoint)
 
 
 def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":

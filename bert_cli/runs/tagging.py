@@ -34,10 +34,8 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.runs import answers, controls, driver, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
 from bert_cli.runs.task import Evaluation, Plan
-from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -195,17 +193,12 @@ def tag_text(settings: TagSettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     answers.check_files(source, target)
     task = TaggingTask(settings)
-    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
-    if checkpoint:
-        check_command(checkpoint, task.command)
-    model = task.open(checkpoint)
+    _, model = driver.open_model(task, settings)
     labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
     task.data = TaggingData(labels, scheme, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
     session = driver.open_trained(task, model, settings)
-
-    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
     check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
