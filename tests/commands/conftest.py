@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli import export_model
 from bert_cli.run_classifier import main
-from tests.commands import helpers, tag_run
+from tests.commands import helpers, stopping, tag_run
 
 VOCABULARY = """a the my our old young small big red green cat dog bird fish horse farmer teacher house garden river bread
 song sees likes eats chases buys sings paints builds opens in near under and not never . , ? '"""
@@ -229,3 +229,10 @@ def exported(trained_once, tmp_path_factory) -> pathlib.Path:
     flags = {"format": "hub", "init_checkpoint": trained_once[0], "export_dir": folder, "max_seq_length": 24}
     assert export_model.main(helpers.words(flags)) == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory):
+    """Commands in processes that are forked from one that has TensorFlow."""
+    with stopping.starter(tmp_path_factory.mktemp("logs")) as found:
+        yield found

@@ -9,17 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from tests.commands import stopping
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def starter(tmp_path_factory):
-    with stopping.starter(tmp_path_factory.mktemp("logs")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,13 @@ import time
 
 import pytest
 
-from tests.commands import squad_run, stopping, tag_run
+from tests.commands import squad_run, tag_run
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
 from tests.commands.test_pretrain import write_text
 
 FEW, MANY = 1, 5  # kills of a command
 SEED = 20261121
-
-
-@pytest.fixture(scope="module")
-def starter(tmp_path_factory):
-    with stopping.starter(tmp_path_factory.mktemp("logs")) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,6 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -136,14 +134,6 @@ def test_a_text_that_names_no_weights(text):
 @pytest.mark.parametrize("text", ["none", "balanced", "a=1", "B-PER=0.5,a=b=2"])
 def test_a_text_that_does(text):
     assert check_class_weights(text) == text
-
-
-@pytest.fixture(scope="module")
-def features() -> ClassificationFeatures:
-    rng = np.random.default_rng(1)
-    offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 10))])
-    sequences = RaggedFeatures(rng.integers(1, 20, offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets)
-    return ClassificationFeatures(sequences, rng.integers(0, 3, 10, np.int32), tuple("abcdefghij"), 0)
 
 
 BASE = {"train_batch_size": 4, "learning_rate": 0.01, "precision": "float32", "distribution_strategy": "one_device"}

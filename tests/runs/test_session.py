@@ -6,8 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from bert_cli.features.classification import ClassificationFeatures
-from bert_cli.features.ragged import RaggedFeatures, with_token_ids
+from bert_cli.features.ragged import with_token_ids
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.session import Session
@@ -30,14 +29,6 @@ CONFIG = BertConfig(
 )
 UPDATES = Updates(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
 SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, log_steps=100)
-
-
-@pytest.fixture(scope="module")
-def features() -> ClassificationFeatures:
-    rng = np.random.default_rng(1)
-    offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 10))])
-    sequences = RaggedFeatures(rng.integers(1, 20, offsets[-1], np.int32), np.zeros(offsets[-1], np.int8), offsets)
-    return ClassificationFeatures(sequences, rng.integers(0, 3, 10, np.int32), tuple("abcdefghij"), 0)
 
 
 def make_session(precision: str) -> Session:

@@ -1,0 +1,42 @@
+"""Settings of a command that is none, with a flag of each kind."""
+
+import dataclasses
+
+from bert_cli.settings.groups import read_names
+from bert_cli.settings.option import group, option
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """Data"""
+
+    input_file: str = option("", "the text to read")
+    tpu_name: str | None = option(None, "name of the TPU", may_be_empty=True)
+    labels: tuple[str, ...] | None = option(
+        None, "names of the columns", read=lambda text: read_names("labels", 2, text), write=",".join
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """Training"""
+
+    rate: float = option(0.5, "a share", lower=0.0, upper=1.0)
+    steps: int = option(10, "how many", lower=1)
+    gelu: str = option("auto", "form of gelu", choices=("auto", "erf"))
+    fast: bool = option(True, "hurry")
+    do_lower_case: bool | None = option(None, "lower-case; default: as the model was trained")
+
+
+@dataclasses.dataclass(frozen=True)
+class MoreData:
+    """Data"""
+
+    random_seed: int = option(3, "seed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    data: Data = group(Data)
+    training: Training = group(Training, {"steps": "how many updates"}, steps=20)
+    more: MoreData = group(MoreData)
