@@ -45,7 +45,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     if is_several(settings):
         report = several.run(task, settings, run)
-        finish(settings.phases.output_dir)
+        finish(settings.phases.output_dir, settings.page)
         return report
     began, phases = time.monotonic(), settings.phases
     does_predict = settings.prediction.do_predict
@@ -85,14 +85,14 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         report |= train_or_load(task, session, model, plan, settings)
         files.make_directory(folder)
         if phases.do_eval:
-            report |= evaluate(task, session, folder, report["global_step"], plan.history if plan else None)
+            report |= evaluate(task, session, settings, report["global_step"], plan.history if plan else None)
         if does_predict:
             report |= task.predict(session)
         report |= run_facts(session, task.sequences())
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if session.is_chief:
             run_folder.write_report(folder, report, results)
-            finish(folder, has_news)
+            finish(folder, settings.page, has_news)
     return report
 
 
@@ -264,10 +264,14 @@ def _files(task: Task[Model], settings: TrainingSettings) -> tuple[str, ...]:
 
 
 def evaluate(
-    task: Task[Model], session: "Session", folder: str, global_step: int, history: History | None = None
+    task: Task[Model],
+    session: "Session",
+    settings: TrainingSettings,
+    global_step: int,
+    history: History | None = None,
 ) -> dict[str, Any]:
     """Write eval_results.txt and log it, and, of a training run, add it to its history; returns entries of the report."""
-    found = task.evaluate(session)
+    folder, found = settings.phases.output_dir, task.evaluate(session)
     if history:
         history.add_evaluation(global_step, found.results)
     results = found.results | {"global_step": global_step}
@@ -275,6 +279,6 @@ def evaluate(
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *found.lines):
         LOG.log(RESULT, line)
-    keep_examples(folder, found.examples, session.is_chief)
+    keep_examples(folder, found.examples if settings.page.report else None, session.is_chief)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
     return found.report | {"eval": plain | found.report.get("eval", {})}

@@ -24,6 +24,7 @@ from bert_cli.report.run_files import Run, read_run
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.manifest import SEVERAL, read_manifest
 from bert_cli.runs.ownership import owned_names, read_report
+from bert_cli.settings.reporting import Page
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session
@@ -103,8 +104,8 @@ def make_page(folder: str) -> list[str]:
     return [written] if members else summary(runs[0], written)
 
 
-def finish(folder: str, has_news: bool = True) -> None:
-    """Write the page of a training run, where there is something new to show, and say in short what came of it.
+def finish(folder: str, page: Page, has_news: bool = True) -> None:
+    """Write the page of a training run, where it is asked for and there is something new to show, and say what came of it.
 
     The weights and results are written before. Whatever goes wrong with the page, a library that is missing included, is
     one line of warning that names the cause, as the run is none the worse for it.
@@ -112,7 +113,7 @@ def finish(folder: str, has_news: bool = True) -> None:
     if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
         return
     try:
-        lines = [] if _is_unfinished(folder) else make_page(folder)
+        lines = [] if _is_unfinished(folder) else make_page(folder) if page.report else _without_page(folder)
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
@@ -121,6 +122,13 @@ def finish(folder: str, has_news: bool = True) -> None:
         return
     for line in lines:
         LOG.info(line)
+
+
+def _without_page(folder: str) -> list[str]:
+    """What is to be said of a run that makes none; one of an earlier run goes, as it belongs to other results."""
+    if PAGE in owned_names(folder):
+        files.remove(os.path.join(folder, PAGE))
+    return [] if members_of(folder) else summary(read_run(folder))
 
 
 def _is_unfinished(folder: str) -> bool:
@@ -135,7 +143,7 @@ def _cause(error: Exception) -> str:
     return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(place.filename)}:{place.lineno})"
 
 
-def summary(run: Run, written: str) -> list[str]:
+def summary(run: Run, *written: str) -> list[str]:
     """The metric with the best step, where to look, and what to run next."""
     metric, step = main_metric(run.results, run.manifest), run.report.get("global_step")
     told = f"done in {clock(run.report.get('total_seconds'))}"
@@ -144,6 +152,6 @@ def summary(run: Run, written: str) -> list[str]:
     best = best_step(run.evaluations, metric)
     if best and best[0] != step:
         told += f" (best {score(run.command, metric, best[1])} at step {best[0]})"
-    lines = [told, written]
+    lines = [told, *written]
     use = next((command for _, command in commands(run)[1:2]), "")
     return [*lines, f"next: {use}"] if use else lines

@@ -13,6 +13,7 @@ from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.repeats import Runs
+from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
@@ -67,6 +68,9 @@ class TrainingSettings(Protocol):
 
     @property
     def watching(self) -> Watching: ...
+
+    @property
+    def page(self) -> Page: ...
 
     @property
     def dry_run(self) -> DryRun: ...

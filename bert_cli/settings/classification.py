@@ -42,7 +42,7 @@ from bert_cli.settings.groups import (
 from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Folds, Runs, SplitSeed
-from bert_cli.settings.reporting import Explanation
+from bert_cli.settings.reporting import Explanation, Page
 from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
@@ -173,6 +173,7 @@ class ClassifySettings:
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)
     watching: Watching = group(Watching)
+    page: Page = group(Page)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

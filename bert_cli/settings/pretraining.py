@@ -25,6 +25,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Runs
+from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching
 
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
@@ -137,6 +138,7 @@ class PretrainSettings:
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
     watching: Watching = group(Watching)
+    page: Page = group(Page)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

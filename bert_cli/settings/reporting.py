@@ -1,4 +1,4 @@
-"""The flags of bert-report, and what asks a classifier for its reasons."""
+"""The flags of bert-report, what asks a run for its report, and a classifier for its reasons."""
 
 import dataclasses
 
@@ -13,6 +13,17 @@ class Explanation:
     explain: str = option(
         "",
         "classify this text with a trained model, and show which of its words mattered: colours on a terminal, else JSON",
+        passing=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """Report"""
+
+    report: bool = option(
+        True,
+        "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too",
         passing=True,
     )
 

@@ -25,6 +25,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Runs
+from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching
 
 MULTIPLE_ANSWERS = ("first", "all")
@@ -141,6 +142,7 @@ class SquadSettings:
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SquadTraining = group(SquadTraining)
     watching: Watching = group(Watching)
+    page: Page = group(Page)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

@@ -29,6 +29,7 @@ from bert_cli.settings.groups import (
 )
 from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Runs
+from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching
 
 DECODINGS = ("argmax", "viterbi")
@@ -157,6 +158,7 @@ class TagSettings:
     # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning, bias_correction=True)
     watching: Watching = group(Watching)
+    page: Page = group(Page)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)

@@ -150,6 +150,7 @@ def model_flags(model) -> tuple[str, ...]:
         "--num_train_epochs=5",
         "--save_checkpoints_steps=10",
         "--precision=float32",
+        "--noreport",  # half a second of each run; the tests of the report say --report
     )
 
 
@@ -183,7 +184,7 @@ def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]
     with pytest.MonkeyPatch.context() as patch:
         # Relative paths on purpose: what is remembered of them has to hold from elsewhere.
         patch.chdir(folder)
-        assert main([*flags, "--data_dir=cola", "--output_dir=out"]) == 0
+        assert main([*flags, "--report", "--data_dir=cola", "--output_dir=out"]) == 0
     return folder / "out", [*flags, f"--data_dir={folder / 'cola'}"]
 
 

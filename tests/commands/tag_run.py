@@ -55,7 +55,7 @@ def train(folder: pathlib.Path, model_flags) -> tuple[pathlib.Path, list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         # Relative paths on purpose: what is remembered of them has to hold from elsewhere.
         patch.chdir(folder)
-        assert main([*flags, "--data_dir=data", "--output_dir=out"]) == 0
+        assert main([*flags, "--report", "--data_dir=data", "--output_dir=out"]) == 0
     return folder / "out", [*flags, f"--data_dir={folder / 'data'}"]
 
 

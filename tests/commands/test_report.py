@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_page_fails_no_run(trained, trained_flags, classify
     before = page_of(trained)
     (trained / "eval_results.txt").unlink()
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
-    outcome = classify(*flags, f"--output_dir={trained}")
+    outcome = classify(*flags, "--report", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     assert run_folder(trained).eval_results()["eval_examples"] == 11
     (line,) = [line for line in outcome.lines if "was not written" in line]
@@ -116,7 +116,7 @@ def test_what_is_wrong_with_a_page_fails_no_run(trained, trained_flags, classify
 
 def test_an_end_in_short(trained, trained_flags, classify):
     flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
-    outcome = classify(*flags, f"--output_dir={trained}")
+    outcome = classify(*flags, "--report", f"--output_dir={trained}")
     assert outcome.code == 0, outcome.err
     done, wrote, following = outcome.lines[-3:]
     assert done.startswith("done in ")
@@ -159,3 +159,12 @@ def test_the_shares_of_the_words_are_the_difference_of_the_logits(trained, class
 def test_what_goes_with_explain(trained, classify):
     classify(f"--output_dir={trained}", "--explain=a", "--text=b").assert_refused("--explain goes with no --text")
     classify(f"--output_dir={trained}", "--explain=a", "--do_eval").assert_refused("--explain goes with no --do_eval")
+
+
+def test_a_run_without_a_page(trained, trained_flags, classify, run_folder):
+    """--noreport: neither the page nor the rows that it shows, and none of an earlier evaluation either."""
+    flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
+    outcome = classify(*flags, "--noreport", f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    assert not {"report.html", "eval_examples.jsonl"} & run_folder(trained).names()
+    assert [line.split()[0] for line in outcome.lines[-2:]] == ["done", "next:"]

@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import finish, keep_examples, make_page, members_of, summary
+from bert_cli.settings.reporting import Page
 from tests.report import folders
 
 FOUND = EvalExamples({"kind": "squad", "rows": 1}, [{"row": 0}])
@@ -54,7 +55,7 @@ def test_an_interrupt_is_none_of_these(tmp_path):
 
 
 def test_a_folder_without_a_run_gets_no_page(tmp_path, warnings):
-    finish(str(tmp_path))
+    finish(str(tmp_path), Page())
     assert list(tmp_path.iterdir()) == []
     assert warnings() == []
 
@@ -65,7 +66,7 @@ def test_several_runs_have_one_page(tmp_path):
         tmp_path, "run.json", {"command": "bert-classify", "several": "runs", "config": {}, "files": ["report.html"]}
     )
     assert members_of(str(tmp_path)) == []
-    finish(str(tmp_path))  # they are not compared yet
+    finish(str(tmp_path), Page())  # they are not compared yet
     assert not (tmp_path / "report.html").exists()
     members = [{"folder": part.name, "eval": {}} for part in parts]
     folders.write(tmp_path, "run_report.json", {"several": {"kind": "runs", "members": members}, "total_seconds": 1.0})
