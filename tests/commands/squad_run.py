@@ -58,13 +58,19 @@ def base_flags(model: pathlib.Path) -> dict[str, object]:
         "save_checkpoints_steps": 4,
         "learning_rate": 0.003,
         "precision": "float32",
+        "report": "false",
     }
 
 
 def train(model: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """An output_dir after some training on both kinds of questions."""
     data = write_data(folder / "data.json", impossible=True)
-    flags = base_flags(model) | {"train_file": data, "output_dir": folder / "out", "num_train_epochs": 1.5}
+    flags = base_flags(model) | {
+        "train_file": data,
+        "output_dir": folder / "out",
+        "num_train_epochs": 1.5,
+        "report": "true",
+    }
     assert main(["--do_train", "--version_2_with_negative", *words(flags)]) == 0
     return folder / "out"
 

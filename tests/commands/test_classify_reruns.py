@@ -72,7 +72,7 @@ def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags
     assert run_folder(output_dir).checkpoints() == [10, 20]
     (output_dir / ".writing-half_9ab").mkdir()  # what a kill in the middle of saving leaves
 
-    outcome = classify(*trained_flags, f"--output_dir={output_dir}")
+    outcome = classify(*trained_flags, "--report", f"--output_dir={output_dir}")
     assert outcome.code == 0, outcome.err
     assert f"going on from {output_dir / 'model.ckpt-20'}" in outcome.err
     assert run_folder(output_dir).names() == run_folder(trained_once[0]).names()

@@ -71,7 +71,7 @@ def pretrain(numbers, tmp_path, capfd):
     """Call bert-pretrain with the tiny model and few steps; keyword arguments are flags, None leaves one out."""
 
     def call(*words, **flags) -> helpers.Outcome:
-        flags = numbers | {"output_dir": tmp_path / "out"} | flags
+        flags = numbers | {"output_dir": tmp_path / "out", "report": "false"} | flags
         return helpers.call(capfd, "bert-pretrain", main, *words, *helpers.words(flags))
 
     return call
