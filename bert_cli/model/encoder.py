@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.model.alike import Alike
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
@@ -29,6 +30,7 @@ class BertEncoder(keras.Model):
         self.product_dtype = tf.as_dtype(compute_dtype)
         self.embeddings = Embeddings(config, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
+        self._alike = Alike(self.transformer_layers)
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
         self.built = True
@@ -53,7 +55,7 @@ class BertEncoder(keras.Model):
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
-            x, probabilities = layer(x, layout=layout, first_only=first_only, seeds=own_seeds)
+            x, probabilities = self._alike.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
             attention.append(probabilities)
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, decays
+from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place
 
 
 class Lamb(AdamWeightDecay):
@@ -21,25 +21,17 @@ class Lamb(AdamWeightDecay):
     second_scale = np.float32(1.0)
     rows_are_apart = False  # the norms are those of the whole variable
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
-        weight, first, second = (
-            tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=tf.float32)
-            for variable in (self.weights[name], self.first[name], self.second[name])
-        )
+    def _update(self, place: Place, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+        weight, first, second = place.read()
         first = BETA_1 * first + (1.0 - BETA_1) * gradient
         second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
         count = tf.cast(step + 1, tf.float32)
         unbiased_first = first / (1.0 - tf.pow(BETA_1, count))
         unbiased_second = second / (1.0 - tf.pow(BETA_2, count))
         update = unbiased_first / (tf.sqrt(unbiased_second) + EPSILON)
-        if decays(name):
+        if decays:
             update += self.weight_decay * weight
             weight_norm, update_norm = tf.norm(weight), tf.norm(update)
             usable = tf.logical_and(weight_norm > 0.0, update_norm > 0.0)
             update *= tf.where(usable, weight_norm / tf.where(usable, update_norm, 1.0), 1.0)
-        for variable, value in (
-            (self.first[name], first),
-            (self.second[name], second),
-            (self.weights[name], weight - rate * update),
-        ):
-            tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)
+        place.assign(weight - rate * update, first, second)

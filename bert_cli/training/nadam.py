@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, decay, decays
+from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place, decay
 
 # Behind so many steps the product of the momenta, below 1e-11, is nothing beside 1 in float32.
 _LONGEST = 128
@@ -42,20 +42,12 @@ class Nadam(AdamWeightDecay):
         of_first = _momentum(count + 1.0) / (1.0 - next_product)
         return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+    def _update(self, place: Place, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
         of_first, of_gradient, unbiased = step
-        if self.weight_decay and decays(name):
-            decay(self.weights[name], rate * self.weight_decay)
-        weight, first, second = (
-            tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=tf.float32)
-            for variable in (self.weights[name], self.first[name], self.second[name])
-        )
+        if decays and self.weight_decay:
+            decay(place.weight, rate * self.weight_decay)
+        weight, first, second = place.read()
         first = BETA_1 * first + (1.0 - BETA_1) * gradient
         second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
         update = (of_first * first + of_gradient * gradient) / (tf.sqrt(second / unbiased) + EPSILON)
-        for variable, value in (
-            (self.first[name], first),
-            (self.second[name], second),
-            (self.weights[name], weight - rate * update),
-        ):
-            tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)
+        place.assign(weight - rate * update, first, second)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -30,6 +30,21 @@ def global_norm(gradients: list) -> tf.Tensor:
     """
     parts = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
     return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(part) for part in parts]))
+
+
+class Place(NamedTuple):
+    """The handles, in the current replica, of a weight and its moments."""
+
+    weight: tf.Tensor
+    first: tf.Tensor
+    second: tf.Tensor
+
+    def read(self) -> list[tf.Tensor]:
+        return [tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32) for handle in self]
+
+    def assign(self, *values: tf.Tensor) -> None:
+        for handle, value in zip(self, values, strict=True):
+            tf.raw_ops.AssignVariableOp(resource=handle, value=value)
 
 
 class AdamWeightDecay:
@@ -98,8 +113,12 @@ class AdamWeightDecay:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
         common = self._common(step)
+        # One trace for all weights of a shape; TensorFlow puts its body in place of the calls before it optimizes.
+        update = tf.function(self._update, autograph=False)
         for name, gradient in gradients.items():
-            self._update(name, tf.convert_to_tensor(gradient) * clip, self._own_rate(name, rate), common)
+            place = Place(*(table[name].handle for table in (self.weights, self.first, self.second)))
+            scaled = tf.convert_to_tensor(gradient) * clip
+            update(place, decays(name), scaled, self._own_rate(name, rate), common)
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
@@ -114,19 +133,18 @@ class AdamWeightDecay:
         """What the updates of all weights need to know of the number of finished steps: here this number."""
         return step
 
-    def _update(self, name: str, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+    def _update(self, place: Place, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
         """Update one weight and its moments; `rate` is its own, `step` what `_common` says."""
-        weight = self.weights[name]
-        if self.weight_decay and decays(name):
-            decay(weight, rate * self.weight_decay)
+        if decays and self.weight_decay:
+            decay(place.weight, rate * self.weight_decay)
         first_power = second_power = 0.0
         if self.bias_correction:
             count = tf.cast(step + 1, tf.float32)
             first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
         tf.raw_ops.ResourceApplyAdam(
-            var=weight.handle,
-            m=self.first[name].handle,
-            v=self.second[name].handle,
+            var=place.weight,
+            m=place.first,
+            v=place.second,
             beta1_power=first_power,
             beta2_power=second_power,
             lr=rate / _SECOND_SCALE**0.5,
@@ -166,7 +184,7 @@ def decays(name: str) -> bool:
     return not NOT_DECAYED.search(name)
 
 
-def decay(weight: tf.Variable, amount: tf.Tensor) -> None:
-    """w ← w·(1 − amount), in this replica."""
-    value = tf.raw_ops.ReadVariableOp(resource=weight.handle, dtype=tf.float32)
-    tf.raw_ops.AssignSubVariableOp(resource=weight.handle, value=value * amount)
+def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
+    """w ← w·(1 − amount), of the variable with this handle."""
+    value = tf.raw_ops.ReadVariableOp(resource=weight, dtype=tf.float32)
+    tf.raw_ops.AssignSubVariableOp(resource=weight, value=value * amount)
