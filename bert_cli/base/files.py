@@ -69,6 +69,17 @@ def match(pattern: str) -> list[str]:
     return sorted(gfile().glob(pattern) if is_remote(pattern) else glob.glob(pattern))
 
 
+def is_pattern(path: str) -> bool:
+    """Whether a flag names several files: by a glob pattern, or by names with commas between."""
+    return any(sign in path for sign in "*?[,") and not exists(path)
+
+
+@_reporting
+def modified(path: str) -> int:
+    """When a file that is there was last changed, in ns."""
+    return gfile().stat(path).mtime_nsec if is_remote(path) else os.stat(path).st_mtime_ns
+
+
 @_reporting
 def make_directory(path: str) -> None:
     if is_remote(path):
@@ -119,11 +130,14 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
 
 
 def _is_same_file(path: str, other: str) -> bool:
-    if is_remote(path) or is_remote(other):
-        return path == other
-    if os.path.exists(path) and os.path.exists(other):
+    if not (is_remote(path) or is_remote(other)) and os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
-    return os.path.realpath(path) == os.path.realpath(other)
+    return real(path) == real(other)
+
+
+def real(path: str) -> str:
+    """The file that a local path leads to; a remote one as it is."""
+    return path if is_remote(path) else os.path.realpath(path)
 
 
 def absolute(path: str) -> str:
