@@ -10,8 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.files import file_size, gfile, is_remote, read_bytes
+from bert_cli.base.files import file_size, read_bytes
 from bert_cli.base.names import UNFINISHED
+from bert_cli.base.remote import gfile, is_remote, reported
+
+# Where a file appears whole when it is closed, and to rename it is to copy it.
+_OBJECT_STORES = ("gs://", "s3://", "az://")
 
 
 @contextlib.contextmanager
@@ -25,7 +29,7 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
     if is_remote(path):
         held = io.StringIO() if text else io.BytesIO()
         yield held
-        with gfile().GFile(path, mode) as file:
+        with _appearing(path) as temporary, gfile(path).GFile(temporary, mode) as file:
             file.write(held.getvalue())
         return
     folder = os.path.dirname(path) or "."
@@ -50,6 +54,21 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
             reason = why_not_written(error, folder, written, is_all=False)
             raise InputError(f"{path}: cannot be written: {reason}") from None
         raise
+
+
+@contextlib.contextmanager
+def _appearing(path: str) -> Iterator[str]:
+    """The name of a remote file to write, which takes its own name, `path`, when the block ends."""
+    with reported(path, "written"):
+        if path.startswith(_OBJECT_STORES):
+            yield path
+            return
+        folder, name = os.path.split(path)
+        hidden = os.path.join(folder, f"{UNFINISHED}{name}")
+        if gfile(path).exists(hidden):
+            gfile(path).remove(hidden)
+        yield hidden
+        gfile(path).rename(hidden, path, overwrite=True)
 
 
 def _make_readable(path: str) -> None:
@@ -80,7 +99,8 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
             _make_readable(temporary)
         for path, temporary in zip(paths, temporaries, strict=True):
             if is_remote(path):
-                gfile().copy(temporary, path, overwrite=True)
+                with _appearing(path) as hidden:
+                    gfile(path).copy(temporary, hidden, overwrite=True)
             else:
                 os.replace(temporary, path)
     except BrokenPipeError:  # nobody reads the log any more; this is not about files

@@ -88,7 +88,7 @@ def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
         raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
         if hasattr(raw, "peek"):
             start = raw.peek(2)[:2]
-        else:  # a remote file
+        else:  # of a stream in memory
             start = raw.read(2)
             raw.seek(0)
         # No UTF-8 text begins with gzip's mark: its second byte cannot follow the first.

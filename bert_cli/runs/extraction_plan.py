@@ -6,7 +6,6 @@ Imports no TensorFlow: what is wrong with the files or does not suit the model i
 import contextlib
 import itertools
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +40,7 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
         files.check_readable(input_file, "input_file")
     targets = [path for path in (output_file, attentions) if path and path != STANDARD]
     files.check_output_files(targets, [input_file])
-    if len({os.path.realpath(path) for path in targets}) < len(targets):
+    if len({files.real(path) for path in targets}) < len(targets):
         raise InputError("--attentions: is the same file as --output_file; give another")
     check_format(output_format)
 
