@@ -4,13 +4,14 @@ import contextlib
 import io
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.files import file_size, read_bytes
+from bert_cli.base.files import file_size
 from bert_cli.base.names import UNFINISHED
 from bert_cli.base.remote import gfile, is_remote, reported
 
@@ -116,6 +117,37 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
                 os.remove(temporary)
 
 
+@contextlib.contextmanager
+def hidden_folder(folder: str) -> Iterator[str]:
+    """A folder of a name of its own in `folder`, local or remote; it is gone when the block ends."""
+    if not is_remote(folder):
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as hidden:
+            yield hidden
+        return
+    hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
+    with reported(hidden, "written"):
+        gfile(hidden).makedirs(hidden)
+    try:
+        yield hidden
+    finally:
+        with reported(hidden, "removed"):
+            gfile(hidden).rmtree(hidden)
+
+
+def move_file(source: str, target: str) -> None:
+    """Give a whole file, local or remote, another name on the same file system; what is there is replaced."""
+    if is_remote(target):
+        with reported(target, "written"):
+            gfile(target).rename(source, target, overwrite=True)
+        return
+    try:
+        os.replace(source, target)
+    except OSError as error:
+        raise InputError(
+            f"{target}: cannot be written: {why_not_written(error, os.path.dirname(target) or '.')}"
+        ) from None
+
+
 def copy_file(source: str, target: str) -> None:
     """Copy one file atomically; copying a file onto itself does nothing."""
     if not is_remote(source) and not is_remote(target):
@@ -124,8 +156,9 @@ def copy_file(source: str, target: str) -> None:
         with open(source, "rb") as reader, atomic_write(target, "wb") as writer:
             shutil.copyfileobj(reader, writer)
         return
-    with atomic_write(target, "wb") as writer:
-        writer.write(read_bytes(source))
+    there = target if is_remote(target) else source
+    with reported(there, "copied"), atomic_paths([target]) as temporaries:
+        gfile(there).copy(source, temporaries[0], overwrite=True)
 
 
 def write_json(path: str, values: dict) -> None:
