@@ -58,6 +58,7 @@ setup(
     ],
     extras_require={
         "parquet": ["pyarrow>=17"],
+        "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
         "dev": [
             "pytest>=8",

@@ -14,7 +14,6 @@ Examples:
 """
 
 import logging
-import os
 from typing import Any
 
 from bert_cli.base import files
@@ -62,7 +61,7 @@ def run(settings: ConvertSettings) -> dict:
     with staging(target.folder) as staged:
         names = write(staged, target, converted, companions, dtype)
         differences = compare(staged, target, converted, dtype, random_seed) if changes.check else None
-        at_home = os.path.realpath(target.folder) == os.path.realpath(checkpoint.folder)
+        at_home = files.real(target.folder) == files.real(checkpoint.folder)
         written = publish(staged, target, names, overwrite, at_home)
     LOG.info("wrote into %s: %s", target.folder, ", ".join(written))
     return {

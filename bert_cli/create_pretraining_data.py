@@ -7,6 +7,8 @@ documents, sentences, instances, share of random next sentences, of masked and o
 For a large corpus, --num_workers=8 --output_file=data.tfrecord@16 uses eight processes, in little memory, and writes
 data.tfrecord-00000-of-00016 and so on. The instances are then other ones, though of the same kind; they depend on
 --random_seed and --num_shards, not on --num_workers. Room on the disk is needed for twice the output.
+--runner=dataflow makes the same records on many machines, with Apache Beam (the extra `beam`): from as many files as
+machines are to read at once, all on a filesystem that they see.
 The examples take the vocabulary that those of bert-build-vocab write.
 
 Examples:
@@ -29,10 +31,12 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import EXAMPLES
 from bert_cli.base.writing import atomic_paths
+from bert_cli.corpus.shards import Job
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.pretraining_data import format_table, shares, warnings
+from bert_cli.runs.beam_instances import check_beam, check_places, make_with_beam
 from bert_cli.runs.corpus_reading import LOGGED, read_corpus
 from bert_cli.runs.instance_writing import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.command import run_command
@@ -49,8 +53,11 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     check_max_seq_length(values["max_seq_length"], pairs=True)
     if not 0 < values["masked_lm_prob"] <= 1:
         raise InputError(f"--masked_lm_prob={values['masked_lm_prob']}: a number above 0 and up to 1 is needed")
-    if values["num_shards"] and not values["num_workers"]:
-        raise InputError("--num_shards needs --num_workers: without, there is one stream of records, as Google's")
+    check_beam(values)
+    if values["num_shards"] and not (values["num_workers"] or values["runner"]):
+        raise InputError(
+            "--num_shards needs --num_workers or --runner: without, there is one stream of records, as Google's"
+        )
     return values
 
 
@@ -68,31 +75,21 @@ def run(settings: CreateDataSettings) -> dict:
         settings.masking,
         settings.instances.dupe_factor,
         settings.seed.random_seed,
-        files_end_documents=num_workers > 0,
+        files_end_documents=num_workers > 0 or bool(settings.beam.runner),
     )
-    beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
-    with (
-        atomic_paths(outputs) as paths,
-        tempfile.TemporaryDirectory(prefix=".writing-", dir=beside) as folder,
-        Workers(num_workers, job) as workers,
-    ):
-        corpus = read_corpus(inputs, workers, folder)
-        reading_seconds = time.monotonic() - began
-        report: dict[str, Any] = {
-            "documents": corpus.num_documents,
-            "single_sentence_documents": corpus.num_single,
-            "sentences": corpus.num_sentences,
-            "corpus_tokens": corpus.num_tokens,
-            "unknown_tokens": corpus.num_unknown,
-        }
-        report |= write_instances(job, workers, corpus, folder, paths, num_shards)
-        log_first(paths, job.tokenizer, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
+    examples = EXAMPLES[LOG.isEnabledFor(logging.DEBUG)]
+    if settings.beam.runner:
+        check_places(settings.beam.runner, inputs, outputs)
+        report = make_with_beam(job, inputs, outputs, num_shards, settings.beam)
+        log_first(outputs, job.tokenizer, examples)
+    else:
+        report = _make_here(job, inputs, outputs, num_workers, num_shards, examples)
     LOG.info("*** Writing to output files ***")
     for path in outputs[:LOGGED]:
         LOG.info("  %s", path)
     seconds = time.monotonic() - began
     report |= shares(report) | {
-        "reading_seconds": round(reading_seconds, 3),
+        "reading_seconds": round(report["reading_seconds"], 3),
         "total_seconds": round(seconds, 3),
         "instances_per_second": report["instances"] / seconds,
         "tokens_per_second": report["instance_tokens"] / seconds,
@@ -102,6 +99,31 @@ def run(settings: CreateDataSettings) -> dict:
     for line in warnings(report):
         LOG.warning("warning: %s", line)
     LOG.info("Wrote %d total instances", report["instances"])
+    return report
+
+
+def _make_here(
+    job: Job, inputs: list[str], outputs: list[str], num_workers: int, num_shards: int, examples: int
+) -> dict[str, Any]:
+    """Write the files with processes of this machine, and log so many instances; returns counts, and reading_seconds."""
+    began = time.monotonic()
+    beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
+    with (
+        atomic_paths(outputs) as paths,
+        tempfile.TemporaryDirectory(prefix=".writing-", dir=beside) as folder,
+        Workers(num_workers, job) as workers,
+    ):
+        corpus = read_corpus(inputs, workers, folder)
+        report: dict[str, Any] = {
+            "documents": corpus.num_documents,
+            "single_sentence_documents": corpus.num_single,
+            "sentences": corpus.num_sentences,
+            "corpus_tokens": corpus.num_tokens,
+            "unknown_tokens": corpus.num_unknown,
+            "reading_seconds": time.monotonic() - began,
+        }
+        report |= write_instances(job, workers, corpus, folder, paths, num_shards)
+        log_first(paths, job.tokenizer, examples)
     return report
 
 

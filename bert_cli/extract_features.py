@@ -3,6 +3,7 @@ for each text.
 
 A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of
 line i. --show_attention="the cat sees a dog" prints the strongest links of a text, and does nothing else.
+Of several input files (--input_file='part-*.txt') each gets an output of its own; --shard divides them among processes.
 The examples take the model that those of bert-pretrain make.
 
 Examples:
@@ -15,22 +16,19 @@ Examples:
       --pooling=mean --init_checkpoint=bert_output/pretrained
 """
 
-import contextlib
+import functools
 import logging
-import time
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
-from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import ModuleConfig
-from bert_cli.outputs.features_arrays import open_archive
-from bert_cli.outputs.features_files import is_whole, lines_to_skip, open_writer
+from bert_cli.outputs.features_files import is_whole, lines_to_skip
 from bert_cli.runs import extraction_plan as plan
-from bert_cli.runs import sources
+from bert_cli.runs import shards, sources
 from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
@@ -53,6 +51,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     for name in ("input_file", "output_file"):
         if not values[name]:
             raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
+    shards.check_shards(values, given, {"input_file": "output_file"})
     output_format, output_file, resume = values["output_format"], values["output_file"], values["resume"]
     jsonl, pooled, to_standard = output_format == "jsonl", values["pooling"] != "none", output_file == STANDARD
     for wrong, text in (
@@ -78,7 +77,8 @@ def run(settings: ExtractSettings) -> int:
     extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.length.max_seq_length
     input_file, output_file = settings.input.input_file, settings.output.output_file
     shown = bool(attention.show_attention)
-    if not shown:
+    is_sharded = not shown and files.is_pattern(input_file)
+    if not (shown or is_sharded):
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
     if settings.hub.hub_module and not settings.start.init_checkpoint:
@@ -95,40 +95,32 @@ def run(settings: ExtractSettings) -> int:
     if not shown and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
+    planned = plan.plan_shards(settings, checkpoint, model) if is_sharded else None
+    todo = planned.todo() if planned else []
+    if planned and not todo:
+        return 0
 
     prepare_host()
-    from bert_cli.runs.extraction import FeaturesSession, extract_lines, show_attention
+    from bert_cli.runs.extraction import FeaturesSession, show_attention, write_features
 
     with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
-    batch_size = settings.batch.batch_size
+    batch_size, devices = settings.batch.batch_size, shards.alone(settings.devices) if planned else settings.devices
     session = FeaturesSession(
-        model.config, settings.devices, extraction.pooling, places, max_seq_length, batch_size, with_attention
+        model.config, devices, extraction.pooling, places, max_seq_length, batch_size, with_attention
     )
     if shown:
         session.load(checkpoint)
         show_attention(session, attention, tokenizer, max_seq_length)
         return 0
+    write = functools.partial(write_features, session, settings, model, tokenizer, form, combine)
+    if planned:
+        session.load(checkpoint)
+        return sum(write(shard.source, shard.targets[0]) for shard in planned.each(todo))
     gelu, precision = settings.model.gelu, session.precision
     facts = plan.resume_facts(extraction, max_seq_length, gelu, input_file, checkpoint, model, precision)
     done = lines_to_skip(output_file, facts) if extraction.resume else 0
     session.load(checkpoint)
-    limits = plan.chunk_limits(model.config, len(layers), form.kind == "line", with_attention)
-    with contextlib.ExitStack() as stack:
-        texts, total = stack.enter_context(plan.open_texts(input_file, output_file, done))
-        if done:
-            LOG.info("going on behind line %d of %s.partial", done, output_file)
-        chunks = extraction_chunks(texts, tokenizer, max_seq_length, extraction.long_text, extraction.words, **limits)
-        chunks = plan.checked_first(chunks, input_file, model.vocabulary, settings.model.strict)
-        writer = stack.enter_context(open_writer(output_file, extraction.output_format, form, done, facts))
-        archive = stack.enter_context(open_archive(attention.attentions)) if attention.attentions else None
-        began = time.monotonic()
-        progress = plan.reporter(total, done, stack)
-        lines, cut = extract_lines(session, chunks, extraction, combine, tokenizer, writer, archive, progress)
-        rate = lines / (time.monotonic() - began)
-    LOG.info("%d lines, %.1f a second", lines, rate)
-    if cut:
-        LOG.warning("warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, max_seq_length)
-    return lines
+    return write(input_file, output_file, done, facts)
 
 
 def main(arguments: list[str] | None = None) -> int:

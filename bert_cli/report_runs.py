@@ -33,7 +33,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     folders = values["runs"]
     if not folders:
         raise InputError("no folder: give the --output_dir of a training run, or of several; --help shows an example")
-    places = [os.path.realpath(folder) if not files.is_remote(folder) else folder for folder in folders]
+    places = [files.real(folder) for folder in folders]
     if len(set(places)) < len(places):
         raise InputError(f"{' '.join(folders)}: a run is named twice; name each once")
     if values["output_file"] == STANDARD:
@@ -44,7 +44,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def _check_target(path: str, folders: tuple[str, ...]) -> None:
     """InputError where the page cannot be written, or would be written over what is no page of ours."""
     for folder in folders:
-        if not files.is_remote(path) and os.path.realpath(os.path.dirname(path) or ".") == os.path.realpath(folder):
+        if files.real(os.path.dirname(path) or ".") == files.real(folder):
             raise InputError(
                 f"--output_file={path}: lies in the folder of a run; leave it out for {os.path.join(folder, PAGE)}, or "
                 "give another place"

@@ -18,7 +18,8 @@ also .gz), and writes into output_dir:
 The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.
 With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
 beside it. --text prints the label and the probabilities of a new text as JSON, --explain which of its words mattered;
---input_file answers a text a line.
+--input_file answers a text a line. Of several files of --input_file or --predict_file ('part-*.txt') each gets an
+output of its own; --shard divides them among processes.
 
 Examples:
 
@@ -26,11 +27,13 @@ Examples:
     bert-classify --output_dir=bert_output --text "the dog sees a cat ."
 """
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.runs import answers, driver
+from bert_cli.runs import answers, driver, shards
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.classification import ClassificationTask
+from bert_cli.runs.classification_shards import predict_shards
 from bert_cli.runs.classification_texts import answer_texts
 from bert_cli.settings.checks import complete
 from bert_cli.settings.classification import ClassifySettings
@@ -48,6 +51,11 @@ def check(values: dict, given: frozenset[str]) -> dict:
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):
         if {one, other} <= given:
             raise InputError(f"--{one} and --{other}: give one of them")
+    is_sharded = shards.check_shards(values, given, {"input_file": "output_file", "predict_file": "output_dir"})
+    if is_sharded and (values["do_train"] or values["do_eval"]):
+        raise InputError(
+            "--predict_file: several files are predicted by a command of their own; leave out the other --do_…"
+        )
     complete(values)
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
@@ -73,6 +81,8 @@ def run(settings: ClassifySettings) -> dict:
     """
     if settings.new.text or settings.input.input_file or settings.explanation.explain:
         return answer_texts(settings)
+    if files.is_pattern(settings.predict_file.predict_file):
+        return predict_shards(settings)
     return driver.run(ClassificationTask(settings), settings)
 
 

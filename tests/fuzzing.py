@@ -26,6 +26,7 @@ from bert_cli.records.record_index import is_record_file
 from bert_cli.records.tfrecord import pack_records, read_records
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import manifest, ownership
+from bert_cli.runs.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns, LabelKind
 from bert_cli.settings.saved import remembered
@@ -36,7 +37,7 @@ from bert_cli.weights import hub_handle
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
-from bert_cli.weights.path import find_checkpoint, newest_whole
+from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint, newest_whole
 
 PARTS = [
     b"", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\r", b"\r\n", b"\t", b" ", b",", b'"', b'""', b"'", b"{", b"}",
@@ -227,6 +228,20 @@ def _folder(path: str) -> None:
     run_folder.find_state(folder, MANIFEST, False, None)
 
 
+def _shards(folder: pathlib.Path) -> Fuzzed:
+    inputs = [str(folder / name) for name in ("a.txt", "b.txt")]
+    for path in inputs:
+        pathlib.Path(path).write_bytes(TEXT)
+
+    def read(path: str) -> None:
+        checkpoint, output = CheckpointPath(TF1, str(folder / "model.ckpt-20")), path.removesuffix(LISTING)
+        facts = {"gelu": "auto"}
+        ShardPlan.make(",".join(inputs), "input_file", [output], "output_file", facts, checkpoint, None, "auto").todo()
+
+    sound = _json({"inputs": inputs, "flags": {"gelu": "auto"}})
+    return Fuzzed(f"x{LISTING}", [sound], read, {"x-00000-of-00002": b""})
+
+
 def _archive(path: str) -> None:
     hub_handle.find_module(path, "hub_module")
 
@@ -312,6 +327,7 @@ def fuzzed(folder: pathlib.Path) -> dict[str, Fuzzed]:
         "corpus": Fuzzed("text.txt", [TEXT], _corpus, {"vocab.txt": VOCABULARY}),
         "corpus.gz": Fuzzed("text.gz", [gzip.compress(TEXT)], _corpus, {"vocab.txt": VOCABULARY}),
         **{f"run folder: {name}": Fuzzed(name, [sound], _folder, run | checkpoint) for name, sound in run.items()},
+        "shards": _shards(folder),
         "archive": Fuzzed("module.tar.gz", [_archive_bytes()], _archive),
         "checkpoint index": Fuzzed("model.ckpt-20.index", [index], _checkpoint, checkpoint),
         "checkpoint data": Fuzzed("model.ckpt-20.data-00000-of-00001", [data], _checkpoint, checkpoint),

@@ -18,7 +18,7 @@ MEMORY = 500 << 10  # KiB that a reader may need for small files
 READERS = (
     "tsv", "own tsv", "own csv", "own jsonl", "own csv.gz", "conll", "tagging jsonl", "squad", "squad lines", "texts",
     "vocabulary", "config", "tokenizer.json", "tfrecord", "tfrecord messages", "corpus", "corpus.gz", "run folder: run.json",
-    "run folder: run_report.json", "run folder: flags.txt", "run folder: checkpoint", "archive", "checkpoint index",
+    "run folder: run_report.json", "run folder: flags.txt", "run folder: checkpoint", "shards", "archive", "checkpoint index",
     "checkpoint data", "safetensors", "hdf5",
 )  # fmt: skip
 PASSED_OVER = ("run folder: run_report.json", "run folder: checkpoint")  # what cannot be read of them is done without

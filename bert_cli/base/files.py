@@ -1,30 +1,24 @@
 """Finding, reading and removing files, local or remote (`gs://…` and the like go through tf.io.gfile).
 
-Nothing here imports TensorFlow unless a remote path is used, so that a missing file is reported at once.
+Nothing here imports TensorFlow unless a remote path is used, so that a missing file is reported at once. What goes wrong with
+a remote path is an InputError.
 """
 
+import atexit
 import functools
 import glob
+import io
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
+from bert_cli.base.remote import gfile, is_remote, open_remote, reported
 
 _Found = TypeVar("_Found")
-
-
-def is_remote(path: str) -> bool:
-    """True for a path that only tf.io.gfile can open, such as `gs://bucket/file`."""
-    return "://" in path
-
-
-def gfile() -> Any:
-    """TensorFlow's module for remote files, which is imported by the first call."""
-    import tensorflow as tf  # heavy; only remote paths need it
-
-    return tf.io.gfile
 
 
 def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
@@ -34,24 +28,20 @@ def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
     def reporting(path: str) -> _Found:
         if not is_remote(path):
             return function(path)
-        import tensorflow as tf
-
-        try:
+        with reported(path):
             return function(path)
-        except tf.errors.OpError as error:
-            raise InputError(f"{path}: cannot be reached: {first_line(error)}") from None
 
     return reporting
 
 
 @_reporting
 def exists(path: str) -> bool:
-    return gfile().exists(path) if is_remote(path) else os.path.exists(path)
+    return gfile(path).exists(path) if is_remote(path) else os.path.exists(path)
 
 
 @_reporting
 def is_directory(path: str) -> bool:
-    return gfile().isdir(path) if is_remote(path) else os.path.isdir(path)
+    return gfile(path).isdir(path) if is_remote(path) else os.path.isdir(path)
 
 
 @_reporting
@@ -59,20 +49,31 @@ def list_directory(path: str) -> list[str]:
     """Names in a directory, sorted; an empty list where there is no such directory."""
     if not is_directory(path):
         return []
-    names = gfile().listdir(path) if is_remote(path) else os.listdir(path)
+    names = gfile(path).listdir(path) if is_remote(path) else os.listdir(path)
     return sorted(name.rstrip("/") for name in names)
 
 
 @_reporting
 def match(pattern: str) -> list[str]:
     """Paths that a glob pattern matches, sorted; the name of a file matches itself."""
-    return sorted(gfile().glob(pattern) if is_remote(pattern) else glob.glob(pattern))
+    return sorted(gfile(pattern).glob(pattern) if is_remote(pattern) else glob.glob(pattern))
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a flag names several files: by a glob pattern, or by names with commas between."""
+    return any(sign in path for sign in "*?[,") and not exists(path)
+
+
+@_reporting
+def modified(path: str) -> int:
+    """When a file that is there was last changed, in ns."""
+    return gfile(path).stat(path).mtime_nsec if is_remote(path) else os.stat(path).st_mtime_ns
 
 
 @_reporting
 def make_directory(path: str) -> None:
     if is_remote(path):
-        gfile().makedirs(path)
+        gfile(path).makedirs(path)
         return
     try:
         os.makedirs(path, exist_ok=True)
@@ -119,11 +120,14 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
 
 
 def _is_same_file(path: str, other: str) -> bool:
-    if is_remote(path) or is_remote(other):
-        return path == other
-    if os.path.exists(path) and os.path.exists(other):
+    if not (is_remote(path) or is_remote(other)) and os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
-    return os.path.realpath(path) == os.path.realpath(other)
+    return real(path) == real(other)
+
+
+def real(path: str) -> str:
+    """The file that a local path leads to; a remote one as it is."""
+    return path if is_remote(path) else os.path.realpath(path)
 
 
 def absolute(path: str) -> str:
@@ -136,7 +140,7 @@ def remove(path: str) -> None:
     """Remove one file; no complaint where it is already gone."""
     if is_remote(path):
         if exists(path):
-            gfile().remove(path)
+            gfile(path).remove(path)
         return
     try:
         os.remove(path)
@@ -159,7 +163,7 @@ def check_readable(path: str, flag: str) -> None:
 @_reporting
 def read_bytes(path: str) -> bytes:
     if is_remote(path):
-        with gfile().GFile(path, "rb") as file:
+        with gfile(path).GFile(path, "rb") as file:
             return file.read()
     try:
         with open(path, "rb") as file:
@@ -176,10 +180,22 @@ def read_bytes(path: str) -> bytes:
 def file_size(path: str) -> int:
     """Bytes of a file; 0 where there is none."""
     if is_remote(path):
-        return gfile().stat(path).length if exists(path) else 0
+        return gfile(path).stat(path).length if exists(path) else 0
     return os.path.getsize(path) if os.path.exists(path) else 0
 
 
-def open_binary(path: str) -> Any:
+def open_binary(path: str) -> io.BufferedReader:
     """The file, opened for reading bytes piece by piece; a context. Raises OSError, as open does."""
-    return gfile().GFile(path, "rb") if is_remote(path) else open(path, "rb")
+    return open_remote(path) if is_remote(path) else open(path, "rb")
+
+
+@_reporting
+def local(path: str) -> str:
+    """A local file with what `path` holds, for libraries that read no others: a copy of a remote one, gone with the process."""
+    if not is_remote(path):
+        return path
+    folder = tempfile.mkdtemp(prefix="bert_cli-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = os.path.join(folder, os.path.basename(path))
+    gfile(path).copy(path, copy)
+    return copy

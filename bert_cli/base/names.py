@@ -1,5 +1,11 @@
 """Names and marks that several places must spell alike: of files in a run's or a model's folder, and in texts and flags."""
 
+
+def shard_name(name: str, number: int, count: int) -> str:
+    """The name of one of several files that belong together, from 0, as TensorFlow's tools spell it."""
+    return f"{name}-{number:05d}-of-{count:05d}"
+
+
 STANDARD = "-"  # in a flag, standard input or output
 PAIR_MARK = " ||| "  # between the two texts of a line
 UNFINISHED = ".writing-"  # before a random name: a file or folder that gets its own name when it is whole

@@ -4,14 +4,19 @@ import contextlib
 import io
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.files import file_size, gfile, is_remote, read_bytes
+from bert_cli.base.files import file_size
 from bert_cli.base.names import UNFINISHED
+from bert_cli.base.remote import gfile, is_remote, reported
+
+# Where a file appears whole when it is closed, and to rename it is to copy it.
+_OBJECT_STORES = ("gs://", "s3://", "az://")
 
 
 @contextlib.contextmanager
@@ -25,7 +30,7 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
     if is_remote(path):
         held = io.StringIO() if text else io.BytesIO()
         yield held
-        with gfile().GFile(path, mode) as file:
+        with _appearing(path) as temporary, gfile(path).GFile(temporary, mode) as file:
             file.write(held.getvalue())
         return
     folder = os.path.dirname(path) or "."
@@ -50,6 +55,21 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
             reason = why_not_written(error, folder, written, is_all=False)
             raise InputError(f"{path}: cannot be written: {reason}") from None
         raise
+
+
+@contextlib.contextmanager
+def _appearing(path: str) -> Iterator[str]:
+    """The name of a remote file to write, which takes its own name, `path`, when the block ends."""
+    with reported(path, "written"):
+        if path.startswith(_OBJECT_STORES):
+            yield path
+            return
+        folder, name = os.path.split(path)
+        hidden = os.path.join(folder, f"{UNFINISHED}{name}")
+        if gfile(path).exists(hidden):
+            gfile(path).remove(hidden)
+        yield hidden
+        gfile(path).rename(hidden, path, overwrite=True)
 
 
 def _make_readable(path: str) -> None:
@@ -80,7 +100,8 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
             _make_readable(temporary)
         for path, temporary in zip(paths, temporaries, strict=True):
             if is_remote(path):
-                gfile().copy(temporary, path, overwrite=True)
+                with _appearing(path) as hidden:
+                    gfile(path).copy(temporary, hidden, overwrite=True)
             else:
                 os.replace(temporary, path)
     except BrokenPipeError:  # nobody reads the log any more; this is not about files
@@ -96,6 +117,37 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
                 os.remove(temporary)
 
 
+@contextlib.contextmanager
+def hidden_folder(folder: str) -> Iterator[str]:
+    """A folder of a name of its own in `folder`, local or remote; it is gone when the block ends."""
+    if not is_remote(folder):
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as hidden:
+            yield hidden
+        return
+    hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
+    with reported(hidden, "written"):
+        gfile(hidden).makedirs(hidden)
+    try:
+        yield hidden
+    finally:
+        with reported(hidden, "removed"):
+            gfile(hidden).rmtree(hidden)
+
+
+def move_file(source: str, target: str) -> None:
+    """Give a whole file, local or remote, another name on the same file system; what is there is replaced."""
+    if is_remote(target):
+        with reported(target, "written"):
+            gfile(target).rename(source, target, overwrite=True)
+        return
+    try:
+        os.replace(source, target)
+    except OSError as error:
+        raise InputError(
+            f"{target}: cannot be written: {why_not_written(error, os.path.dirname(target) or '.')}"
+        ) from None
+
+
 def copy_file(source: str, target: str) -> None:
     """Copy one file atomically; copying a file onto itself does nothing."""
     if not is_remote(source) and not is_remote(target):
@@ -104,8 +156,9 @@ def copy_file(source: str, target: str) -> None:
         with open(source, "rb") as reader, atomic_write(target, "wb") as writer:
             shutil.copyfileobj(reader, writer)
         return
-    with atomic_write(target, "wb") as writer:
-        writer.write(read_bytes(source))
+    there = target if is_remote(target) else source
+    with reported(there, "copied"), atomic_paths([target]) as temporaries:
+        gfile(there).copy(source, temporaries[0], overwrite=True)
 
 
 def write_json(path: str, values: dict) -> None:

@@ -20,6 +20,7 @@ from bert_cli.corpus.instance_rows import count_rows, pack_row, row_layout, row_
 from bert_cli.corpus.instances import Instance, Sampling, document_instances
 from bert_cli.corpus.random_draws import permuted, shuffle
 from bert_cli.corpus.store import Corpus, CorpusSize
+from bert_cli.corpus.text import Typecode
 from bert_cli.corpus.workers import Workers
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
@@ -39,7 +40,7 @@ class Job:
     """What all processes know. `typecode` is that of token ids, files_end_documents False for the original's rule."""
 
     tokenizer: FullTokenizer
-    typecode: str
+    typecode: Typecode
     files_end_documents: bool
     sampling: Sampling
     dupe_factor: int

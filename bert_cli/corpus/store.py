@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Literal, Self
 
+from bert_cli.base.errors import InputError
 from bert_cli.corpus.text import TokenizedBlock, Typecode
 
 _HELD = 1 << 22  # bytes of a file that is small
@@ -40,6 +41,12 @@ class CorpusSize:
     num_tokens: int
     num_unknown: int
     num_single: int
+
+
+def check_has_sentences(num_documents: int) -> None:
+    """InputError for a corpus without a document, which has no sentence then."""
+    if not num_documents:
+        raise InputError("nothing to write: the input has no sentence; check --input_file")
 
 
 def store_corpus(

@@ -28,8 +28,8 @@ from bert_cli.text.vocabulary import UNK
 BLOCK_SIZE = 1 << 19  # bytes of text handed to a worker at once
 
 
-def find_inputs(patterns: str) -> list[str]:
-    """Paths for a value of --input_file: names and glob patterns with commas between, `-` for standard input.
+def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
+    """Paths for a value of a flag: names and glob patterns with commas between, `-` for standard input.
 
     The files of a pattern are sorted; a file that two patterns match is read twice, as in the original. InputError for
     a pattern that matches nothing, and for what is not a readable file.
@@ -38,14 +38,14 @@ def find_inputs(patterns: str) -> list[str]:
     for pattern in patterns.split(","):
         if pattern == STANDARD:
             if STANDARD in found:
-                raise InputError(f"--input_file={patterns}: standard input can be read only once")
+                raise InputError(f"--{flag}={patterns}: standard input can be read only once")
             found.append(STANDARD)
             continue
         paths = [pattern] if pattern and files.exists(pattern) else files.match(pattern)
         if not paths:
-            raise InputError(f"{pattern!r}: no file matches; check --input_file")
+            raise InputError(f"{pattern!r}: no file matches; check --{flag}")
         for path in paths:
-            files.check_readable(path, "input_file")
+            files.check_readable(path, flag)
         found += paths
     return found
 
@@ -88,7 +88,7 @@ def _opened(path: str) -> Iterator[tuple[BinaryIO, BinaryIO | gzip.GzipFile]]:
         raw = sys.stdin.buffer if path == STANDARD else stack.enter_context(files.open_binary(path))
         if hasattr(raw, "peek"):
             start = raw.peek(2)[:2]
-        else:  # a remote file
+        else:  # of a stream in memory
             start = raw.read(2)
             raw.seek(0)
         # No UTF-8 text begins with gzip's mark: its second byte cannot follow the first.

@@ -50,13 +50,12 @@ def publish(staged: str, folder: str) -> None:
                 os.rename(replaced, folder)
             raise
         return
-    import tensorflow as tf
-
-    if tf.io.gfile.exists(folder):
-        tf.io.gfile.rmtree(folder)
+    if files.exists(folder):
+        with files.reported(folder, "replaced"):
+            files.gfile(folder).rmtree(folder)
     paths = [os.path.join(parent, name) for parent, _, names in os.walk(staged) for name in names]
     # What makes an export visible comes last.
     for path in sorted(paths, key=lambda path: os.path.basename(path) == "saved_model.pb"):
         target = f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}"
-        tf.io.gfile.makedirs(os.path.dirname(target))
+        files.make_directory(os.path.dirname(target))
         copy_file(path, target)

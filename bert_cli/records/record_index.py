@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import hashlib
+import io
 import os
 import struct
 import zlib
@@ -91,7 +92,7 @@ class RecordIndex:
 
 
 def _read_at(file: Any, offset: int, size: int) -> bytes:
-    if hasattr(file, "fileno"):
+    if isinstance(getattr(file, "raw", None), io.FileIO):
         return os.pread(file.fileno(), size, offset)
     file.seek(offset)
     return file.read(size)

@@ -67,11 +67,13 @@ def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> C
     return check_first_unknown(input_name(source), vocabulary, strict)
 
 
-def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterable[dict]]) -> int:
+def answer_lines(
+    source: str, target: str, answer: Callable[[list[str]], Iterable[dict]], may_be_empty: bool = False
+) -> int:
     """Write what `answer` says of each line as JSON, with its `index`, from 0; returns how many lines there were.
 
     source, target: paths, or - for standard input and output. Lines are without their ends; blank ones are answered too.
-    At a terminal each line is answered at once.
+    At a terminal each line is answered at once. InputError for a source without a line, unless it may be empty.
     """
     count, name = 0, input_name(source)
     size = 1 if is_terminal(source) else _CHUNK
@@ -84,7 +86,7 @@ def answer_lines(source: str, target: str, answer: Callable[[list[str]], Iterabl
                 out.write(json.dumps({"index": index} | record, ensure_ascii=False) + "\n")
             out.flush()
             count += len(chunk)
-        if not count:
+        if not count and not may_be_empty:
             raise InputError(f"{name}: is empty; a text a line is needed")
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)

@@ -36,15 +36,15 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
 
 def _is_of_run(folder: str, output_dir: str) -> bool:
     """Whether checkpoints in `folder` are those of the run, or of one of the runs, of an output_dir."""
-    inner, outer = os.path.realpath(folder), os.path.realpath(output_dir)
+    inner, outer = files.real(folder), files.real(output_dir)
     has_parts = files.exists(os.path.join(output_dir, BEST_FILE))
     return inner == outer or (has_parts and inner.startswith(outer + os.sep))
 
 
 def run_folders(checkpoint: CheckpointPath) -> list[str]:
     """Where files of the run that made a checkpoint stand: beside it, and of a best checkpoint also in the folder above."""
-    above = os.path.dirname(os.path.abspath(checkpoint.folder))
-    is_best = os.path.basename(os.path.abspath(checkpoint.folder)) == BEST
+    above, name = os.path.split(files.absolute(checkpoint.folder))
+    is_best = name == BEST
     return [checkpoint.folder, *([above] if is_best else [])]
 
 

@@ -81,14 +81,14 @@ class ClassificationTask:
     @property
     def files(self) -> tuple[str, ...]:
         halves = [split for split in self.splits if split.startswith("test")] or ["test"]
-        names = [name for split in halves for name in self._names(split)]
+        names = [name for split in halves for name in self.names(split)]
         return (*names, TEACHER) if self._teacher else tuple(names)
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
         return self.answers.evaluation_files
 
-    def _names(self, split: str) -> list[str]:
+    def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
         results, half = self.settings.results, split.removeprefix("test")
         table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{results.output_format}"
@@ -283,7 +283,7 @@ class ClassificationTask:
 
     def _write(self, name: str, split: Split, found: dict[str, Any]) -> None:
         folder, results = self.settings.phases.output_dir, self.settings.results
-        paths = [os.path.join(folder, each) for each in self._names(name)]
+        paths = [os.path.join(folder, each) for each in self.names(name)]
         write_test_results(paths[0], self.answers.numbers(found))
         self.answers.write_table(paths[1], split.examples, found, results.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))

@@ -2,18 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTIPLE_CHOICE
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs import answers, driver, sources
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import make_answers
+from bert_cli.runs.classification_shards import alone, plan_texts
 from bert_cli.runs.explanation import METHOD, coloured, explain
 from bert_cli.runs.trained_kind import trained_labels
 from bert_cli.settings.classification import ClassifySettings
@@ -23,7 +26,9 @@ def answer_texts(settings: ClassifySettings) -> dict:
     """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
     source, target, explained = settings.input.input_file, settings.output.output_file, settings.explanation.explain
     text = settings.new.text or explained
-    answers.check_files(source, target)
+    is_sharded = files.is_pattern(source)
+    if not is_sharded:
+        answers.check_files(source, target)
     task = ClassificationTask(settings)
     _, model = driver.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
@@ -38,13 +43,15 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if not task.labels and task.has_labels:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     found = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
+    plan = plan_texts(settings, task, model, found) if is_sharded else None
+    todo = plan.todo() if plan else []
+    if plan and not todo:
+        return task.facts()
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = driver.open_trained(task, model, settings)
+    session = driver.open_trained(task, model, alone(settings) if plan else settings)
 
-    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
-
-    def answer(chunk: Sequence[TextLine]) -> Iterator[dict]:
+    def answer(chunk: Sequence[TextLine], check: Callable[[RaggedFeatures], None]) -> Iterator[dict]:
         features = _features(chunk, task, model)
         check(features.sequences)
         numbers = session.infer(features, settings.prediction.predict_batch_size, None)
@@ -52,15 +59,25 @@ def answer_texts(settings: ClassifySettings) -> dict:
             pair = {} if line.text_b is None else {"text_b": line.text_b}
             yield {"text": line.text_a} | pair | found.record(numbers, row)
 
+    def answer_file(source: str, target: str, may_be_empty: bool = False) -> None:
+        check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+        answers.answer_lines(
+            source, target, lambda chunk: answer([split_line(line) for line in chunk], check), may_be_empty
+        )
+
     if explained:
         texts, batch_size = (explained, settings.second.text_b or None), settings.prediction.predict_batch_size
         record = explain(session, model.tokenizer, task.problem_type, task.labels, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
+    elif plan:
+        for shard in plan.each(todo):
+            answer_file(shard.source, shard.targets[0], may_be_empty=True)
     elif source:
-        answers.answer_lines(source, target, lambda chunk: answer([split_line(line) for line in chunk]))
+        answer_file(source, target)
     elif session.is_chief:
-        print(json.dumps({"index": 0} | next(answer(lines)), ensure_ascii=False), flush=True)
+        record = next(answer(lines, lambda sequences: None))
+        print(json.dumps({"index": 0} | record, ensure_ascii=False), flush=True)
     return task.facts()
 
 

@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from bert_cli.base.errors import InputError
-from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
+from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
 from bert_cli.corpus.text import (
     Block,
     TokenizedBlock,
@@ -71,8 +70,7 @@ def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
         corpus = store_corpus(blocks, folder, typecode)
     else:
         corpus = _store_with_progress(blocks, folder, typecode, size)
-    if not corpus.num_documents:
-        raise InputError("nothing to write: the input has no sentence; check --input_file")
+    check_has_sentences(corpus.num_documents)
     return corpus
 
 

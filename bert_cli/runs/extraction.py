@@ -1,7 +1,10 @@
 """A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
 
+import contextlib
 import itertools
+import logging
 import sys
+import time
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,18 +19,21 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.features_arrays import strongest_links, write_attention
-from bert_cli.outputs.features_files import Writer
+from bert_cli.outputs.features_arrays import open_archive, strongest_links, write_attention
+from bert_cli.outputs.features_files import Form, Writer, open_writer
 from bert_cli.outputs.features_rows import feature_rows
+from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.session import Session
+from bert_cli.runs.sources import AnyModel
 from bert_cli.runs.training_run import memory_advice
 from bert_cli.settings.groups import Devices
-from bert_cli.settings.tools import Attention, Extraction
+from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
 
+LOG = logging.getLogger("bert_cli")
 _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes layers · heads · length numbers a token
 
 
@@ -167,6 +173,42 @@ def extract_lines(
         lines, cut = lines + len(features), cut + features.num_truncated
         progress(features.first_line + len(features))
     return lines, cut
+
+
+def write_features(
+    session: FeaturesSession,
+    settings: ExtractSettings,
+    model: AnyModel,
+    tokenizer: FullTokenizer,
+    form: Form,
+    combine: str,
+    source: str,
+    target: str,
+    done: int = 0,
+    facts: dict[str, str] | None = None,
+) -> int:
+    """Write the file `target` of the lines of `source`; returns how many lines there were.
+
+    form, combine: of extraction_plan.form_of. done, facts: see features_files.open_writer.
+    """
+    extraction, attentions, length = settings.extraction, settings.attention.attentions, settings.length.max_seq_length
+    limits = plan.chunk_limits(model.config, len(form.layers), form.kind == "line", bool(attentions))
+    with contextlib.ExitStack() as stack:
+        texts, total = stack.enter_context(plan.open_texts(source, target, done))
+        if done:
+            LOG.info("going on behind line %d of %s.partial", done, target)
+        chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
+        chunks = plan.checked_first(chunks, source, model.vocabulary, settings.model.strict)
+        writer = stack.enter_context(open_writer(target, extraction.output_format, form, done, facts))
+        archive = stack.enter_context(open_archive(attentions)) if attentions else None
+        began = time.monotonic()
+        progress = plan.reporter(total, done, stack)
+        lines, cut = extract_lines(session, chunks, extraction, combine, tokenizer, writer, archive, progress)
+        rate = lines / (time.monotonic() - began)
+    LOG.info("%d lines, %.1f a second", lines, rate)
+    if cut:
+        LOG.warning("warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, length)
+    return lines
 
 
 def show_attention(session: FeaturesSession, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:

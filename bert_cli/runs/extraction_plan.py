@@ -4,12 +4,8 @@ Imports no TensorFlow: what is wrong with the files or does not suit the model i
 """
 
 import contextlib
-import dataclasses
-import hashlib
 import itertools
-import json
 import logging
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,9 +22,10 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_files import Form, check_format, partial_name
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.model_checks import check_first_unknown
+from bert_cli.runs.shards import ShardPlan, facts_of_model
 from bert_cli.runs.sources import OpenedModel
 from bert_cli.settings.parser import shown
-from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction
+from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
@@ -43,7 +40,7 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
         files.check_readable(input_file, "input_file")
     targets = [path for path in (output_file, attentions) if path and path != STANDARD]
     files.check_output_files(targets, [input_file])
-    if len({os.path.realpath(path) for path in targets}) < len(targets):
+    if len({files.real(path) for path in targets}) < len(targets):
         raise InputError("--attentions: is the same file as --output_file; give another")
     check_format(output_format)
 
@@ -113,17 +110,24 @@ def resume_facts(
     """
     same = ("layers", "pooling", "combine", "normalize", "words", "long_text")
     values = {name: getattr(extraction, name) for name in same}
-    values |= {"max_seq_length": max_seq_length, "do_lower_case": model.tokenizer.do_lower_case, "gelu": gelu}
+    values |= {"max_seq_length": max_seq_length, "gelu": gelu, "precision": precision}
     values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
-    # A module for tensorflow-hub is a checkpoint, too.
-    values |= {"init_checkpoint": checkpoint.identity, "precision": precision}
-    values["vocab_file"] = _digest("\n".join(model.vocabulary.tokens))
-    values["bert_config_file"] = _digest(json.dumps(dataclasses.asdict(model.config), sort_keys=True))
+    values |= facts_of_model(checkpoint, model)
     return {name: shown(value) for name, value in values.items() if value is not None}
 
 
-def _digest(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+def plan_shards(settings: ExtractSettings, checkpoint: CheckpointPath, model: OpenedModel) -> ShardPlan:
+    """What is to be done where --input_file names several files."""
+    extraction, source, precision = settings.extraction, settings.input.input_file, settings.devices.precision
+    check_format(extraction.output_format)
+    facts = resume_facts(
+        extraction, settings.length.max_seq_length, settings.model.gelu, source, checkpoint, model, precision
+    )
+    del facts["input_file"]  # the files themselves are compared
+    facts |= {"output_format": extraction.output_format, "float16": shown(extraction.float16)}
+    names, shard = [settings.output.output_file], settings.shards.shard
+    strategy = settings.devices.distribution_strategy
+    return ShardPlan.make(source, "input_file", names, "output_file", facts, checkpoint, shard, strategy)
 
 
 @contextlib.contextmanager

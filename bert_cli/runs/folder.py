@@ -78,7 +78,7 @@ def find_state(
     see newest_whole. Raises InputError where the folder holds another run and `overwrite` is not set, or a file that the run
     would write over and that no run of ours has listed. Nothing is changed.
     """
-    if start and os.path.realpath(start.folder) in map(os.path.realpath, (folder, os.path.join(folder, BEST))):
+    if start and files.real(start.folder) in map(files.real, (folder, os.path.join(folder, BEST))):
         raise InputError(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import shard_name
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
@@ -35,7 +36,7 @@ def expand_outputs(output_file: str) -> list[str]:
         count = int(sharded[2]) if sharded else 1
         if not item or not 1 <= count <= 99999:
             raise InputError(f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
-        paths += [f"{sharded[1]}-{number:05d}-of-{count:05d}" for number in range(count)] if sharded else [item]
+        paths += [shard_name(sharded[1], number, count) for number in range(count)] if sharded else [item]
     if len(set(paths)) < len(paths):
         raise InputError(f"--output_file={output_file}: a name comes twice; each file needs its own")
     return paths

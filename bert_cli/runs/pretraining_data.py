@@ -27,10 +27,7 @@ Position = tuple[int, int]
 
 def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
     """Paths for --input_file or --eval_file, and whether they are TFRecord files. InputError for a mixture."""
-    try:
-        paths = find_inputs(patterns)
-    except InputError as error:
-        raise InputError(str(error).replace("--input_file", f"--{flag}")) from None
+    paths = find_inputs(patterns, flag)
     kinds = [path != STANDARD and is_record_file(path) for path in paths]
     if any(kinds) and not all(kinds):
         other = paths[kinds.index(False)]

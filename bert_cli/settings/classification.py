@@ -43,6 +43,7 @@ from bert_cli.settings.long_text import LongText
 from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Folds, Runs, SplitSeed
 from bert_cli.settings.reporting import Explanation, Page
+from bert_cli.settings.shards import Shards
 from bert_cli.settings.watching import Watching
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
@@ -135,7 +136,11 @@ class ClassifySettings:
         HeldOutFiles, {"dev_file": "the file to evaluate", "test_file": "the file to predict, with or without labels"}
     )
     predict_file: PredictFile = group(
-        PredictFile, {"predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line"}
+        PredictFile,
+        {
+            "predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line; with --do_predict alone "
+            "also a pattern such as 'part-*.tsv' for several files"
+        },
     )
     header: Header = group(Header)
     predict_header: PredictHeader = group(PredictHeader)
@@ -163,12 +168,18 @@ class ClassifySettings:
         Input,
         {
             "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; - for standard "
-            "input; the result is JSON"
+            "input; the result is JSON; a pattern such as 'part-*.txt' for several files"
         },
     )
     output: Output = group(
-        Output, {"output_file": "file for the JSON lines of --input_file, - for standard output"}, output_file="-"
+        Output,
+        {
+            "output_file": "file for the JSON lines of --input_file, - for standard output; of several input files the "
+            "beginning of the names, as in NAME-00000-of-00003"
+        },
+        output_file="-",
     )
+    shards: Shards = group(Shards)
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)

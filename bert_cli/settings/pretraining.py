@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.settings.beam import Beam
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -47,8 +48,8 @@ class Instances:
     dupe_factor: int = option(10, "passes over the text, each with other pairs and masks", lower=1)
     num_shards: int = option(
         0,
-        "with --num_workers: into how many pieces the work is divided, each with a seed of its own; 0: 16, or more for a "
-        "large corpus. Shard s goes to output file s modulo their number",
+        "with --num_workers or --runner: into how many pieces the work is divided, each with a seed of its own; 0: 16, or "
+        "more for a large corpus. Shard s goes to output file s modulo their number",
         lower=0,
     )
 
@@ -83,6 +84,7 @@ class CreateDataSettings:
             "next; 1 or more: so many processes, and a document ends with its file"
         },
     )
+    beam: Beam = group(Beam)
     log: Log = group(Log)
 
 

@@ -20,6 +20,7 @@ from bert_cli.settings.groups import (
     read_names,
 )
 from bert_cli.settings.option import group, option
+from bert_cli.settings.shards import Shards
 
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
@@ -86,8 +87,21 @@ class Attention:
 class ExtractSettings:
     """The flags of bert-extract-features."""
 
-    input: Input = group(Input, {"input_file": "a text, or a pair with ' ||| ' between, a line; - for standard input"})
-    output: Output = group(Output, {"output_file": "file to write; - for standard output (JSON lines)"})
+    input: Input = group(
+        Input,
+        {
+            "input_file": "a text, or a pair with ' ||| ' between, a line; - for standard input; a pattern such as "
+            "'part-*.txt', or names with commas between, for several files"
+        },
+    )
+    output: Output = group(
+        Output,
+        {
+            "output_file": "file to write; - for standard output (JSON lines); of several input files the beginning of the "
+            "names, as in NAME-00000-of-00003"
+        },
+    )
+    shards: Shards = group(Shards)
     extraction: Extraction = group(Extraction)
     length: Length = group(Length, {"max_seq_length": "tokens of a text, with [CLS] and [SEP]; what is longer is cut"})
     batch: BatchSize = group(

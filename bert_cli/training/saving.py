@@ -92,7 +92,8 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     """
     prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
-        write_tf1(prefix, tensors)
+        with files.reported(prefix, "written"):
+            write_tf1(prefix, tensors)
     else:
         try:
             _write_local(folder, prefix, tensors)

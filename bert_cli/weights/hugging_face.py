@@ -7,6 +7,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.files import local
 
 _LAYER, _GOOGLE_LAYER = r"encoder\.layer\.(\d+)\.", r"bert/encoder/layer_\1/"
 # Patterns of names without the leading "bert."; a kernel is stored [out, in] there and [in, out] by Google.
@@ -85,7 +86,7 @@ class HuggingFaceReader:
         self.description = os.path.join(folder, "model.safetensors")
         try:
             # Older releases read no bfloat16 with "np"; TensorFlow's reader does, as arrays of ml_dtypes.
-            self._file = safe_open(self.description, framework="tf")
+            self._file = safe_open(local(self.description), framework="tf")
         except (SafetensorError, OSError) as error:
             raise InputError(f"{self.description}: is no whole safetensors file: {error}") from None
         self.shapes: dict[str, tuple[int, ...]] = {}

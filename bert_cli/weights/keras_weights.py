@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import keras
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.files import local
 
 # Keras numbers the weights of a layer in the order in which they were made, and notes the layer's name beside them, which
 # is its scope with _ for / (see layers.Scoped). Patterns of such names, the scope, and the weights' names.
@@ -60,7 +61,7 @@ class KerasReader:
     def __init__(self, path: str):
         self.description = path
         try:
-            self._file = h5py.File(path, "r")
+            self._file = h5py.File(local(path), "r")
             found = _datasets(self._file)
             self._paths = {name: path for path, name in found.items() if name}
             self.shapes = {name: tuple(self._file[path].shape) for name, path in self._paths.items()}

@@ -52,6 +52,12 @@ class CheckpointPath:
     def folder(self) -> str:
         return self.location if self.kind in (HUGGING_FACE, HUB) else os.path.dirname(self.location) or "."
 
+    @property
+    def file(self) -> str:
+        """One of its files that is written with the weights."""
+        inside = {TF1: ".index", HUGGING_FACE: "/model.safetensors", HUB: "/saved_model.pb"}
+        return self.location + inside.get(self.kind, "")
+
     def companion(self, *names: str) -> str | None:
         """The first of these files that stands beside the checkpoint, or among a module's assets; None for none."""
         folders = [os.path.join(self.folder, name) for name in _ASSETS] if self.kind == HUB else [self.folder]

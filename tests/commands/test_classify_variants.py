@@ -92,10 +92,18 @@ def test_remote_folders(trained_once, trained_flags, cola, classify):
     assert outcome.code == 0, outcome.err
     checkpoints = {f"model.ckpt-{n}.{part}" for n in (10, 20, 30) for part in ("index", "data-00000-of-00001")}
     assert set(gfile.listdir("ram://out")) == {path.name for path in trained_once[0].iterdir()} | checkpoints
-    # Not `checkpoint`, which is written three times: this file system appends to a file that is there.
-    for name in ("test_results.tsv", "predictions.tsv", "eval_results.txt", "labels.txt", "vocab.txt"):
+    for name in ("checkpoint", "test_results.tsv", "predictions.tsv", "eval_results.txt", "labels.txt", "vocab.txt"):
         with gfile.GFile(f"ram://out/{name}", "rb") as file:
             assert file.read() == (trained_once[0] / name).read_bytes(), name
+    for number in range(2):
+        with gfile.GFile(f"ram://data/part-{number}", "w") as file:
+            file.write("a dog\n")
+    flags = ["--output_dir=ram://out", "--input_file=ram://data/part-*", "--output_file=ram://data/answers"]
+    assert classify(*flags).code == 0
+    assert "2 of 2 shards are finished already" in classify(*flags).err
+    assert set(gfile.glob("ram://data/answers*")) == {
+        f"ram://data/answers{end}" for end in ("-00000-of-00002", "-00001-of-00002", ".shards.json")
+    }
 
 
 # Two processors of one machine, which have to be declared before TensorFlow starts.

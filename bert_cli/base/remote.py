@@ -1,0 +1,105 @@
+"""Remote files, such as `gs://bucket/file`, through tf.io.gfile; what goes wrong with one is an InputError."""
+
+import contextlib
+import functools
+import io
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from bert_cli.base.errors import InputError, first_line
+
+_BLOCK = 1 << 18  # bytes that are read at once
+
+
+def is_remote(path: str) -> bool:
+    """True for a path that only tf.io.gfile can open, such as `gs://bucket/file`."""
+    return "://" in path
+
+
+def gfile(path: str) -> Any:
+    """TensorFlow's module for remote files, which is imported by the first call. InputError where it has none like `path`."""
+    import tensorflow as tf  # heavy; only remote paths need it
+
+    _check_scheme(path.partition("://")[0])
+    return tf.io.gfile
+
+
+@functools.cache
+def _check_scheme(scheme: str) -> None:
+    """InputError unless TensorFlow has this kind of file system, if need be from tensorflow-io.
+
+    Without, it takes each folder for one that is not there.
+    """
+    import tensorflow as tf
+
+    if scheme in tf.io.gfile.get_registered_schemes():
+        return
+    version = None
+    with contextlib.suppress(ImportError, NotImplementedError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a release for another TensorFlow says which symbols it lacks
+        import tensorflow_io  # brings s3, hdfs and others, and needs no call
+
+        version = tensorflow_io.__version__
+    if scheme in tf.io.gfile.get_registered_schemes():
+        return
+    known = ", ".join(f"{name}://" for name in sorted(tf.io.gfile.get_registered_schemes()) if name not in ("", "file"))
+    if version:
+        advice = f"tensorflow-io {version} brings none that works with it; install the release that was built for it"
+    else:
+        advice = "`pip install tensorflow-io` brings more, where there is a release for this TensorFlow"
+    raise InputError(
+        f"{scheme}://: TensorFlow {tf.__version__} has no such file system here ({known} are there); {advice}, or mount it"
+    )
+
+
+@contextlib.contextmanager
+def reported(path: str, what: str = "reached") -> Iterator[None]:
+    """Within it, what goes wrong with a remote path is an InputError; `what` it cannot be."""
+    if not is_remote(path):
+        yield
+        return
+    import tensorflow as tf
+
+    try:
+        yield
+    except tf.errors.OpError as error:
+        raise InputError(f"{path}: cannot be {what}: {first_line(error)}") from None
+
+
+class _File(io.RawIOBase):
+    """A file of tf.io.gfile as Python's own are, to be read in blocks, and lines up to a length."""
+
+    def __init__(self, path: str):
+        super().__init__()
+        self._path, self._file = path, gfile(path).GFile(path, "rb")
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with reported(self._path, "read"):
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with reported(self._path, "read"):
+            self._file.seek(offset, whence)
+            return self._file.tell()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def open_remote(path: str) -> io.BufferedReader:
+    """The file, opened for reading bytes piece by piece; a context."""
+    return io.BufferedReader(_File(path), _BLOCK)

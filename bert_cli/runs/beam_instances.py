@@ -1,0 +1,123 @@
+"""bert-create-pretraining-data --runner: a pipeline of Apache Beam from beginning to end."""
+
+import importlib.util
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import STANDARD
+from bert_cli.base.writing import hidden_folder, move_file
+from bert_cli.corpus import beam
+from bert_cli.corpus.shards import Job
+from bert_cli.corpus.store import check_has_sentences
+from bert_cli.settings.beam import Beam
+
+LOG = logging.getLogger("bert_cli")
+_RUNNERS = {
+    # Beam's DirectRunner would download a program and run it.
+    "direct": "apache_beam.runners.portability.fn_api_runner.FnApiRunner",
+    "dataflow": "DataflowRunner",
+    "flink": "FlinkRunner",
+    "spark": "SparkRunner",
+}
+
+
+def check_beam(values: dict[str, Any]) -> None:
+    """InputError for flags that do not go with --runner, or need it."""
+    runner = values["runner"]
+    if not runner:
+        if values["beam_options"]:
+            raise InputError("--beam_options is about --runner, which is missing")
+        return
+    if values["num_workers"]:
+        raise InputError(
+            "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options"
+        )
+    if STANDARD in values["input_file"].split(","):
+        raise InputError(f"--input_file={values['input_file']}: --runner reads files, not standard input")
+    if importlib.util.find_spec("apache_beam") is None:
+        raise InputError(
+            f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'"
+        )
+
+
+def check_places(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """InputError for local files where the machines that do the work are elsewhere for certain."""
+    near = [path for path in (*inputs, *outputs) if not files.is_remote(path)]
+    if runner == "dataflow" and near:
+        raise InputError(
+            f"{near[0]}: --runner=dataflow works on machines that do not see it; give gs://… for all files"
+        )
+
+
+def make_with_beam(
+    job: Job, inputs: Sequence[str], outputs: Sequence[str], num_shards: int, settings: Beam
+) -> dict[str, Any]:
+    """Write the TFRecord files `outputs`; returns counts of the corpus and of the instances, and reading_seconds.
+
+    num_shards: 0 for as many as suit the corpus. What is handed on lies in a hidden folder beside the first output.
+    """
+    runner, began = str(settings.runner), time.time()
+    options = _options(settings)
+    with hidden_folder(os.path.dirname(outputs[0]) or ".") as folder:
+        LOG.info("%d files go through Apache Beam, --runner=%s", len(inputs), runner)
+        _run(options, runner, job, inputs, len(outputs), num_shards, folder)
+        read = read_json_object(os.path.join(folder, beam.READ))
+        if read[beam.ERROR]:
+            raise InputError(read[beam.ERROR])
+        check_has_sentences(read.get("num_documents", 0))
+        counts: Counter[str] = Counter()
+        for number in range(len(outputs)):
+            counts.update(read_json_object(beam.counts_path(folder, number, len(outputs))))
+        for number, path in enumerate(outputs):
+            move_file(beam.output_path(folder, number, len(outputs)), path)
+    LOG.info("%d shards; --num_shards=%d repeats this", read["num_shards"], read["num_shards"])
+    return {
+        "documents": read["num_documents"],
+        "single_sentence_documents": read["num_single"],
+        "sentences": read["num_sentences"],
+        "corpus_tokens": read["num_tokens"],
+        "unknown_tokens": read["num_unknown"],
+        "num_shards": read["num_shards"],
+        "reading_seconds": max(0.0, read["time"] - began),
+        **counts,
+    }
+
+
+def _options(settings: Beam) -> Any:
+    """Beam's PipelineOptions. InputError for one that Beam does not know, or that has a wrong value."""
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    words = [f"--runner={_RUNNERS[str(settings.runner)]}", *settings.beam_options]
+    try:
+        options = PipelineOptions(words)
+        known = PipelineOptions([]).get_all_options()
+        unknown = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known))
+    except SystemExit:  # of argparse, which has said why
+        raise InputError(
+            f"--beam_options={' '.join(settings.beam_options)}: Beam does not take these options"
+        ) from None
+    if unknown:
+        raise InputError(f"--beam_options: Beam has no option --{unknown[0]}")
+    return options
+
+
+def _run(
+    options: Any, runner: str, job: Job, inputs: Sequence[str], num_outputs: int, num_shards: int, folder: str
+) -> None:
+    import apache_beam
+
+    try:
+        with apache_beam.Pipeline(options=options) as pipeline:
+            beam.add_steps(pipeline, job, inputs, num_outputs, num_shards, folder)
+    except Exception as error:  # of whatever kind the runner, or what it runs, raises
+        LOG.debug("the pipeline of --runner=%s", runner, exc_info=True)
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = lines[-1][:300] if lines else type(error).__name__
+        raise InputError(f"--runner={runner}: the pipeline failed, and nothing was written: {said}") from None

@@ -1,0 +1,91 @@
+"""bert-classify over many files, see runs/shards.py: texts of --input_file, tables of --predict_file."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.outputs.classification import write_test_results
+from bert_cli.runs import driver, shards
+from bert_cli.runs.checkpoint_choice import run_folders
+from bert_cli.runs.classification import ClassificationTask
+from bert_cli.runs.classification_data import check_submission
+from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
+from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.sources import AnyModel
+from bert_cli.runs.trained_kind import trained_labels
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.option import changed, values_of
+
+# What decides the numbers and is no file of the model.
+_OF_TEXTS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
+_OF_TABLES = (
+    *_OF_TEXTS, "task_name", "output_format", "header", "predict_header", "text_column", "text_b_column", "id_column",
+    "choice_columns", "label_separator",
+)  # fmt: skip
+
+
+def plan_texts(
+    settings: ClassifySettings, task: ClassificationTask, model: AnyModel, answers: Answers
+) -> shards.ShardPlan:
+    """The shards of --input_file. task: after `open`, with its `labels`."""
+    names = [settings.output.output_file]
+    return _plan(settings, task, model, answers, ("input_file", "output_file"), names, _OF_TEXTS)
+
+
+def alone(settings: ClassifySettings) -> ClassifySettings:
+    """See shards.alone."""
+    return dataclasses.replace(settings, devices=shards.alone(settings.devices))
+
+
+def _plan(
+    settings: ClassifySettings,
+    task: ClassificationTask,
+    model: AnyModel,
+    answers: Answers,
+    flags: tuple[str, str],
+    names: Sequence[str],
+    deciding: Sequence[str],
+) -> shards.ShardPlan:
+    values, checkpoint = values_of(settings), model.sources.required_checkpoint
+    facts = {name: values[name] for name in deciding} | shards.facts_of_model(checkpoint, model)
+    facts |= {"problem_type": task.problem_type, "labels": ",".join(task.labels) or None}
+    if isinstance(answers, SeveralLabels):
+        facts["threshold"] = ",".join(map(str, answers.thresholds))
+    shard, strategy = settings.shards.shard, settings.devices.distribution_strategy
+    source, target = flags
+    return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
+
+
+def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
+    """Write the tables of --do_predict for each file of --predict_file; returns how many there were.
+
+    There is no report, and no lock: other processes work in the same output_dir, on other shards.
+    """
+    folder, strict = settings.phases.output_dir, settings.model.strict
+    check_submission(settings)
+    files.check_can_write(folder, "output_dir")
+    task = ClassificationTask(settings)
+    _, model = driver.open_model(task, settings)
+    checkpoint = model.sources.required_checkpoint
+    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
+    places = [folder, *run_folders(checkpoint)]
+    answers = make_answers(task.problem_type, task.labels, settings.results, False, places)
+    files.make_directory(folder)
+    names = [os.path.join(folder, name) for name in task.names("test")]
+    plan = _plan(settings, task, model, answers, ("predict_file", "output_dir"), names, _OF_TABLES)
+    todo, session = plan.todo(), None
+    for shard in plan.each(todo):
+        part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
+        part.take_kind(model.sources)
+        with contextlib.ExitStack() as stack:
+            part.read(model, stack)
+        split = part.splits["test"]
+        check_unknown("test", split.features.sequences, model.vocabulary, strict)
+        session = session or driver.open_trained(part, model, alone(settings))
+        found = session.infer(split.features, settings.prediction.predict_batch_size, "predicting")
+        write_test_results(shard.targets[0], part.answers.numbers(found))
+        part.answers.write_table(shard.targets[1], split.examples, found, settings.results.output_format)
+    return {"shards": len(todo)}

@@ -1,0 +1,209 @@
+"""Predictions for many files by many processes: each input file is a shard, with an output of its own.
+
+The processes need nothing of each other: which shards are a process's own follows from its number, each output appears
+whole, and one that is there is not made again. So any of them may be killed and started again. What the outputs of one name
+have in common, their inputs and all that decides the numbers, stands in a file beside them; a process that would mix others
+among them is refused.
+"""
+
+import dataclasses
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bert_cli.base import files
+from bert_cli.base.cluster import read_cluster, trains_together
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json_object
+from bert_cli.base.names import STANDARD, shard_name
+from bert_cli.base.writing import write_json
+from bert_cli.corpus.text import find_inputs
+from bert_cli.runs.sources import AnyModel
+from bert_cli.settings.groups import Devices
+from bert_cli.settings.parser import shown
+from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
+LISTING = ".shards.json"  # behind the name of the outputs
+_SHARD = r"-\d{5}-of-\d{5}"
+_REMOVE = "remove it, and what was made with it"
+
+
+class Shard(NamedTuple):
+    """An input file, and the files that are made of it."""
+
+    source: str
+    targets: tuple[str, ...]
+
+
+def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mapping[str, str]) -> bool:
+    """Whether a flag names several input files. InputError for what does not go with that.
+
+    flags: those that may, each with the flag that says where the outputs are.
+    """
+    patterns = [name for name in flags if files.is_pattern(values[name])]
+    if not patterns:
+        if "shard" in given:
+            raise InputError(
+                f"--shard is about several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'"
+            )
+        return False
+    source, target = patterns[0], flags[patterns[0]]
+    if values[target] == STANDARD:
+        raise InputError(f"--{target}: give the name that the outputs begin with, as --{source} names several files")
+    for name in ("resume", "attentions"):
+        if values.get(name):
+            raise InputError(f"--{name} is about one file, and --{source} names several; leave it out")
+    return True
+
+
+def alone(devices: Devices) -> Devices:
+    """The devices of this process without those of the others that TF_CONFIG names: no shard needs them."""
+    if not trains_together(devices.distribution_strategy):
+        return devices
+    return dataclasses.replace(devices, distribution_strategy="mirrored")
+
+
+def _place(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[int, int]:
+    """The number of this process, from 0, and of how many."""
+    if shard or not trains_together(distribution_strategy):
+        return shard or (0, 1)
+    cluster = read_cluster()
+    names = list(cluster.addresses)
+    if cluster.task not in names:
+        raise InputError(f"the environment variable TF_CONFIG: {cluster.task} is none of the processes that compute")
+    return names.index(cluster.task), len(names)
+
+
+def facts_of_model(checkpoint: CheckpointPath, model: AnyModel) -> dict[str, Any]:
+    """By flag, what a model brings that decides its numbers; of vocabulary and config what they say, wherever they stand."""
+    return {
+        "do_lower_case": model.tokenizer.do_lower_case,
+        # A module for tensorflow-hub is a checkpoint, too.
+        "init_checkpoint": checkpoint.identity,
+        "vocab_file": _digest("\n".join(model.vocabulary.tokens)),
+        "bert_config_file": _digest(json.dumps(dataclasses.asdict(model.config), sort_keys=True)),
+    }
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+@dataclasses.dataclass(frozen=True)
+class ShardPlan:
+    """The shards of all processes, and those of this one. names: of the outputs, without what tells a shard."""
+
+    names: tuple[str, ...]
+    inputs: tuple[str, ...]
+    facts: dict[str, str]
+    flag: str
+    own: tuple[Shard, ...]
+    checkpoint: CheckpointPath
+
+    @staticmethod
+    def make(
+        pattern: str,
+        flag: str,
+        names: Sequence[str],
+        target: str,
+        facts: Mapping[str, Any],
+        checkpoint: CheckpointPath,
+        shard: tuple[int, int] | None,
+        distribution_strategy: str,
+    ) -> "ShardPlan":
+        """pattern: the value of the flag `flag`; names: paths of the outputs that each shard has, the flag `target` says
+        where; facts: all that decides them, by flag; None values are left out.
+
+        InputError where a file cannot be read or written, or outputs of other inputs or facts stand there.
+        """
+        inputs = find_inputs(pattern, flag)
+        if STANDARD in inputs:
+            raise InputError(f"--{flag}={pattern}: standard input is no shard; give names of files")
+        number, processes = _place(shard, distribution_strategy)
+        shards = [
+            Shard(path, tuple(shard_name(name, place, len(inputs)) for name in names))
+            for place, path in enumerate(inputs)
+        ]
+        own = tuple(shards[number::processes])
+        said = {name: shown(value) for name, value in facts.items() if value is not None}
+        made = ShardPlan(tuple(names), tuple(map(files.absolute, inputs)), said, target, own, checkpoint)
+        taken = {path for each in shards for path in map(files.real, each.targets)}
+        if overwritten := [path for path in inputs if files.real(path) in taken]:
+            raise InputError(f"{overwritten[0]}: would be written over, but it is read; check --{target}")
+        files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
+        made._check()
+        LOG.info("%d files of --%s: %d are this process's", len(inputs), flag, len(own))
+        return made
+
+    @property
+    def listing(self) -> str:
+        """The path of the file that says what the outputs have in common."""
+        return f"{self.names[0]}{LISTING}"
+
+    def _check(self) -> bool:
+        """Whether the listing is there and says the same. InputError where outputs stand there that are of something else."""
+        folder, known = os.path.dirname(self.listing) or ".", None
+        if files.exists(self.listing):
+            known = read_json_object(self.listing, _REMOVE)
+        if known and not self._difference(known):
+            return True
+        begin = "|".join(re.escape(os.path.basename(name)) for name in self.names)
+        outputs = re.compile(f"({begin}){_SHARD}")
+        found = next((name for name in files.list_directory(folder) if outputs.fullmatch(name)), None)
+        if found is None:
+            return False  # a run that came to nothing says nothing
+        if known is None:
+            output, listing = os.path.join(folder, found), os.path.basename(self.listing)
+            raise InputError(
+                f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self.flag}"
+            )
+        raise InputError(
+            f"{self.listing}: the shards that are there were made with {self._difference(known)}; give the same, use another "
+            f"--{self.flag}, or remove them"
+        )
+
+    def _difference(self, known: dict[str, Any]) -> str:
+        """What another listing says, and this plan; "" where it says the same."""
+        inputs, flags = known.get("inputs"), known.get("flags")
+        if inputs != list(self.inputs) or not isinstance(flags, dict):
+            count = len(inputs) if isinstance(inputs, list) else 0
+            return f"other input files ({count}, now {len(self.inputs)})"
+        other = (name for name in sorted({*flags, *self.facts}) if flags.get(name) != self.facts.get(name))
+        return next((f"--{name}={flags.get(name, '')}, not {self.facts.get(name, '')}" for name in other), "")
+
+    def todo(self) -> list[Shard]:
+        """Those of this process's shards that are not finished, which one line of the log tells.
+
+        A shard is finished where its outputs are there and none is older than its input or the model.
+        """
+        left, model = [], files.modified(self.checkpoint.file)
+        outdated = 0
+        for shard in self.own:
+            is_there = all(map(files.exists, shard.targets))
+            oldest = min(map(files.modified, shard.targets)) if is_there else 0
+            if not is_there or oldest < max(model, files.modified(shard.source)):
+                left.append(shard)
+                outdated += is_there
+        if len(left) < len(self.own) or outdated:
+            again = (
+                f"; {outdated} others are older than their input or the model, and computed again" if outdated else ""
+            )
+            ends = "" if left else ": nothing is left to do"
+            LOG.info(
+                "%d of %d shards are finished already, and left as they are%s%s",
+                len(self.own) - len(left), len(self.own), again, ends,
+            )  # fmt: skip
+        return left
+
+    def each(self, shards: Sequence[Shard]) -> Iterator[Shard]:
+        """The same shards, one by one, while nobody makes others of their names. InputError where somebody does."""
+        for place, shard in enumerate(shards, 1):
+            if not self._check():
+                write_json(self.listing, {"inputs": list(self.inputs), "flags": self.facts})
+            LOG.info("shard %d of %d: %s", place, len(shards), shard.source)
+            yield shard

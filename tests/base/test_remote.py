@@ -1,0 +1,144 @@
+"""Files that only TensorFlow's file systems reach: its own one in memory stands for one in the cloud."""
+
+import contextlib
+import gzip
+import io
+import os
+
+import numpy as np
+import pytest
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.lines import open_lines
+from bert_cli.base.remote import _check_scheme
+from bert_cli.base.writing import atomic_paths, atomic_write, copy_file, write_json
+from bert_cli.corpus.text import find_inputs, read_blocks
+from bert_cli.examples.tables import read_rows
+from bert_cli.records.record_index import RecordIndex
+from bert_cli.records.tfrecord import pack_records, read_records
+
+
+@pytest.fixture(scope="module")
+def ram() -> str:
+    from bert_cli.training.host import prepare_host
+
+    prepare_host()
+    files.make_directory("ram://remote/a")
+    return "ram://remote/a"
+
+
+def write(path: str, data: bytes) -> str:
+    with atomic_write(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def test_finding_and_removing(ram):
+    paths = [write(f"{ram}/part-{n}.txt", b"x" * n) for n in range(3)]
+    assert files.list_directory(ram) == ["part-0.txt", "part-1.txt", "part-2.txt"]
+    assert find_inputs(f"{ram}/part-*.txt") == files.match(f"{ram}/part-*") == paths
+    assert files.is_pattern(f"{ram}/part-*.txt")
+    assert not files.is_pattern(paths[0])
+    assert [files.file_size(path) for path in (*paths, f"{ram}/none")] == [0, 1, 2, 0]
+    assert (files.exists(paths[0]), files.is_directory(ram), files.is_directory(paths[0])) == (True, True, False)
+    assert files.modified(paths[1]) <= files.modified(paths[2])
+    assert (files.absolute(ram), files.real(ram)) == (ram, ram)
+    for path in paths:
+        files.remove(path)
+        files.remove(path)
+    assert files.list_directory(ram) == files.list_directory(f"{ram}/none") == []
+    with pytest.raises(InputError, match=r"none\.txt: no such file; check --input_file"):
+        files.check_readable(f"{ram}/none.txt", "input_file")
+    with pytest.raises(InputError, match=r"none\.txt: cannot be reached"):
+        files.read_bytes(f"{ram}/none.txt")
+
+
+def test_files_appear_whole(ram, tmp_path):
+    path = f"{ram}/whole.txt"
+    write(path, b"before")
+    with contextlib.suppress(RuntimeError), atomic_write(path) as file:
+        file.write("half")
+        raise RuntimeError
+    assert files.read_bytes(path) == b"before"
+    with atomic_write(path) as file:
+        file.write("é\n")
+    assert files.read_bytes(path) == b"\xc3\xa9\n"
+    write_json(f"{ram}/values.json", {"a": 1})
+    with atomic_paths([path, f"{ram}/other"]) as hidden:
+        for place in hidden:
+            with open(place, "wb") as file:
+                file.write(b"both")
+    copy_file(path, str(tmp_path / "copy"))
+    copy_file(str(tmp_path / "copy"), f"{ram}/third")
+    assert files.read_bytes(f"{ram}/third") == b"both"
+    assert files.list_directory(ram) == ["other", "third", "values.json", "whole.txt"]
+    copy = files.local(path)
+    with open(copy, "rb") as file:
+        assert file.read() == b"both"
+    assert files.local(str(tmp_path)) == str(tmp_path)
+
+
+def test_readers_of_every_kind(ram):
+    lines = write(f"{ram}/lines.txt", "\ufeffa\né\n\nlast".encode())
+    with open_lines(lines) as opened:
+        assert list(opened) == ["a\n", "é\n", "\n", "last"]
+    with files.open_binary(lines) as file:
+        assert isinstance(file, io.BufferedReader)
+        file.seek(-4, os.SEEK_END)
+        assert (file.read(), file.tell()) == (b"last", files.file_size(lines))
+    assert [row.cells for row in read_rows(write(f"{ram}/t.tsv", b"1\tx\n2\ty z\n"))] == [("1", "x"), ("2", "y z")]
+    packed = write(f"{ram}/text.gz", gzip.compress(b"one\ntwo\n"))
+    assert b"".join(block.data for block in read_blocks([packed, lines])).endswith(
+        b"one\ntwo\n" + files.read_bytes(lines)
+    )
+    records = [b"first", b"s" * 9000, b"third"]
+    path = write(f"{ram}/x.tfrecord", pack_records(records))
+    assert list(read_records(path)) == records
+    with RecordIndex([path]) as index:
+        assert index.read([2, 0, 1]) == [b"third", b"first", b"s" * 9000]
+    with atomic_write(f"{ram}/numbers.npy", "wb") as file:
+        np.save(file, np.arange(7))
+    with files.open_binary(f"{ram}/numbers.npy") as file:
+        assert np.load(file).tolist() == list(range(7))
+    with files.open_binary(f"{ram}/none") as file, pytest.raises(InputError, match="none: cannot be read"):
+        file.read()
+
+
+def test_weights_of_every_format(ram, tmp_path):
+    import h5py
+    import safetensors.numpy
+
+    from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
+    from bert_cli.weights.checkpoint_index import check_data
+    from bert_cli.weights.hugging_face import HuggingFaceReader
+    from bert_cli.weights.keras_weights import KerasReader
+    from bert_cli.weights.path import find_checkpoint
+
+    bias = {"bert/pooler/dense/bias": np.arange(4, dtype=np.float32)}
+    write_tf1(f"{ram}/model.ckpt-3", bias)
+    check_data(f"{ram}/model.ckpt-3")
+    assert find_checkpoint(f"{ram}/model.ckpt-3").location == f"{ram}/model.ckpt-3"
+    write(f"{ram}/model.safetensors", safetensors.numpy.save({"bert.pooler.dense.bias": bias.popitem()[1]}))
+    with h5py.File(tmp_path / "model.weights.h5", "w") as file:
+        group = file.create_group("layers/pooler/vars")
+        group.attrs["name"] = "bert_pooler_dense"
+        group.create_dataset("0", data=np.ones((4, 4), np.float32))
+        group.create_dataset("1", data=np.arange(4, dtype=np.float32))
+    copy_file(str(tmp_path / "model.weights.h5"), f"{ram}/model.weights.h5")
+    readers = (Tf1Reader(f"{ram}/model.ckpt-3"), HuggingFaceReader(ram), KerasReader(f"{ram}/model.weights.h5"))
+    for reader in readers:
+        assert reader.read("bert/pooler/dense/bias").tolist() == [0, 1, 2, 3]
+        assert reader.description.startswith(ram)
+
+
+def test_a_file_system_that_is_not_there(ram):
+    _check_scheme.cache_clear()
+    for ask in (files.exists, files.is_directory, files.list_directory, files.read_bytes, files.open_binary):
+        with pytest.raises(InputError) as caught:
+            ask("nosuch://bucket/file")
+        assert str(caught.value).startswith("nosuch://: TensorFlow 2.")
+        assert "has no such file system here (gs://, ram:// are there); `pip install tensorflow-io`" in str(
+            caught.value
+        )
+        assert str(caught.value).endswith(", or mount it")

@@ -1,0 +1,115 @@
+"""Predictions for many files: each with an output of its own, divided among processes, finished ones left alone."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from bert_cli import extract_features
+from tests.commands import helpers
+
+FLAGS = ("--precision=float32",)
+TEXTS = (
+    ["a dog chases a cat .", "the old farmer buys bread ."],
+    [],
+    ["small green fish", "", "my teacher ||| sings ."],
+)
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Three files of texts, one of them empty."""
+    for number, lines in enumerate(TEXTS):
+        (tmp_path / f"part-{number}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def test_texts(trained, parts, classify, snapshot):
+    outputs = [parts / "out" / f"x.jsonl-0000{number}-of-00003" for number in range(3)]
+    outputs[0].parent.mkdir()
+    flags = [f"--output_dir={trained}", *FLAGS]
+    sharded = [*flags, f"--input_file={parts / 'part-*.txt'}", f"--output_file={outputs[0].parent / 'x.jsonl'}"]
+    before = snapshot(trained)
+    outcome = classify(*sharded, "--shard=1/2")
+    assert outcome.code == 0, outcome.err
+    assert [path.exists() for path in outputs] == [False, True, False]
+    done = os.stat(outputs[1]).st_mtime_ns
+    outcome = classify(*sharded)
+    assert outcome.code == 0, outcome.err
+    assert "1 of 3 shards are finished already, and left as they are\n" in outcome.err
+    assert os.stat(outputs[1]).st_mtime_ns == done
+    for number, path in enumerate(outputs):
+        found = path.read_text(encoding="utf-8")
+        assert [json.loads(line)["index"] for line in found.splitlines()] == list(range(len(TEXTS[number])))
+        assert not TEXTS[number] or classify(*flags, f"--input_file={parts / f'part-{number}.txt'}").out == found
+    outcome = classify(*sharded, "--shard=0/2")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "2 of 2 shards are finished already, and left as they are: nothing is left to do" in outcome.err
+    assert "devices:" not in outcome.err  # TensorFlow was not needed
+    classify(*sharded, "--max_seq_length=16").assert_refused("made with --max_seq_length=32, not 16; give the same")
+    assert {path.name for path in outputs[0].parent.iterdir()} == {"x.jsonl.shards.json", *(p.name for p in outputs)}
+    assert snapshot(trained) == before
+    classify(*sharded, "--do_predict").assert_refused("--input_file goes with no --do_predict")
+
+
+def test_tables_of_processes_that_know_nothing_of_each_other(trained, cola, parts, classify, monkeypatch):
+    rows = (cola / "test.tsv").read_text(encoding="utf-8").splitlines()
+    for number, chosen in enumerate((rows[1:5], rows[5:])):
+        text = "\n".join(["id\ttext", *chosen])
+        (parts / f"rows-{number}.tsv").write_text(f"{text}\n", encoding="utf-8")
+    flags = [f"--output_dir={trained}", f"--predict_file={parts / 'rows-*.tsv'}", *FLAGS]
+    # The other process is not there, and is not waited for.
+    cluster = {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster, "task": {"type": "worker", "index": 1}}))
+    outcome = classify(*flags, "--do_predict")
+    assert outcome.code == 0, outcome.err
+    written = {path.name for path in trained.iterdir() if "-of-" in path.name}
+    assert {name for name in written if "data" not in name} == {
+        "test_results.tsv-00001-of-00002", "predictions.tsv-00001-of-00002",
+    }  # fmt: skip
+    monkeypatch.delenv("TF_CONFIG")
+    assert classify(*flags, "--do_predict").code == 0
+    for name in ("test_results.tsv", "predictions.tsv"):
+        whole = (trained / name).read_text(encoding="utf-8").splitlines()
+        shards = [(trained / f"{name}-0000{n}-of-00002").read_text(encoding="utf-8").splitlines() for n in (0, 1)]
+        skipped = int(name == "predictions.tsv")  # the header of each, and ids, which cola makes up
+        found = [line for lines in shards for line in lines[skipped:]]
+        for one, other in zip(found, whole[skipped:], strict=True):
+            assert _rounded(one)[skipped:] == _rounded(other)[skipped:]
+    classify(*flags, "--do_eval", "--do_predict").assert_refused(
+        "--predict_file: several files are predicted by a command"
+    )
+    classify(*flags, "--do_predict", "--output_format=jsonl").assert_refused("made with --output_format=tsv, not jsonl")
+
+
+def _rounded(line: str) -> list:
+    """The cells of a table, numbers to five places: other rows in a batch change the last ones."""
+    return [round(float(cell), 5) if cell.startswith(("0.", "1.")) else cell for cell in line.split("\t")]
+
+
+@pytest.mark.parametrize("output_format", ["jsonl", "npy"])
+def test_vectors(trained, parts, capfd, output_format):
+    def extract(*words):
+        flags = [f"--init_checkpoint={trained}", "--pooling=mean", f"--output_format={output_format}", *FLAGS]
+        flags.append("--max_seq_length=32")
+        return helpers.call(capfd, "bert-extract-features", extract_features.main, *flags, *words)
+
+    sharded = [f"--input_file={parts / 'part-*.txt'}", f"--output_file={parts / 'v'}"]
+    for shard in ("0/3", "1/3"):
+        outcome = extract(*sharded, f"--shard={shard}")
+        assert outcome.code == 0, outcome.err
+    assert not (parts / "v-00002-of-00003").exists()
+    outcome = extract(*sharded, "--shard=all")
+    assert "2 of 3 shards are finished already" in outcome.err
+    for number in range(3):
+        assert extract(f"--input_file={parts / f'part-{number}.txt'}", f"--output_file={parts / 'one'}").code == 0
+        found, one = parts / f"v-0000{number}-of-00003", parts / "one"
+        if output_format == "jsonl":
+            assert found.read_bytes() == one.read_bytes()
+        else:
+            np.testing.assert_array_equal(np.load(found), np.load(one))
+    extract(*sharded, "--layers=0").assert_refused(
+        "v.shards.json: the shards that are there were made with --layers=, not 0"
+    )
+    extract(*sharded, "--attentions=a.npz").assert_refused("--attentions is about one file")
