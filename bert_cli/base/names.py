@@ -2,6 +2,8 @@
 
 STANDARD = "-"  # in a flag, standard input or output
 PAIR_MARK = " ||| "  # between the two texts of a line
+RANDOM = "random"  # in --init_checkpoint: no checkpoint, whatever there is
+BUILTIN_MODEL = "the built-in model"  # what run.json and messages call it, wherever the package lies
 UNFINISHED = ".writing-"  # before a random name: a file or folder that gets its own name when it is whole
 
 # A run's folder.
@@ -26,6 +28,7 @@ CONFIG = "bert_config.json"
 LABELS = "labels.txt"
 THRESHOLDS = "thresholds.json"
 HUGGING_FACE_CONFIG = "config.json"
+SAFETENSORS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 

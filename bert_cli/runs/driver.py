@@ -230,7 +230,7 @@ def _train(
 ) -> dict[str, Any]:
     """Begin, or go on; returns figures for the report."""
     folder, watch = settings.phases.output_dir, plan.watch
-    session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+    session.load_initial(model.sources, settings.start.init_checkpoint, plan.state)
     session.check_agreement({"the first step": step_number(plan.state) if plan.state else 0} | plan.manifest)
     if session.is_chief and plan.state:
         run_folder.remove_leftovers(folder)
