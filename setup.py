@@ -59,6 +59,7 @@ setup(
     ],
     extras_require={
         "parquet": ["pyarrow>=17"],
+        "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
         "dev": [
             "pytest>=8",

@@ -17,6 +17,7 @@ EVAL_EXAMPLES = "eval_examples.jsonl"
 PAGE = "report.html"
 CHECKPOINT = "model.ckpt-"  # before the number of steps
 HISTORY = "history.jsonl"
+EVENTS = "events.out.tfevents.history"  # the same for TensorBoard, which knows its files by "tfevents"
 RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"  # of several runs
 OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
 BEST = "best"  # folder of the best checkpoint
