@@ -20,6 +20,21 @@ PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
   --num_warmup_steps=300
 
+# make builtin-model: the text (names or patterns with commas between), the steps at the constant rate and those of its fall,
+# how many of the last checkpoints are averaged, and where it works and what it writes.
+BUILTIN_TEXT ?=
+BUILTIN_STEPS ?= 60000
+BUILTIN_WARMUP_STEPS ?= 1000
+BUILTIN_FALL_STEPS ?= 30000
+BUILTIN_AVERAGE ?= 4
+BUILTIN_VOCAB_SIZE ?= 10000
+BUILTIN_FLAGS ?=
+BUILTIN_WORK ?= bert_output/builtin
+BUILTIN = bert_cli/builtin/pretrained
+BUILTIN_RECIPE = "--input_file=$(BUILTIN_TEXT)" "--vocab_file=$(BUILTIN_WORK)/vocab.txt" \
+  "--bert_config_file=$(BUILTIN)/bert_config.json" --do_train --do_eval --no_nsp --max_seq_length=64 --max_predictions_per_seq=13 \
+  --masked_lm_prob=0.2 --eval_share=0.005 --train_batch_size=64 --learning_rate=1e-3 --save_checkpoints_steps=500 $(BUILTIN_FLAGS)
+
 # Each target has a folder of its own; quickstart has the default of bert-classify, bert_output itself, which export takes.
 export: OUTPUT ?= bert_output
 classify: OUTPUT ?= bert_output/classify
@@ -31,7 +46,8 @@ blank := $(subst ,, )
 one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint format docs test test-all quickstart classify pretrain tag squad features convert export clean
+.PHONY: help install lint format docs test test-all quickstart classify pretrain tag squad features convert export builtin-model \
+  clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -42,6 +58,7 @@ help:
 	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or the two layers of make pretrain) FLAGS="
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
 	@echo "make export       bert-export of OUTPUT= (or what make quickstart made) into EXPORT="
+	@echo "make builtin-model  pre-train the model in the box on BUILTIN_TEXT=, with BUILTIN_STEPS= BUILTIN_FALL_STEPS="
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style and types; make format: mend style"
@@ -113,6 +130,22 @@ convert: install
 
 export: install
 	$(BIN)/bert-export "--init_checkpoint=$(OUTPUT)" "--export_dir=$(EXPORT)" $(FLAGS)
+
+$(call one,$(BUILTIN_WORK))/vocab.txt: | install
+	@test -n "$(BUILTIN_TEXT)" || { echo "give BUILTIN_TEXT=: text, a sentence a line, a blank line between documents"; exit 1; }
+	@mkdir -p "$(BUILTIN_WORK)"
+	$(BIN)/bert-build-vocab "--input_file=$(BUILTIN_TEXT)" "--output_file=$@" --vocab_size=$(BUILTIN_VOCAB_SIZE)
+
+builtin-model: $(call one,$(BUILTIN_WORK))/vocab.txt
+	$(BIN)/bert-pretrain $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/constant" --lr_schedule=constant \
+	  --num_train_steps=$(BUILTIN_STEPS) --num_warmup_steps=$(BUILTIN_WARMUP_STEPS)
+	$(BIN)/bert-pretrain $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/falling" --lr_schedule=linear \
+	  "--init_checkpoint=$(BUILTIN_WORK)/constant" --num_train_steps=$(BUILTIN_FALL_STEPS) --num_warmup_steps=0 --random_seed=2 \
+	  --keep_checkpoint_max=$(BUILTIN_AVERAGE)
+	$(BIN)/bert-convert "--from=$(BUILTIN_WORK)/falling" "--to=$(BUILTIN_WORK)/float16" --head=masked_lm --float16 --check \
+	  --average_last=$(BUILTIN_AVERAGE) --overwrite
+	cp "$(BUILTIN_WORK)/float16/model.safetensors" "$(BUILTIN_WORK)/float16/vocab.txt" $(BUILTIN)
+	$(BIN)/bert-fill-mask "the dog [MASK] in the garden ."
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -33,9 +33,10 @@ setup(
     ],
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["bert_cli", "bert_cli.*"]),
-    # Of every folder that is a package, and the templates of the report; a test finds a file that has no pattern.
+    # Of every folder that is a package, the built-in model, and the templates of the report; a test finds what has no pattern.
     package_data={
         "": ["py.typed", "*.txt", "*.json", "*.md", "*.safetensors", "*.html", "*.css", "*.js", "*.svg"],
+        "bert_cli.builtin": ["pretrained/*"],
         "bert_cli.report": ["templates/*"],
     },
     install_requires=[
@@ -59,6 +60,7 @@ setup(
     extras_require={
         "parquet": ["pyarrow>=17"],
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
+        "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
         "dev": [
             "pytest>=8",

@@ -27,15 +27,14 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.features_files import is_whole, lines_to_skip
+from bert_cli.runs import builtin, shards, sources
 from bert_cli.runs import extraction_plan as plan
-from bert_cli.runs import shards, sources
 from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.tools import ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
-from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
@@ -44,8 +43,6 @@ _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """InputError for flags that do not go together."""
     check_hub(values)
-    if not values["init_checkpoint"] and not values["hub_module"]:
-        raise InputError("--init_checkpoint is needed: give a pre-trained model")
     if values["show_attention"]:
         return values
     for name in ("input_file", "output_file"):
@@ -84,10 +81,12 @@ def run(settings: ExtractSettings) -> int:
     if settings.hub.hub_module and not settings.start.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
+        checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model)
     model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
+    if line := builtin.told(checkpoint, model.config):
+        LOG.info(line)
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
     form, combine = plan.form_of(extraction, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)

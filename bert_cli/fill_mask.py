@@ -19,6 +19,7 @@ Examples:
 
 import contextlib
 import json
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -30,11 +31,12 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.outputs.fill_mask import format_record
-from bert_cli.runs import sources
+from bert_cli.runs import builtin, sources
 from bert_cli.settings.command import run_command
 from bert_cli.settings.pretraining import FillMaskSettings
 from bert_cli.training.host import prepare_host
-from bert_cli.weights.path import find_checkpoint
+
+LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
@@ -67,8 +69,10 @@ def run(settings: FillMaskSettings) -> list[dict]:
         files.check_readable(input_file, "input_file")
     if to_file:
         files.check_output_files([output_file], [input_file])
-    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
+    checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model, "bert_output")
     model, config, vocabulary, tokenizer = sources.open_model(settings.model, checkpoint, 3, needs_bert=True)
+    if line := builtin.told(checkpoint, config):
+        LOG.info(line)
     positions = config.max_position_embeddings
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds
         masked_text(text, tokenizer, positions, place)

@@ -9,6 +9,7 @@ output_dir:
     run_report.json   all figures of the last run
     report.html       a page to look at; bert-report makes it again
     history.jsonl     losses and metrics over the steps
+    events.out.tfevents.history  with --tensorboard, the same for TensorBoard
     eval_examples.jsonl  rows of the evaluation, for that page
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 

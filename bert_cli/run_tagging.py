@@ -10,6 +10,7 @@ or train.jsonl of data_dir, scores dev.txt by entities as conlleval does, tags t
     run_report.json         all figures of the last run
     report.html             a page to look at; bert-report makes it again
     history.jsonl           losses and metrics over the steps
+    events.out.tfevents.history  with --tensorboard, the same for TensorBoard
     eval_examples.jsonl     rows of the evaluation, for that page
     labels.txt, vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 

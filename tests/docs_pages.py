@@ -1,4 +1,7 @@
-"""docs/, a page for each command, printed from the code: `python -m tests.docs_pages` (or `make docs`) writes them."""
+"""docs/, a page for each command, printed from the code: `python -m tests.docs_pages` (or `make docs`) writes them.
+
+Beside them stand GUIDES, written by hand, which the index names.
+"""
 
 import importlib
 import pathlib
@@ -12,6 +15,21 @@ from bert_cli.settings.option import Flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+# Pages about a subject -> what they tell, in an order in which the commands of each find what those before have made.
+GUIDES = {
+    "models": "where models come from: the built-in one, Google's, Hugging Face's, tensorflow-hub's; `--init_checkpoint`",
+    "data": "four columns, tables of your own, multiple choice, all tasks with their files and metrics",
+    "training": "the best checkpoint, what a run will take, several runs, controls, learning from a larger model",
+    "pretraining": "a vocabulary, a model from your own text, blanks filled, TFRecords",
+    "tagging": "words and their tags",
+    "questions": "SQuAD: answers in texts",
+    "vectors": "vectors of tokens, words and texts; attention",
+    "export": "other formats of models, TensorFlow Serving, tensorflow-hub, ONNX",
+    "report": "report.html, and which words mattered",
+    "devices": "devices, precision, stops, damage, exit codes",
+    "python": "the same from Python",
+    "structure": "how the package is built, file by file",
+}
 _MADE = "<!-- Printed from the code by `make docs`. -->"
 _KINDS = {bool: "true or false", int: "whole number", float: "number"}
 _LEGEND = """\
@@ -48,8 +66,10 @@ def page(command: str) -> str:
 
 
 def index() -> str:
-    """The page that lists the commands."""
-    lines = [_MADE, "", "# Commands", "", "| | |", "|---|---|"]
+    """The page that lists the others."""
+    lines = [_MADE, "", "# Pages", "", "| subject | |", "|---|---|"]
+    lines += [f"| [{name}]({name}.md) | {told} |" for name, told in GUIDES.items()]
+    lines += ["", "| command | |", "|---|---|"]
     lines += [f"| [`{command}`]({command}.md) | {told} |" for command, (_, told) in COMMANDS.items()]
     lines += [
         "",

@@ -1,4 +1,5 @@
-"""The picture of the package in the README, made from the tree: `python tests/picture.py` writes it there.
+"""The pictures of the package, made from the tree: `python tests/picture.py` writes the rooms into the README, and all of their
+modules into docs/structure.md.
 
 A room is told by the docstring of its __init__.py, and every module stands in it by its path.
 """
@@ -15,7 +16,7 @@ ROOMS = (
     "outputs", "report", "runs", "exports", "api", "builtin",
 )  # fmt: skip
 _WIDTH, _NAMES = 120, 13
-_BLOCK = re.compile(r"(## How it is built\n.*?```text\n)(.*?)(```)", re.DOTALL)
+_BLOCK = re.compile(r"(# How it is built\n.*?```text\n)(.*?)(```)", re.DOTALL)
 
 
 def _names(folder: pathlib.Path) -> str:
@@ -26,24 +27,37 @@ def _lines(head: str, text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=head.ljust(_NAMES), subsequent_indent=" " * _NAMES)
 
 
+def rooms() -> str:
+    """The block of the README: what each room is for."""
+    return "\n".join(["bert_cli/", *_lines("  *.py", "the commands"), *_room_lines(False)]) + "\n"
+
+
 def picture() -> str:
-    """The block of text that the README has to hold."""
-    package = ROOT / "bert_cli"
-    lines = ["bert_cli/", *_lines("", f"the commands: {_names(package)}")]
+    """The block of docs/structure.md: the rooms with their modules."""
+    commands = f"the commands: {_names(ROOT / 'bert_cli')}"
+    return "\n".join(["bert_cli/", *_lines("", commands), *_room_lines(True)]) + "\n"
+
+
+def _room_lines(has_modules: bool) -> list[str]:
+    lines = []
     for room in ROOMS:
-        said = ast.get_docstring(ast.parse((package / room / "__init__.py").read_text(encoding="utf-8")))
-        lines += _lines(f"  {room}/", said)
-        lines += _lines("", _names(package / room)) if _names(package / room) else []
-    return "\n".join(lines) + "\n"
+        folder = ROOT / "bert_cli" / room
+        lines += _lines(
+            f"  {room}/", ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        )
+        lines += _lines("", _names(folder)) if has_modules and _names(folder) else []
+    return lines
 
 
-def shown(readme: str) -> str:
-    """The block that a README holds."""
-    return _BLOCK.search(readme)[2]
+def shown(text: str) -> str:
+    """The block that a page holds."""
+    return _BLOCK.search(text)[2]
 
+
+# Page -> what its block has to be.
+DRAWN = {"README.md": rooms, "docs/structure.md": picture}
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(
-        _BLOCK.sub(lambda found: found[1] + picture() + found[3], path.read_text(encoding="utf-8")), "utf-8"
-    )
+    for name, draw in DRAWN.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (ROOT / name).write_text(text.replace(shown(text), draw()), "utf-8")

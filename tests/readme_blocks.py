@@ -1,21 +1,30 @@
-"""The commands of the README's blocks, in order: what `tests/test_readme.py` checks, and `test_readme_runs.py` runs."""
+"""The commands of the blocks of the README, then of the pages of docs/ that are written by hand, in order: what
+`tests/test_readme.py` checks, and `test_clone.py` runs.
+"""
 
 import dataclasses
 import pathlib
 import re
 import shlex
 
+from tests import docs_pages
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+# Name -> text; all of them have to be so, and each finds what those before have made.
+PAGES = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("README.md", *(f"docs/{guide}.md" for guide in docs_pages.GUIDES))
+}
+README, EVERYTHING = PAGES["README.md"], "\n".join(PAGES.values())
 DOWNLOAD = "# download"  # the first line of a block that fetches something begins with it
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Some lines between ```language and ```, and the number of the first of them, from 1."""
+    """Some lines between ```language and ```, and where the first of them stands, such as README.md:7."""
 
     language: str
-    line: int
+    place: str
     text: str
 
     @property
@@ -31,6 +40,9 @@ class Block:
 
 
 def blocks(*languages: str) -> list[Block]:
-    found = re.finditer(r"^```(\w+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    made = [Block(match[1], README.count("\n", 0, match.start(2)) + 1, match[2]) for match in found]
+    made = []
+    for name, page in PAGES.items():
+        for match in re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+            line = page.count("\n", 0, match.start(2)) + 1
+            made.append(Block(match[1], f"{name}:{line}", match[2]))
     return [block for block in made if block.language in languages]

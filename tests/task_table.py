@@ -1,4 +1,4 @@
-"""The README's table of tasks, printed from the table of tasks: `python -m tests.task_table`."""
+"""The table of tasks in docs/data.md, printed from the table of tasks: `python -m tests.task_table`."""
 
 from bert_cli.examples.glue import TASKS
 

@@ -8,6 +8,9 @@ import subprocess
 import pytest
 
 from bert_cli.__main__ import COMMANDS, listing
+from bert_cli.settings.option import build
+from bert_cli.settings.parser import parse
+from tests import docs_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRAINING = ("classify", "tag", "squad", "pretrain")
@@ -73,6 +76,23 @@ def test_blanks_in_names_of_files(tmp_path):
     squad = commands("squad", "SQUAD=my data")[0]
     assert value(squad, "train_file") == "my data/train.json"
     assert value(squad, "predict_file") == "my data/dev.json"
+
+
+def test_the_commands_of_the_built_in_model_are_accepted():
+    """Each by its parser and its own check; what one writes, the next one reads."""
+    made = commands("builtin-model", "BUILTIN_TEXT=data/pretraining/corpus.txt")
+    names = [words[0].rpartition("/")[2] for words in made]
+    assert names == ["bert-build-vocab", "bert-pretrain", "bert-pretrain", "bert-convert", "bert-fill-mask"]
+    for name, words in zip(names, made, strict=True):
+        settings_class = docs_pages.settings_of(name)
+        values, given = parse(settings_class, words[1:])
+        assert build(settings_class, docs_pages.module_of(name).check(values, given))
+    vocab, constant, falling, convert, fill = made
+    assert value(vocab, "output_file") == value(constant, "vocab_file") == value(falling, "vocab_file")
+    assert value(constant, "output_dir") == value(falling, "init_checkpoint")
+    assert value(falling, "output_dir") == value(convert, "from")
+    assert int(value(falling, "keep_checkpoint_max")) >= int(value(convert, "average_last"))
+    assert value(fill, "init_checkpoint") is None
 
 
 def test_every_ci_runs_the_same_targets():

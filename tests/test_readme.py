@@ -1,4 +1,4 @@
-"""What the README says of flags and files is so."""
+"""What the README, and the pages of docs/ that are written by hand, say of flags and files is so."""
 
 import itertools
 import re
@@ -19,6 +19,8 @@ from bert_cli import (
     run_squad,
     run_tagging,
 )
+from bert_cli.__main__ import COMMANDS as LISTED
+from bert_cli.base.names import RANDOM
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PrepareSettings
 from bert_cli.settings.option import every_flag
@@ -29,8 +31,8 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
 from bert_cli.weights import known_models
-from tests import picture, task_table
-from tests.readme_blocks import README, ROOT, blocks
+from tests import docs_pages, picture, task_table
+from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, blocks
 
 COMMANDS = {
     "bert-classify": (run_classifier, ClassifySettings),
@@ -54,44 +56,62 @@ WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 
 
 def known_flags() -> set[str]:
-    names = {"flagfile", "help", "completion"}
+    names = {"flagfile", "help", "completion", "logdir"}  # the last one is of tensorboard
     for _, settings_class in COMMANDS.values():
         names |= {flag.name for flag in every_flag(settings_class)}
     return names
 
 
-def test_every_flag_in_the_readme_exists():
-    mentioned = set(re.findall(r"--([a-z][a-z0-9_]+)", README))
+def test_every_flag_that_is_mentioned_exists():
+    mentioned = set(re.findall(r"--([a-z][a-z0-9_]+)", EVERYTHING))
     assert len(mentioned) > 10
     assert mentioned <= known_flags()
 
 
-def test_the_picture_is_that_of_the_tree():
+@pytest.mark.parametrize("page", picture.DRAWN)
+def test_the_picture_is_that_of_the_tree(page):
     """`python tests/picture.py` draws it anew."""
-    assert picture.shown(README) == picture.picture()
+    assert picture.shown(PAGES[page]) == picture.DRAWN[page]()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_an_entry_point_and_in_the_readme(command):
     module = COMMANDS[command][0].__name__
     assert f'"{command} = {module}:main"' in (ROOT / "setup.py").read_text(encoding="utf-8")
-    assert command in README
+    assert f"| [`{command}`](docs/{command}.md) | {LISTED[command][1]} |\n" in README
 
 
 def test_no_placeholder_is_left():
-    assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE)\b", README)
+    assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE)\b", EVERYTHING)
 
 
 def test_the_table_of_tasks_is_that_of_the_package():
     """`python -m tests.task_table` prints it."""
-    assert task_table.table() in README
+    assert task_table.table() in PAGES["docs/data.md"]
 
 
 def test_releases_are_those_that_a_bare_name_is_told_of():
     """known_models.advice names them, too."""
     known = {f"{day}/{archive}" for day, archive in known_models._RELEASES.values()}
-    assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", README))) > 5
+    assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", EVERYTHING))) > 5
     assert named <= known
+
+
+def test_every_link_leads_somewhere():
+    """In the README and docs/: to a file that is there, and to a heading that it has."""
+    for name, page in {**PAGES, "docs/README.md": (ROOT / "docs" / "README.md").read_text(encoding="utf-8")}.items():
+        for target, _, heading in re.findall(r"\]\(([^)#:]*)(#([\w-]+))?\)", page):
+            path = (ROOT / name).parent / target if target else ROOT / name
+            assert path.exists(), f"{name}: {target}"
+            headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+            assert not heading or heading in [re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings]
+
+
+def test_every_page_is_named():
+    """The README links to each page that is written by hand, and docs/ holds no other."""
+    guides = {f"{guide}.md" for guide in docs_pages.GUIDES}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} == set(docs_pages.pages()) | guides
+    assert [guide for guide in guides if f"](docs/{guide}" not in README] == []
 
 
 def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
@@ -102,7 +122,7 @@ def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
         made += [word.removesuffix(".zip") for word in words if command == "unzip"]
         return [word for word in words if word.startswith("data/")], made
     values, given = parse(COMMANDS[command][1], words)
-    read = [values[name] for name in READ if name in given]
+    read = [values[name] for name in READ if name in given and values[name] != RANDOM]
     made = [values[name] for name in WRITTEN if name in given]
     if "output_dir" in values and not values.get("do_train"):
         read, made = read + [values["output_dir"]] * ("output_dir" in given), []
@@ -123,7 +143,7 @@ def test_each_command_of_the_blocks_parses_and_finds_its_files():
             missing = [
                 p for p in paths if not (ROOT / p).exists() and not any(f"{p}/".startswith(f"{m}/") for m in made)
             ]
-            assert not missing, f"README.md:{block.line}: {command} reads {missing}"
+            assert not missing, f"{block.place}: {command} reads {missing}"
         if block.language == "python":
-            assert [path for path in paths if path not in made] == [], f"README.md:{block.line}"
+            assert [path for path in paths if path not in made] == [], block.place
     assert count >= 25

@@ -20,8 +20,10 @@ from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.features_rows import FeatureRows, feature_rows
+from bert_cli.runs.builtin import ready_checkpoint
 from bert_cli.runs.extraction_plan import chunk_limits
 from bert_cli.runs.trained_model import open_model
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
@@ -54,10 +56,10 @@ class FeatureExtractor:
         self._max_seq_length, self._limits = max_seq_length, limits
 
     @classmethod
-    @named_arguments()
+    @named_arguments(init_checkpoint="path")
     def load(
         cls,
-        path: str,
+        path: str | None = None,
         pooling: str = "mean",
         layers: str = LAST_LAYER,
         normalize: bool = Extraction.normalize,
@@ -67,7 +69,7 @@ class FeatureExtractor:
         precision: str = ExtractSettings().devices.precision,
         hub_module: str | None = None,
     ) -> "FeatureExtractor":
-        """Load a checkpoint with vocabulary and config beside it.
+        """Load a checkpoint with vocabulary and config beside it; by default the pre-trained model in the box.
 
         pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is
         the hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in
@@ -78,7 +80,7 @@ class FeatureExtractor:
         """
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
-        checkpoint = loading.find(path)
+        checkpoint = ready_checkpoint("", ModelFiles()) if path is None else loading.find(path)
         given = {"pooling": pooling, "layers": layers, "normalize": normalize, "max_seq_length": max_seq_length}
         given |= {
             "long_text": long_text,

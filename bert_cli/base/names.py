@@ -8,6 +8,8 @@ def shard_name(name: str, number: int, count: int) -> str:
 
 STANDARD = "-"  # in a flag, standard input or output
 PAIR_MARK = " ||| "  # between the two texts of a line
+RANDOM = "random"  # in --init_checkpoint: no checkpoint, whatever there is
+BUILTIN_MODEL = "the built-in model"  # what run.json and messages call it, wherever the package lies
 UNFINISHED = ".writing-"  # before a random name: a file or folder that gets its own name when it is whole
 
 # A run's folder.
@@ -21,6 +23,7 @@ EVAL_EXAMPLES = "eval_examples.jsonl"
 PAGE = "report.html"
 CHECKPOINT = "model.ckpt-"  # before the number of steps
 HISTORY = "history.jsonl"
+EVENTS = "events.out.tfevents.history"  # the same for TensorBoard, which knows its files by "tfevents"
 RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"  # of several runs
 OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
 BEST = "best"  # folder of the best checkpoint
@@ -32,6 +35,7 @@ CONFIG = "bert_config.json"
 LABELS = "labels.txt"
 THRESHOLDS = "thresholds.json"
 HUGGING_FACE_CONFIG = "config.json"
+SAFETENSORS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 

@@ -1,1 +1,1 @@
-"""Vocabulary and config of the built-in model."""
+"""The built-in models: one that is pre-trained, and vocabulary and config of a smaller one that starts from random weights."""

@@ -15,7 +15,7 @@ from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import AverageReader, LoadReport, Reader, load_weights, open_checkpoint, write_tf1
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.hugging_face_writing import write_safetensors
 from bert_cli.weights.keras_weights import write_keras
@@ -40,8 +40,13 @@ class Loaded:
         return self.tensors["output_weights"].shape if "output_weights" in self.tensors else None
 
 
-def open_source(path: CheckpointPath) -> Reader:
-    """Its reader; InputError where it is damaged, or is a BERT that Google's layout cannot hold."""
+def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
+    """Its reader; InputError where it is damaged, or is a BERT that Google's layout cannot hold.
+
+    average_last: see AverageReader.
+    """
+    if average_last > 1:
+        return AverageReader(path, average_last)
     reader = open_checkpoint(path)
     if isinstance(reader, HuggingFaceReader):
         reader.check_tied()

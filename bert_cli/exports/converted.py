@@ -53,7 +53,7 @@ def convert(
 
     InputError where it is not whole, or the target cannot hold it.
     """
-    reader = conversion.open_source(checkpoint)
+    reader = conversion.open_source(checkpoint, changes.average_last)
     found = conversion.heads_in(reader)
     kind = choose_kind(changes.head, found, companions, target)
     heads = found if kind is None else KINDS[kind].heads

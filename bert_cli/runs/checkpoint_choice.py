@@ -7,6 +7,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, BEST_FILE, CONFIG
 from bert_cli.model.config import read_module_config
+from bert_cli.runs.builtin import named_checkpoint, training_start
 from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
 from bert_cli.training.host import prepare_host
 from bert_cli.weights import hub_handle
@@ -22,7 +23,7 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
     --init_checkpoint from elsewhere; one from within output_dir, such as its model.ckpt-<number>, is taken as it is.
     InputError where there is none at all. strict: see newest_whole.
     """
-    chosen = find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint else None
+    chosen = named_checkpoint(init_checkpoint, strict)
     latest = newest_whole(model_folder(output_dir), strict)
     if chosen and (latest is None or _is_of_run(chosen.folder, output_dir)):
         return chosen
@@ -56,12 +57,13 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
 
 
 def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
-    """The checkpoint whose weights a run takes first: for training what --init_checkpoint or --hub_module names, else a
-    trained one.
+    """The checkpoint whose weights a run takes first: for training what --hub_module names or builtin.training_start finds,
+    else a trained one.
     """
-    given = find_checkpoint(start.init_checkpoint, strict=model.strict) if start.init_checkpoint else None
     if phases.do_train:
-        return find_module(hub.hub_module, "hub_module") if hub.hub_module else given
+        own = find_module(hub.hub_module, "hub_module") if hub.hub_module else None
+        return own or training_start(start.init_checkpoint, model)
+    given = named_checkpoint(start.init_checkpoint, model.strict)
     chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir, model.strict)
     if model_folder(phases.output_dir) != phases.output_dir and chosen != given:
         LOG.info("%s: the best checkpoint of %s is taken", chosen.location, phases.output_dir)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
-from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, HISTORY, PAGE
+from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, EVENTS, FLAGS, HISTORY, PAGE
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
@@ -25,6 +25,7 @@ from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.tensorboard import Events
 from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.option import deciding
@@ -210,7 +211,7 @@ def train_or_load(
             "%s: training is already finished (%d steps%s); --overwrite_output_dir trains anew",
             folder, figures["global_step"], stopped,
         )  # fmt: skip
-        plan.history.open(writes=session.is_chief)
+        _open_history(plan, settings, session.is_chief)
         if watch is None:
             session.load_trained(find_checkpoint(finished))
     last_step = figures["global_step"]
@@ -230,7 +231,7 @@ def _train(
 ) -> dict[str, Any]:
     """Begin, or go on; returns figures for the report."""
     folder, watch = settings.phases.output_dir, plan.watch
-    session.load_initial(model.sources.checkpoint, model.sources.is_builtin, plan.state)
+    session.load_initial(model.sources, settings.start.init_checkpoint, plan.state)
     session.check_agreement({"the first step": step_number(plan.state) if plan.state else 0} | plan.manifest)
     if session.is_chief and plan.state:
         run_folder.remove_leftovers(folder)
@@ -240,7 +241,7 @@ def _train(
     elif session.is_chief:
         names = _files(task, settings)
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
-    plan.history.open(writes=session.is_chief)
+    _open_history(plan, settings, session.is_chief)
     factors = controls.prepare(session, task, model, settings, plan.class_weights)
     figures = task.train(
         session,
@@ -257,10 +258,16 @@ def _train(
     return figures
 
 
+def _open_history(plan: _Planned, settings: TrainingSettings, is_chief: bool) -> None:
+    """Let the history of the run be written, with --tensorboard in both forms."""
+    plan.history.open(is_chief, Events(settings.phases.output_dir) if settings.saving.tensorboard else None)
+
+
 def _files(task: Task[Model], settings: TrainingSettings) -> tuple[str, ...]:
     """Names of what a training run writes beside the files of every run."""
     best = (BEST, BEST_FILE) if settings.watching.eval_every else ()
-    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best)
+    events = (EVENTS,) if settings.saving.tensorboard else ()
+    return (*task.files, *task.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events)
 
 
 def evaluate(

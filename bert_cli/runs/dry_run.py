@@ -57,7 +57,7 @@ def try_out(
     """
     from bert_cli.runs.trial import TrialSession
 
-    session.load_initial(model.sources.checkpoint, model.sources.is_builtin, None)
+    session.load_initial(model.sources, settings.start.init_checkpoint, None)
     trials = TrialSession(session)
     task.train(cast("Session", trials), updates=updates, factors=factors)
     trial = cast(Trial, trials.trial)

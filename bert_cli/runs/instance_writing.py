@@ -20,8 +20,7 @@ from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs import model_checks
 from bert_cli.runs.corpus_reading import CACHE_SIZE
-from bert_cli.settings.groups import Masking
-from bert_cli.settings.pretraining import TextVocabulary
+from bert_cli.settings.pretraining import Masking, TextVocabulary
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 

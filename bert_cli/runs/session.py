@@ -23,7 +23,9 @@ from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
+from bert_cli.runs import builtin
 from bert_cli.runs.frozen_states import frozen_states
+from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
 from bert_cli.settings.groups import Devices, Saving
 from bert_cli.training.feeding import check_batch_size
@@ -102,21 +104,22 @@ class Session:
         self._log(report)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
-    def load_initial(self, checkpoint: CheckpointPath | None, is_builtin: bool, state: str | None) -> None:
-        """Take the weights that a new run starts from, and say where they come from."""
+    def load_initial(self, sources: ModelSources, init_checkpoint: str, state: str | None) -> None:
+        """Take the weights that a new run starts from, and say where they come from. init_checkpoint: what the flag says."""
+        checkpoint = sources.checkpoint
         if state:
             LOG.info("going on from %s", state)
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
             count = len(self.model.encoder.named())
             LOG.info("%s: is no BERT of Google's form, so it is used as it is: %d variables", checkpoint.name, count)
         elif checkpoint:
-            self._log(load_weights(self.variables, open_checkpoint(checkpoint)))
-        elif is_builtin:
-            LOG.info("no model was given: the small built-in one is used, which starts from RANDOM weights")
+            report = load_weights(self.variables, open_checkpoint(checkpoint))
+            if line := builtin.told(checkpoint, self.model.encoder.config):
+                LOG.info(line)
+            else:
+                self._log(report)
         else:
-            LOG.warning(
-                "warning: no --init_checkpoint: training starts from RANDOM weights, not from a pre-trained model"
-            )
+            LOG.log(*builtin.told_random(init_checkpoint, sources.is_builtin))
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
         """What a checkpoint of this step holds to predict from: all weights, and global_step."""

@@ -11,7 +11,7 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
-from bert_cli.runs import model_checks
+from bert_cli.runs import builtin, model_checks
 from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
@@ -22,12 +22,11 @@ from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
-BUILTIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "builtin")
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelSources:
-    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: nothing was given at all.
+    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: of the network in the box.
 
     `vocab_file` is None only where find_sources was told that there may be none, `config_file` only for a module for
     tensorflow-hub, whose variables tell its sizes. `preprocessor` is a module that knows the casing.
@@ -76,9 +75,9 @@ def find_sources(
     needs_vocab: bool = True,
     hub_preprocess: str | None = None,
 ) -> ModelSources:
-    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from the built-in model.
+    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from builtin.random_model.
 
-    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for the built-in model.
+    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for that model.
     hub_preprocess: the handle of a module that brings the vocabulary.
     Raises InputError, naming the flag, for a file that is not there.
     """
@@ -86,7 +85,7 @@ def find_sources(
         if path:
             files.check_readable(path, flag)
     if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
-        return ModelSources(os.path.join(BUILTIN, VOCABULARY), os.path.join(BUILTIN, CONFIG), None, True)
+        return ModelSources(*builtin.random_model(), None, is_builtin=True)
     preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY)

@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.names import RANDOM
 from bert_cli.settings.option import option
 
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -89,25 +90,15 @@ class Length:
 
 
 @dataclasses.dataclass(frozen=True)
-class Masking:
-    """Masked words"""
-
-    max_predictions_per_seq: int = option(
-        20, "most masked tokens in a sequence", lower=1, decides=True, remembered=True
-    )
-    masked_lm_prob: float = option(0.15, "share of the tokens that is masked", remembered=True)
-    do_whole_word_mask: bool = option(False, "mask all pieces of a word or none", remembered=True)
-    short_seq_prob: float = option(
-        0.1, "share of the documents made into shorter sequences", lower=0.0, upper=1.0, remembered=True
-    )
-
-
-@dataclasses.dataclass(frozen=True)
 class Start:
     """Model"""
 
     init_checkpoint: str = option(
-        "", "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir", path=True
+        "",
+        "a TF1 checkpoint (prefix, file or folder), a Hugging Face folder, or an output_dir; random: train from random "
+        "weights; default: the built-in model",
+        path=True,
+        usual=(RANDOM,),
     )
 
 
@@ -234,6 +225,7 @@ class Saving:
     save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
     keep_checkpoint_max: int = option(5, "how many checkpoints are kept; 0 for all", lower=0)
     log_steps: int = option(100, "steps between lines of progress where there is no terminal", lower=1)
+    tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,8 @@ class Option:
     ignored: is accepted for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not used.
     read: text of the flag -> value, with InputError; write: the way back, for flags.txt. flag: its name where it is not the
     field's. words: it takes the words of the command line that are no flags. file: it is the name of a file or a folder, as
-    is each that is a path or ends in _file or _dir. usual: values that completion offers, where others are right as well.
+    is each that is a path or ends in _file or _dir. usual: values that completion offers, where others are right as well;
+    of a path, words that are none.
     grid: a number of which a list may be given, with commas between; the field is then a tuple of them until runs.several
     has made a run of each.
     """

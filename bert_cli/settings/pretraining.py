@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bert_cli.base.names import RANDOM
 from bert_cli.settings.beam import Beam
 from bert_cli.settings.controls import Dropout, LayerRates, Optimization
 from bert_cli.settings.dry_run import DryRun
@@ -13,7 +14,6 @@ from bert_cli.settings.groups import (
     Input,
     Length,
     Log,
-    Masking,
     ModelFiles,
     Output,
     Phases,
@@ -31,6 +31,20 @@ from bert_cli.settings.watching import Watching
 
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
+
+
+@dataclasses.dataclass(frozen=True)
+class Masking:
+    """Masked words"""
+
+    max_predictions_per_seq: int = option(
+        20, "most masked tokens in a sequence", lower=1, decides=True, remembered=True
+    )
+    masked_lm_prob: float = option(0.15, "share of the tokens that is masked", remembered=True)
+    do_whole_word_mask: bool = option(False, "mask all pieces of a word or none", remembered=True)
+    short_seq_prob: float = option(
+        0.1, "share of the documents made into shorter sequences", lower=0.0, upper=1.0, remembered=True
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +146,13 @@ class PretrainSettings:
     masking: Masking = group(
         Masking, {"max_predictions_per_seq": "most masked tokens in a sequence; for TFRecords, as made"}
     )
-    start: Start = group(Start)
+    start: Start = group(
+        Start,
+        {
+            "init_checkpoint": "a checkpoint to go on from: of TF1, of Hugging Face, or an output_dir; random: random weights"
+        },
+        init_checkpoint=RANDOM,
+    )
     model: ModelFiles = group(ModelFiles)
     dry_run: DryRun = group(DryRun)
     phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
@@ -226,9 +246,8 @@ class FillMaskSettings:
         Start,
         {
             "init_checkpoint": "a pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face folder "
-            "with masked-LM head"
+            "with masked-LM head; default: the built-in model, or bert_output where the package holds none"
         },
-        init_checkpoint="bert_output",
     )
     model: ModelFiles = group(
         ModelFiles,

@@ -30,7 +30,7 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
             or flag.option.words
         ):
             continue
-        if flag.option.path:
+        if flag.option.path and value not in flag.option.usual:
             value = files.absolute(value)
         saved[flag.name] = flag.option.write(value) if flag.option.write else shown(value)
     return saved

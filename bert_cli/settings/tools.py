@@ -147,6 +147,9 @@ class Changes:
     )
     float16: bool = option(False, "store float16 (Hugging Face folders only: the other formats hold float32)")
     bfloat16: bool = option(False, "store bfloat16 (Hugging Face folders only)")
+    average_last: int = option(
+        1, "the mean of the last so many model.ckpt-N of a training run, the one of --from the last", lower=1
+    )
     resize_vocab: int | None = option(None, "words of the new model; new ones start from random values", lower=1)
     resize_positions: int | None = option(
         None, "positions of the new model; new ones start from random values", lower=1

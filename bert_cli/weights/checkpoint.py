@@ -1,18 +1,28 @@
 """Weights from and to files, under Google's TF1 variable names."""
 
 import dataclasses
+import os
 from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.checkpoint_index import check_index
 from bert_cli.weights.hub import HubReader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
 from bert_cli.weights.names import is_of_training
-from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, CheckpointPath
+from bert_cli.weights.path import (
+    HUB,
+    HUGGING_FACE,
+    KERAS,
+    TF1,
+    CheckpointPath,
+    numbered_checkpoints,
+    step_number,
+)
 
 _ENCODER = "bert/"
 
@@ -42,6 +52,32 @@ class Tf1Reader:
 
 def _damaged(prefix: str, error: Exception) -> str:
     return f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
+
+
+class AverageReader:
+    """The mean of the last checkpoints of a training run up to one of them; what is not of the model is that one's own."""
+
+    def __init__(self, path: CheckpointPath, count: int):
+        """path: a model.ckpt-N; count: how many, that one among them. InputError where there are fewer, or it is none such."""
+        if path.kind != TF1 or not os.path.basename(path.location).startswith(CHECKPOINT):
+            raise InputError(f"--average_last={count} is about the {CHECKPOINT}N of a training run, not {path.name}")
+        last = step_number(path.location)
+        numbers = [number for number in numbered_checkpoints(path.folder) if number <= last][-count:]
+        if len(numbers) < count:
+            raise InputError(
+                f"--average_last={count}: {path.folder} holds {len(numbers)} checkpoints up to {CHECKPOINT}{last}; give a "
+                "smaller number, or train with a larger --keep_checkpoint_max"
+            )
+        self._readers = [Tf1Reader(os.path.join(path.folder, f"{CHECKPOINT}{number}")) for number in numbers]
+        self.description = f"{path.location} (mean of {count}, from {CHECKPOINT}{numbers[0]} on)"
+        self.shapes = self._readers[-1].shapes
+        self.unused: list[str] = []
+
+    def read(self, name: str) -> np.ndarray:
+        if is_of_training(name):
+            return self._readers[-1].read(name)
+        values = np.stack([reader.read(name) for reader in self._readers])
+        return np.asarray(values.mean(axis=0, dtype=np.float64), np.float32)
 
 
 class Reader(Protocol):

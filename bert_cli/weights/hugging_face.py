@@ -8,6 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import local
+from bert_cli.base.names import SAFETENSORS
 
 _LAYER, _GOOGLE_LAYER = r"encoder\.layer\.(\d+)\.", r"bert/encoder/layer_\1/"
 # Patterns of names without the leading "bert."; a kernel is stored [out, in] there and [in, out] by Google.
@@ -83,7 +84,7 @@ class HuggingFaceReader:
     """Weights of a folder with model.safetensors under Google's names; nothing in it is executed."""
 
     def __init__(self, folder: str):
-        self.description = os.path.join(folder, "model.safetensors")
+        self.description = os.path.join(folder, SAFETENSORS)
         try:
             # Older releases read no bfloat16 with "np"; TensorFlow's reader does, as arrays of ml_dtypes.
             self._file = safe_open(local(self.description), framework="tf")

@@ -9,7 +9,7 @@ import re
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import BEST_FILE, CHECKPOINT, HUGGING_FACE_CONFIG, STATE
+from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CHECKPOINT, HUGGING_FACE_CONFIG, SAFETENSORS, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights import known_models
 from bert_cli.weights.checkpoint_index import check_data, check_index
@@ -31,7 +31,8 @@ class CheckpointPath:
     """A checkpoint that exists.
 
     `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder of a module for
-    tensorflow-hub; `handle` is what the user called it where that is not its location, as for a module from an archive.
+    tensorflow-hub; `handle` is what messages call it where that is not its location: a module from an archive, or the
+    built-in model.
     """
 
     kind: str
@@ -46,7 +47,7 @@ class CheckpointPath:
     @property
     def identity(self) -> str:
         """What it is called from any working directory."""
-        return files.absolute(self.name)
+        return self.name if self.handle == BUILTIN_MODEL else files.absolute(self.name)
 
     @property
     def folder(self) -> str:
@@ -75,7 +76,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     if files.exists(prefix + ".index"):
         return CheckpointPath(TF1, prefix)
     name = os.path.basename(path.rstrip("/"))
-    if name in ("model.safetensors", "pytorch_model.bin") and files.exists(path):
+    if name in (SAFETENSORS, "pytorch_model.bin") and files.exists(path):
         return _hugging_face_folder(os.path.dirname(path) or ".", flag)
     if name.endswith(".h5") and files.exists(path):
         return CheckpointPath(KERAS, path)
@@ -104,7 +105,7 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
         raise InputError(
             f"{folder}: holds several checkpoints ({', '.join(prefixes[:5])}); give one of them to --{flag}"
         )
-    if files.exists(os.path.join(folder, "model.safetensors")):
+    if files.exists(os.path.join(folder, SAFETENSORS)):
         return _hugging_face_folder(folder, flag)
     module = module_folder(folder)
     if module:
@@ -124,7 +125,7 @@ def module_folder(folder: str) -> str | None:
 
 
 def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
-    if files.exists(os.path.join(folder, "model.safetensors")):
+    if files.exists(os.path.join(folder, SAFETENSORS)):
         if not files.exists(os.path.join(folder, HUGGING_FACE_CONFIG)):
             raise InputError(f"{folder}: has model.safetensors but no config.json; both are needed for --{flag}")
         return CheckpointPath(HUGGING_FACE, folder)

@@ -33,6 +33,25 @@ def test_from_tf1_to_keras_and_back_with_all_heads(source, tmp_path):
         assert (tmp_path / "back" / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_the_mean_of_the_last_checkpoints(source, tmp_path, capfd):
+    """Of the last two of three, computed beside it; what training left is no weight."""
+    from bert_cli.weights.checkpoint import write_tf1
+
+    folder, tensors = source(("masked_lm",))
+    for number, factor in ((10, 100.0), (20, 0.5), (30, 1.0)):
+        values = {name: tensor * np.float32(factor) for name, tensor in tensors.items()}
+        write_tf1(str(folder / f"model.ckpt-{number}"), values | {"global_step": np.int64(number)})
+    convert(folder / "model.ckpt-30", tmp_path / "mean" / "bert_model.ckpt", average_last=2)
+    # Halves of drawn numbers are exact, and so is their mean with the whole in float64, rounded once.
+    mean = {name: (tensor.astype(np.float64) * 0.75).astype(np.float32) for name, tensor in tensors.items()}
+    assert_holds(tmp_path / "mean" / "bert_model.ckpt", mean)
+    flags = [f"--to={tmp_path / 'no.ckpt'}", "--average_last=3"]
+    assert "holds 2 checkpoints up to model.ckpt-20" in refused(capfd, f"--from={folder / 'model.ckpt-20'}", *flags)
+    assert "is about the model.ckpt-N of a training run" in refused(
+        capfd, f"--from={folder / 'bert_model.ckpt'}", *flags
+    )
+
+
 ONE_HEAD = [
     ("encoder", (), (), "BertModel"),
     ("pretraining", ("masked_lm", "next_sentence"), (), "BertForPreTraining"),

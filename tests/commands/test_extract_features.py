@@ -303,7 +303,7 @@ def test_lines_that_the_vocabulary_does_not_have(extract, tmp_path):
         ({"input_file": "missing.txt"}, "missing.txt: no such file; check --input_file"),
         ({"output_file": "no/such/out.jsonl"}, "no/such: no such folder"),
         ({"init_checkpoint": "nowhere"}, "nowhere: no checkpoint there"),
-        ({"init_checkpoint": None}, "--init_checkpoint is needed"),
+        ({"init_checkpoint": "random"}, "--init_checkpoint=random is a start for training"),
         ({"input_file": None}, "--input_file is needed"),
         ({"output_format": "csv"}, "--output_format=csv"),
         ({"output_format": "npy"}, "npy holds one vector a line"),

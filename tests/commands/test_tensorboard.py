@@ -1,0 +1,85 @@
+"""--tensorboard: the file of scalars says what history.jsonl says, also where a run goes on."""
+
+import json
+import pathlib
+import time
+
+import pytest
+
+from bert_cli.base.names import EVENTS
+from bert_cli.outputs.history import History, read_history
+from bert_cli.runs.tensorboard import Events
+
+TRAINING = {"training/loss", "training/learning_rate", "training/examples_per_second"}
+
+
+def events(folder: pathlib.Path) -> list:
+    """The events of a folder, read by TensorFlow."""
+    import tensorflow as tf
+
+    records = tf.data.TFRecordDataset(str(folder / EVENTS)).as_numpy_iterator()
+    return [tf.compat.v1.Event.FromString(record) for record in records]
+
+
+def scalars(folder: pathlib.Path) -> list[tuple[int, dict[str, float]]]:
+    first, *others = events(folder)
+    assert first.file_version == "brain.Event:2"
+    return [(event.step, {value.tag: value.simple_value for value in event.summary.value}) for event in others]
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory) -> pathlib.Path:
+    """The folder of a history that came to step 20 and goes on from step 10."""
+    folder = tmp_path_factory.mktemp("run")
+    history = History(str(folder), 0)
+    history.open(True, Events(str(folder)))
+    history.add_training(10, 0.75, 5e-4, 32)
+    history.add_evaluation(10, {"eval_accuracy": 0.5})
+    history.add_training(20, 99.0, 5e-4, 32)
+    assert [step for step, _ in scalars(folder)] == [10, 10, 20]
+    history = History(str(folder), 10)
+    history.open(True, Events(str(folder)))
+    history.add_training(20, 0.25, 2.5e-4, 32)
+    return folder
+
+
+def test_the_numbers_are_those_of_the_history(twice):
+    (one, loss), (other, metrics), (last, after) = scalars(twice)
+    assert (one, other, last) == (10, 10, 20)
+    assert loss.keys() == after.keys() == TRAINING
+    assert (loss["training/loss"], after["training/loss"]) == (0.75, 0.25)
+    assert metrics == {"evaluation/eval_accuracy": 0.5}
+    told = [entry["seconds"] for entry in read_history(str(twice))]
+    times = [event.wall_time for event in events(twice)]
+    assert [later - times[0] for later in times[1:]] == pytest.approx(told, abs=1e-3)
+    assert abs(times[-1] - time.time()) < 60
+
+
+def test_who_does_not_write_writes_nothing(tmp_path):
+    history = History(str(tmp_path), 0)
+    history.open(False, Events(str(tmp_path)))
+    history.add_training(10, 0.5, 1e-3, 32)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tensorboard_reads_it(twice):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    found = accumulator.EventAccumulator(str(twice)).Reload()
+    assert set(found.Tags()["scalars"]) == TRAINING | {"evaluation/eval_accuracy"}
+    assert [(event.step, event.value) for event in found.Scalars("training/loss")] == [(10, 0.75), (20, 0.25)]
+
+
+def test_a_run_writes_it_and_owns_it(classify, flags, tmp_path):
+    """Without the package tensorboard as with it; a run that starts anew without the flag takes it away."""
+    out = tmp_path / "out"
+    short = [*flags, "--num_train_epochs=1", "--log_steps=3", f"--output_dir={out}", "--do_train", "--do_eval"]
+    done = classify(*short, "--tensorboard")
+    assert done.code == 0, done.err
+    wanted = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    found = scalars(out)
+    assert [step for step, _ in found] == [entry["step"] for entry in wanted] == [3, 6, 6]
+    assert found[0][1]["training/loss"] == pytest.approx(wanted[0]["loss"])
+    assert found[-1][1]["evaluation/eval_accuracy"] == pytest.approx(wanted[-1]["metrics"]["eval_accuracy"])
+    assert EVENTS in json.loads((out / "run.json").read_text())["files"]
+    assert classify(*short, "--overwrite_output_dir", "--num_train_epochs=0.2").code == 0
+    assert not (out / EVENTS).exists()
