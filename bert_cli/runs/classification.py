@@ -193,7 +193,7 @@ class ClassificationTask:
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
             class_weights=controls.class_weights(
-                self.settings.loss, self.problem_type, self.labels, features.label_ids
+                self.settings.loss, self.settings.class_weights, self.problem_type, self.labels, features.label_ids
             ),
         )
 

@@ -115,7 +115,11 @@ class TaggingTask:
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
             class_weights=controls.class_weights(
-                settings.loss, SINGLE_LABEL, self.data.labels, features.label_ids[features.label_ids != NOTHING]
+                settings.loss,
+                settings.class_weights,
+                SINGLE_LABEL,
+                self.data.labels,
+                features.label_ids[features.label_ids != NOTHING],
             ),
         )
 

@@ -9,7 +9,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
-from bert_cli.settings.controls import Dropout, LayerRates, Optimization
+from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.repeats import Runs
@@ -55,6 +55,9 @@ class TrainingSettings(Protocol):
 
     @property
     def dropout(self) -> Dropout: ...
+
+    @property
+    def loss(self) -> Loss: ...
 
     @property
     def seed(self) -> Seed: ...

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.controls import Dropout, HeadDropout, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -162,6 +162,7 @@ class TagSettings:
     dropout: Dropout = group(Dropout)
     head_dropout: HeadDropout = group(HeadDropout)
     loss: Loss = group(Loss)
+    class_weights: ClassWeights = group(ClassWeights)
     runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
