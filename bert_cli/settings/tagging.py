@@ -28,7 +28,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
-from bert_cli.settings.repeats import Runs
+from bert_cli.settings.repeats import Folds, Runs
 from bert_cli.settings.watching import Watching
 
 DECODINGS = ("argmax", "viterbi")
@@ -164,6 +164,14 @@ class TagSettings:
     loss: Loss = group(Loss)
     class_weights: ClassWeights = group(ClassWeights)
     runs: Runs = group(Runs)
+    folds: Folds = group(
+        Folds,
+        {
+            "cross_validation": "divide the training sentences into so many parts, of each type of entities alike, and "
+            "evaluate each with a model trained on the others: out_of_fold.tsv has the tags of every sentence, suspects.tsv "
+            "the words whose tag is doubtful"
+        },
+    )
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)
