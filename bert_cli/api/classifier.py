@@ -124,8 +124,6 @@ class Classifier(Trained):
     ) -> "Classifier":
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
-        if options.get("cross_validation"):
-            raise InputError("cross_validation: leaves no model to load; bert-classify does it, on a file")
         evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
         return cls._run(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
+from bert_cli.base.errors import InputError
 from bert_cli.runs import driver
 from bert_cli.settings.checks import complete
 from bert_cli.settings.option import build
@@ -37,6 +38,8 @@ class Trained:
         of them. output_dir: None for a temporary folder, which is removed with the model. make_task(settings) is the command's
         task. check: sees all values and may change them.
         """
+        if options.get("cross_validation"):
+            raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
         kind: Any = cls  # whose own `load` takes more than that of another
         values, _ = parse_arguments(settings_class, options, phases)
         said = {name: value for name, value in phases.items() if value is not None}

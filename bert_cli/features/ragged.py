@@ -37,10 +37,15 @@ class RaggedFeatures:
 
     def take(self, rows: np.ndarray) -> "RaggedFeatures":
         """The sequences of the given row numbers, in this order; int64 [n]."""
-        lengths = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        places = self.places(rows)
+        offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
         return RaggedFeatures(self.token_ids[places], self.segment_ids[places], offsets)
+
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Where the tokens of the given row numbers stand, one row after the other: int64 [their number]."""
+        lengths = self.lengths[rows]
+        before = np.cumsum(lengths) - lengths
+        return np.repeat(self.offsets[rows] - before, lengths) + np.arange(lengths.sum())
 
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
         """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.

@@ -55,6 +55,18 @@ class TaggingFeatures:
         labels = label_columns(padded_values(self.label_ids, self.sequences.offsets, rows, width, NOTHING))
         return self.sequences.padded(rows, width) | labels
 
+    def take(self, examples: np.ndarray) -> "TaggingFeatures":
+        """The windows of the examples of these numbers, which rise: int64 [n]."""
+        windows = np.flatnonzero(np.isin(self.example_ids, examples))
+        places = self.sequences.places(windows)
+        return TaggingFeatures(
+            sequences=self.sequences.take(windows),
+            label_ids=self.label_ids[places],
+            word_ids=self.word_ids[places],
+            example_ids=np.searchsorted(examples, self.example_ids[windows]).astype(np.int32),
+            num_words=self.num_words[examples],
+        )
+
     @property
     def num_split(self) -> int:
         """Examples in more than one window."""

@@ -1,4 +1,4 @@
-"""The losses of classifiers: cross entropy, smoothed, focal, and with a weight for each label."""
+"""The losses of what is one of several: cross entropy, smoothed, focal, and with a weight for each label."""
 
 import dataclasses
 
@@ -36,16 +36,20 @@ def cross_entropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
-def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.Tensor:
-    """Of labels that exclude each other: int32 [M], logits float32 [M, n] -> float32 [M], in nats."""
-    if rule.is_plain:
-        losses = cross_entropy(labels, logits)
-    else:
-        logs = tf.nn.log_softmax(logits)  # [M, n]
-        count = tf.shape(logits)[-1]
-        share = rule.smoothing / tf.cast(count, tf.float32)
-        targets = tf.one_hot(labels, count) * (1.0 - rule.smoothing) + share
-        losses = -tf.reduce_sum(targets * _focused(logs, 1.0 - tf.exp(logs), rule.focal_gamma), axis=-1)
+def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, among: tf.Tensor | None = None) -> tf.Tensor:
+    """Of labels that exclude each other: int32 [M], logits float32 [M, n] -> float32 [M], in nats.
+
+    among: bool [M, n], the labels that the rule's smoothing may spread a share over, where these are not all.
+    """
+    losses = _focused(cross_entropy(labels, logits), rule.focal_gamma)
+    if rule.smoothing:
+        of_each = _focused(-tf.nn.log_softmax(logits), rule.focal_gamma)  # [M, n]
+        if among is None:
+            mean = tf.reduce_mean(of_each, axis=-1)
+        else:
+            mean = tf.reduce_sum(tf.where(among, of_each, 0.0), axis=-1)
+            mean /= tf.math.count_nonzero(among, axis=-1, dtype=tf.float32)
+        losses = (1.0 - rule.smoothing) * losses + rule.smoothing * mean
     if rule.class_weights is None:
         return losses
     return losses * tf.gather(tf.constant(rule.class_weights, tf.float32), labels)
@@ -57,15 +61,14 @@ def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.T
     if rule.focal_gamma is None:
         losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits)
     else:
-        yes, no = tf.sigmoid(logits), tf.sigmoid(-logits)
-        losses = -targets * _focused(tf.math.log_sigmoid(logits), no, rule.focal_gamma)
-        losses -= (1.0 - targets) * _focused(tf.math.log_sigmoid(-logits), yes, rule.focal_gamma)
+        losses = targets * _focused(-tf.math.log_sigmoid(logits), rule.focal_gamma)
+        losses += (1.0 - targets) * _focused(-tf.math.log_sigmoid(-logits), rule.focal_gamma)
     if rule.class_weights is None:
         return losses
     weights = tf.constant(rule.class_weights, tf.float32)  # [n, 2]
     return losses * tf.where(labels > 0.5, weights[:, 1], weights[:, 0])
 
 
-def _focused(logs: tf.Tensor, errors: tf.Tensor, gamma: float | None) -> tf.Tensor:
-    """log p times (1 − p)^γ, `errors` being 1 − p."""
-    return logs if gamma is None else logs * tf.pow(tf.maximum(errors, _LEAST_ERROR), gamma)
+def _focused(losses: tf.Tensor, gamma: float | None) -> tf.Tensor:
+    """−log p times (1 − p)^γ, of any −log p."""
+    return losses if gamma is None else losses * tf.pow(tf.maximum(-tf.math.expm1(-losses), _LEAST_ERROR), gamma)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from bert_cli.features import spec
-from bert_cli.heads.losses import cross_entropy
+from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
@@ -159,18 +159,21 @@ class BertPretrainer(TaskModel):
         """See TaskModel: the masked words, and behind them the next sentences, n = M + B.
 
         A masked word counts w / (Σ w + 1e-5) over the global batch, which masked_lm_weights are already
-        (features.pretraining_batch); the next sentences are a mean over the sequences.
+        (features.pretraining_batch); the next sentences are a mean over the sequences. The loss_rule is that of both.
         """
         places, slots = self._places(batch, packed)
         ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
         inputs = {name: batch[name] for name in spec.INPUTS}
         rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
         words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
-        bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
-        losses = tied_cross_entropy(self.masked_lm.transformed(rows, training=True), words, bias, ids)
+        if self.loss_rule.is_plain:
+            bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
+            losses = tied_cross_entropy(self.masked_lm.transformed(rows, training=True), words, bias, ids)
+        else:
+            losses = softmax_losses(ids, self.masked_lm(rows, word_embeddings=words, training=True), self.loss_rule)
         if not self.use_next_sentence:
             return losses, weights
-        following = cross_entropy(batch["next_sentence_labels"], next_sentence)
+        following = softmax_losses(batch["next_sentence_labels"], next_sentence, self.loss_rule)
         return tf.concat([losses, following], 0), tf.concat([weights, mean_weights(following, batch_size)], 0)
 
     def predictions(self, batch, packed):

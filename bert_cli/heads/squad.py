@@ -7,15 +7,29 @@ import tensorflow as tf
 from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
-from bert_cli.heads.losses import cross_entropy
+from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
 from bert_cli.heads.model import TaskModel, make_encoder, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
 
 
-def span_loss(starts: tf.Tensor, ends: tf.Tensor, start_logits: tf.Tensor, end_logits: tf.Tensor) -> tf.Tensor:
-    """Mean of start and end cross entropy over all S positions, padding included: int32 [B], float32 [B, S] -> [B]."""
-    return (cross_entropy(starts, start_logits) + cross_entropy(ends, end_logits)) / 2.0
+def span_loss(
+    starts: tf.Tensor,
+    ends: tf.Tensor,
+    start_logits: tf.Tensor,
+    end_logits: tf.Tensor,
+    rule: LossRule = PLAIN,
+    is_token: tf.Tensor | None = None,
+) -> tf.Tensor:
+    """Mean of the losses of start and end over all S positions, padding included: int32 [B], float32 [B, S] -> [B].
+
+    is_token: bool [B, S], False for padding, over which the rule's smoothing spreads nothing.
+    """
+    losses = [
+        softmax_losses(places, logits, rule, is_token)
+        for places, logits in ((starts, start_logits), (ends, end_logits))
+    ]
+    return (losses[0] + losses[1]) / 2.0
 
 
 class SpanHead(Scoped):
@@ -72,11 +86,12 @@ class BertSpanModel(TaskModel):
         """See TaskModel: the mean over the windows, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
         packed = packed and not self.padding_counts
-        logits = self(inputs, training=not frozen, seed=seed, packed=packed)
+        start, end = self(inputs, training=not frozen, seed=seed, packed=packed)
+        is_token = batch["input_mask"] > 0
         if not self.padding_counts:
             # Finite: 0 · -inf in the gradient would be no number.
-            logits = [tf.where(batch["input_mask"] > 0, values, -1e9) for values in logits]
-        losses = span_loss(batch["start_positions"], batch["end_positions"], *logits)
+            start, end = (tf.where(is_token, values, -1e9) for values in (start, end))
+        losses = span_loss(batch["start_positions"], batch["end_positions"], start, end, self.loss_rule, is_token)
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):

@@ -1,10 +1,14 @@
 """Files of a cross-validation: a prediction for every training row by a model that has not seen it, and doubtful labels."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from bert_cli.examples.tag_schemes import from_bio
+from bert_cli.examples.tagging import TaggingFile
 from bert_cli.outputs.classification import Column, Texts, text_columns, write_table
+from bert_cli.outputs.tagging import TagPrediction
 
 
 def disputed(label_ids: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -101,3 +105,71 @@ def write_suspects_of_values(path: str, ids: Sequence[str], given: np.ndarray, v
     }
     write_table(path, columns | _taken(texts, rows), "tsv")
     return len(rows)
+
+
+class DisputedWord(NamedTuple):
+    """A word whose predicted tag is another than that of the data: numbers of its sentence and of the word, from 0.
+
+    probability: of the tag of the data.
+    """
+
+    sentence: int
+    word: int
+    probability: float
+
+
+def disputed_words(
+    given: Sequence[Sequence[str]], predictions: Sequence[TagPrediction], labels: Sequence[str]
+) -> list[DisputedWord]:
+    """Those words whose tag has the least probability first, of equal ones in their order; words without pieces are none.
+
+    given: the tags of the data, in BIO; labels: the columns of log_probabilities.
+    """
+    index, found = {label: column for column, label in enumerate(labels)}, []
+    for sentence, (tags, prediction) in enumerate(zip(given, predictions, strict=True)):
+        is_seen = ~np.isnan(prediction.probabilities)
+        for word, (tag, predicted) in enumerate(zip(tags, prediction.tags, strict=True)):
+            if is_seen[word] and tag != predicted:
+                probability = np.exp(prediction.log_probabilities[word, index[tag]])
+                found.append(DisputedWord(sentence, word, float(probability)))
+    return sorted(found, key=lambda each: each.probability)
+
+
+def write_tagging_folds(
+    path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], scheme: str
+) -> None:
+    """write_folds for the sentences of a file: id is the line of the first word; the tags of a sentence stand in one cell.
+
+    predictions: of each sentence; the tags of the file are in BIO, and are written in `scheme`.
+    """
+    texts = [(" ".join(example.words), None) for example in file.examples]
+    given, predicted = (
+        [" ".join(from_bio(tags, scheme)) for tags in every]
+        for every in (file.tags, [prediction.tags for prediction in predictions])
+    )
+    write_folds(path, [str(example.line) for example in file.examples], folds, given, {"predicted": predicted}, texts)
+
+
+def write_suspects_of_words(
+    path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], scheme: str
+) -> int:
+    """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See `disputed_words`.
+
+    Columns: id (the line of the sentence's first word), place (of the word in its sentence, from 1), line (of the word), given
+    (the tag of the data), predicted, probability (of the given tag), word, text (the sentence).
+    """
+    examples, given = file.examples, file.tags
+    words = disputed_words(given, predictions, labels)
+    sentences = [examples[each.sentence] for each in words]
+    columns: dict[str, Column] = {
+        "id": [str(example.line) for example in sentences],
+        "place": [str(each.word + 1) for each in words],
+        "line": [str(file.line_of(example, each.word)) for example, each in zip(sentences, words, strict=True)],
+        "given": [from_bio(given[each.sentence], scheme)[each.word] for each in words],
+        "predicted": [from_bio(predictions[each.sentence].tags, scheme)[each.word] for each in words],
+        "probability": np.array([each.probability for each in words], np.float32),
+        "word": [example.words[each.word] for example, each in zip(sentences, words, strict=True)],
+        "text": [" ".join(example.words) for example in sentences],
+    }
+    write_table(path, columns, "tsv")
+    return len(words)

@@ -55,6 +55,11 @@ def _rounded(value: float) -> float:
     return float(f"{value:.7g}")
 
 
+def _shared(rows: Sequence[Row]) -> list[str]:
+    """The metrics that all rows have: a type of entities may be missing in a part of the data."""
+    return [name for name in rows[0].metrics if all(name in row.metrics for row in rows)]
+
+
 def best_row(rows: Sequence[Row], metric: str) -> Row:
     """The row with the best value of a metric, of equal ones the first."""
     best = rows[0]
@@ -70,7 +75,7 @@ def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
     A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last lines are the mean and the
     standard deviation over the rows.
     """
-    flags, names = list(rows[0].settings), [name for name in rows[0].metrics if all(name in r.metrics for r in rows)]
+    flags, names = list(rows[0].settings), _shared(rows)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
     header = ["folder", *flags]
     for name in names:
@@ -93,8 +98,9 @@ def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean:
     from rich.console import Console
     from rich.table import Table
 
-    known = [name for name in rows[0].metrics if isinstance(rows[0].metrics[name], float)]
-    names = list(dict.fromkeys([metric, *known]))[:_SHOWN]
+    known = _shared(rows)
+    floats = [name for name in known if isinstance(rows[0].metrics[name], float)]
+    names = [name for name in dict.fromkeys([metric, *floats]) if name in known][:_SHOWN]
     table = Table(box=None, pad_edge=False, padding=(0, 2))
     table.add_column("folder")
     flags = [flag for flag in rows[0].settings if len({row.settings[flag] for row in rows}) > 1]

@@ -17,10 +17,14 @@ from bert_cli.settings.tagging import DECODINGS
 
 
 class TagPrediction(NamedTuple):
-    """The tags of a sentence in BIO, and float32 [words] their probabilities, NaN for words without pieces."""
+    """The tags of a sentence in BIO, and float32 [words] their probabilities, NaN for words without pieces.
+
+    log_probabilities: float32 [words, L], of all tags of each word, 0 for words without pieces.
+    """
 
     tags: tuple[str, ...]
     probabilities: np.ndarray
+    log_probabilities: np.ndarray
 
 
 def word_log_probabilities(
@@ -123,7 +127,7 @@ def predict_tags(
         tags: list[str | None] = [None] * count
         for word, tag in zip(seen.tolist(), names[label_ids].tolist(), strict=True):
             tags[word] = tag
-        predictions.append(TagPrediction(_without_gaps(tags), probabilities))
+        predictions.append(TagPrediction(_without_gaps(tags), probabilities, log_probabilities[part]))
     return predictions
 
 

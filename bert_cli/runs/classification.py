@@ -3,28 +3,28 @@
 import contextlib
 import functools
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
-from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS
+from bert_cli.base.names import TEACHER
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
-from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.outputs.metrics import known_metrics, main_metrics
-from bert_cli.runs import controls, sources
+from bert_cli.runs import classification_folds, controls, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
+from bert_cli.runs.classification_files import prediction_files, write_predictions
 from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
@@ -63,10 +63,23 @@ class ClassificationTask:
         self._data: ClassificationData | None = None
         self._answers: Answers | None = None
         self._teacher: Teacher | None = None
+        self._whole: tuple[ClassificationTask, np.ndarray] | None = None  # of a part: the task of all rows, see `part`
         self._tokenizer: FullTokenizer  # known after `open`
 
     def again(self, settings: ClassifySettings) -> "ClassificationTask":
         return ClassificationTask(settings, self.tables)
+
+    def strata(self) -> Sequence[object]:
+        return classification_folds.strata(self.splits["train"], self.problem_type)
+
+    def part(self, settings: ClassifySettings, held_out: np.ndarray) -> "ClassificationTask":
+        part = self.again(settings)
+        part._whole = self, held_out
+        return part
+
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence["ClassificationTask"]) -> int:
+        found, train = [(part.answers, part.found["dev"]) for part in parts], self.splits["train"]
+        return classification_folds.write_folds(paths, train, self.problem_type, self.labels, folds, found)
 
     @property
     def data(self) -> ClassificationData:
@@ -90,12 +103,7 @@ class ClassificationTask:
 
     def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
-        results, half = self.settings.results, split.removeprefix("test")
-        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{results.output_format}"
-        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
-        if results.glue_submission and self.data.task:
-            names.append(f"{self.data.task.submission_of(half)}.tsv")
-        return names
+        return prediction_files(split, self.settings.results, self.data.task)
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
@@ -117,6 +125,8 @@ class ClassificationTask:
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
+        if self._whole:
+            return self._read_part(*self._whole)
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
         labels, folders = settings.labels.labels or (), []
@@ -140,6 +150,12 @@ class ClassificationTask:
             LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
         if settings.distillation.distill_from:
             self._teacher = open_teacher(ClassificationTask, settings, self.labels, self.problem_type)
+
+    def _read_part(self, whole: "ClassificationTask", held_out: np.ndarray) -> None:
+        self._data, self._teacher = whole.data, whole._teacher
+        self.labels, self.problem_type = whole.labels, whole.problem_type
+        self._answers = make_answers(self.problem_type, self.labels, self.settings.results, True, [])
+        self.splits = whole.splits | classification_folds.divided(whole.splits["train"], held_out)
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
         """The features of any examples of this task, after `read` or with `labels` set."""
@@ -193,7 +209,7 @@ class ClassificationTask:
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
             class_weights=controls.class_weights(
-                self.settings.loss, self.problem_type, self.labels, features.label_ids
+                self.settings.loss, self.settings.class_weights, self.problem_type, self.labels, features.label_ids
             ),
         )
 
@@ -278,17 +294,6 @@ class ClassificationTask:
             found = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
             rate = rate or found["examples_per_second"]
             if session.is_chief:
-                self._write(name, split, found)
+                folder, table = self.settings.phases.output_dir, self.settings.results.output_format
+                write_predictions(folder, self.names(name), split, found, self.answers, table)
         return {"predict_examples_per_second": rate}
-
-    def _write(self, name: str, split: Split, found: dict[str, Any]) -> None:
-        folder, results = self.settings.phases.output_dir, self.settings.results
-        paths = [os.path.join(folder, each) for each in self.names(name)]
-        write_test_results(paths[0], self.answers.numbers(found))
-        self.answers.write_table(paths[1], split.examples, found, results.output_format)
-        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
-        for path in paths[2:]:
-            submission = os.path.basename(path).removesuffix(".tsv")
-            ids = [example.identifier for example in split.examples]
-            write_glue_submission(folder, submission, ids, self.answers.best(found))
-            LOG.info("wrote %s", path)

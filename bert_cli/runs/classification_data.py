@@ -32,6 +32,7 @@ from bert_cli.examples.own_data import (
 )
 from bert_cli.examples.tables import Table
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.repeats import num_folds
 
 LOG = logging.getLogger("bert_cli")
 Examples = Sequence[ClassificationExample | ChoiceExample]
@@ -118,6 +119,8 @@ def known_problem_type(settings: ClassifySettings) -> str | None:
 
 def _check_choice(settings: ClassifySettings) -> None:
     """InputError for flags that say nothing of texts with endings."""
+    if num_folds(settings):
+        raise InputError("--cross_validation is about texts with labels or numbers, not about a choice of endings")
     task, columns = settings.task.task_name, settings.columns
     for flag, is_given in (
         ("text_b_column", columns.text_b_column),

@@ -13,9 +13,11 @@ from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.settings.controls import (
     BALANCED,
     NO_WEIGHTS,
+    ClassWeights,
     Dropout,
     LayerRates,
     Loss,
+    changed_flags,
     check_accumulation,
     check_loss,
     check_rates,
@@ -32,7 +34,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
     """InputError for controls that do not go together, or not with the model."""
     rates, layers = settings.rates, config.num_hidden_layers
     check_rates(rates)
-    check_loss(getattr(settings, "loss", Loss()))
+    check_loss(settings.loss)
     check_accumulation(settings.training.train_batch_size, settings.optimization.gradient_accumulation_steps)
     if settings.optimization.auto_batch and trains_together(settings.devices.distribution_strategy):
         raise InputError(
@@ -103,7 +105,7 @@ def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple
         model.encoder.set_dropout(dropout.hidden_dropout_prob, dropout.attention_dropout_prob)
     if of_head:
         model.head_dropout = of_head.classifier_dropout
-    loss = getattr(settings, "loss", Loss())
+    loss = settings.loss
     gamma = loss.focal_gamma if loss.loss == "focal" else None
     # Imports TensorFlow, which a model has done by now.
     from bert_cli.heads.losses import LossRule
@@ -111,17 +113,19 @@ def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple
     model.loss_rule = LossRule(loss.label_smoothing, gamma, weights)
 
 
-def class_weights(loss: Loss, kind: str, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
+def class_weights(
+    loss: Loss, asked: ClassWeights, kind: str, labels: Sequence[str], label_ids: np.ndarray
+) -> tuple | None:
     """What the training rows of each label count in the loss, None for all alike; their mean over all rows is 1.
 
     label_ids: of all rows, as features.spec has them for the `kind` of problem. Where labels exclude each other a number
     for each of them: balanced is rows / (labels · rows with it), as in scikit-learn. Where they do not, each label is a
     question of its own, and has a pair of numbers, of the rows without and with it. InputError for what has no meaning.
     """
-    changed = ", ".join(f"--{flag}" for flag in loss.changed)
+    changed = ", ".join(f"--{flag}" for flag in changed_flags(loss, asked))
     if kind == REGRESSION and changed:
         raise InputError(f"{changed}: is about labels, and a number is predicted here")
-    if loss.class_weights == NO_WEIGHTS:
+    if asked.class_weights == NO_WEIGHTS:
         return None
     if kind == MULTIPLE_CHOICE:
         raise InputError("--class_weights: is about labels, and the endings of a choice are none")
@@ -130,11 +134,11 @@ def class_weights(loss: Loss, kind: str, labels: Sequence[str], label_ids: np.nd
         counts = np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)  # [n, 2]
     else:
         counts = np.bincount(label_ids, minlength=len(labels)).astype(np.float64)  # [n]
-    if loss.class_weights == BALANCED:
+    if asked.class_weights == BALANCED:
         used = (counts > 0).sum(axis=-1, keepdims=True)
         weights = counts.sum(axis=-1, keepdims=True) / (used * np.maximum(counts, 1.0))
     else:
-        given = given_weights(loss.class_weights)
+        given = given_weights(asked.class_weights)
         if unknown := [name for name in given if name not in labels]:
             raise InputError(
                 f"--class_weights: {unknown[0]} is no label; the labels are {', '.join(labels[:10])}"

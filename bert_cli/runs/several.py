@@ -44,8 +44,7 @@ from bert_cli.runs import best_folder
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.folds import Folds
 from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
-from bert_cli.runs.task import Task, TrainingSettings
-from bert_cli.settings.classification import ClassifySettings
+from bert_cli.runs.task import DividedTask, Task, TrainingSettings
 from bert_cli.settings.option import changed, lists_of, values_of
 from bert_cli.settings.repeats import check_several, is_several, num_folds
 from bert_cli.settings.saved import read_flags, remembered
@@ -118,7 +117,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     files.check_can_write(folder, "output_dir")
     overwrite = settings.phases.overwrite_output_dir
     run_folder.check_several(folder, task.command, kind, names, overwrite)
-    folds = Folds(cast(ClassifySettings, settings), len(parts)) if kind == FOLDS else None
+    folds = Folds(cast(DividedTask, task), settings, len(parts)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     with _many_models():
         for number, part in enumerate(parts, 1):

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from bert_cli.features.stream import check_steps
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
+from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -34,7 +35,16 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.runs import answers, controls, driver, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs.tagging_data import Split, TaggingData, find_layers, read_data, scheme_of, trained_labels
+from bert_cli.runs.tagging_data import (
+    Split,
+    TaggingData,
+    divided,
+    find_layers,
+    read_data,
+    scheme_of,
+    strata,
+    trained_labels,
+)
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.updates import Updates
@@ -59,9 +69,26 @@ class TaggingTask:
         self.settings, self._tables = settings, tables
         self.layers: tuple[int, ...] = ()
         self.data = TaggingData((), "BIO", {})
+        self._part: TaggingData | None = None
+        self._predictions: list[TagPrediction] = []  # of the last evaluation
 
     def again(self, settings: TagSettings) -> "TaggingTask":
         return TaggingTask(settings, self._tables)
+
+    def strata(self) -> Sequence[object]:
+        return strata(self.data)
+
+    def part(self, settings: TagSettings, held_out: np.ndarray) -> "TaggingTask":
+        part = self.again(settings)
+        part._part = divided(self.data, held_out)
+        return part
+
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence["TaggingTask"]) -> int:
+        file, labels, scheme = self.data.splits["train"].file, self.data.labels, self.data.scheme
+        found = [iter(part._predictions) for part in parts]
+        predictions = [next(found[fold]) for fold in folds.tolist()]
+        write_tagging_folds(paths[0], file, folds, predictions, scheme)
+        return write_suspects_of_words(paths[1], file, predictions, labels, scheme)
 
     @property
     def freezes_encoder(self) -> bool:
@@ -74,7 +101,7 @@ class TaggingTask:
         return model
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
-        self.data = read_data(self.settings, model, self._tables)
+        self.data = self._part or read_data(self.settings, model, self._tables)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.data.splits.items()}
@@ -115,7 +142,11 @@ class TaggingTask:
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
             class_weights=controls.class_weights(
-                settings.loss, SINGLE_LABEL, self.data.labels, features.label_ids[features.label_ids != NOTHING]
+                settings.loss,
+                settings.class_weights,
+                SINGLE_LABEL,
+                self.data.labels,
+                features.label_ids[features.label_ids != NOTHING],
             ),
         )
 
@@ -147,6 +178,7 @@ class TaggingTask:
         """Precision, recall and F1 of entities, as conlleval has them."""
         split = self.data.splits["dev"]
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
+        self._predictions = predictions
         results, lines = _scores(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
@@ -128,6 +130,22 @@ def read_data(
     scheme = scheme or "BIO"
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
     return TaggingData(labels, scheme, splits)
+
+
+def divided(data: TaggingData, held_out: np.ndarray) -> TaggingData:
+    """The training sentences but those held out, bool [n], as "train", and these as "dev"."""
+    whole, splits = data.splits["train"], {}
+    for name, is_in in (("train", ~held_out), ("dev", held_out)):
+        rows = np.flatnonzero(is_in)
+        file = dataclasses.replace(whole.file, examples=tuple(whole.file.examples[row] for row in rows))
+        splits[name] = Split(file, whole.has_tags, whole.features.take(rows))
+        LOG.info("%s: %d of %d sentences", name, len(rows), len(held_out))
+    return dataclasses.replace(data, splits=splits)
+
+
+def strata(data: TaggingData) -> list[str]:
+    """The types of entities in each training sentence."""
+    return [",".join(sorted({entity.type for entity in entities(tags)})) for tags in data.splits["train"].file.tags]
 
 
 def _check_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:

@@ -1,15 +1,17 @@
 """What a task is to the driver: the methods that it brings, and what they say. A contract; the tasks stand beside it."""
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
-from bert_cli.settings.controls import Dropout, LayerRates, Optimization
+from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.repeats import Runs
@@ -56,6 +58,9 @@ class TrainingSettings(Protocol):
 
     @property
     def dropout(self) -> Dropout: ...
+
+    @property
+    def loss(self) -> Loss: ...
 
     @property
     def seed(self) -> Seed: ...
@@ -191,3 +196,21 @@ class Task(Protocol[Model]):
 
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write the files of the predictions; further entries of the report."""
+
+
+class DividedTask(Task[Model], Protocol[Model]):
+    """A task with --cross_validation, for which it says three things more of its training rows, after `read`."""
+
+    def again(self, settings: Any) -> Self: ...
+
+    def strata(self) -> Sequence[object]:
+        """What the folds are to have alike of each row; see features.folds."""
+
+    def part(self, settings: Any, held_out: np.ndarray) -> Self:
+        """A task that trains on the same rows but those held out, bool [n], and evaluates these; nothing is read anew."""
+
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence[Self]) -> int:
+        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second has.
+
+        folds: int64 [n], the place of each row's fold in `parts`, what `part` made of this task, after their evaluation.
+        """

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.controls import Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
     Columns,
     DevSplit,
@@ -191,6 +191,7 @@ class ClassifySettings:
     head_dropout: HeadDropout = group(HeadDropout)
     head_input: HeadInput = group(HeadInput)
     loss: Loss = group(Loss)
+    class_weights: ClassWeights = group(ClassWeights)
     runs: Runs = group(Runs)
     folds: Folds = group(Folds)
     seed: Seed = group(Seed)

@@ -1,6 +1,7 @@
 """What is trained, how, and on which loss: the groups of controls that the commands that train share."""
 
 import dataclasses
+from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import HEAD_INPUTS, POOLED
@@ -138,6 +139,12 @@ class Loss:
     label_smoothing: float = option(
         0.0, "share of each label that is spread evenly over all labels", lower=0.0, upper=0.99, decides=True
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassWeights:
+    """Controls"""
+
     class_weights: str = option(
         NO_WEIGHTS,
         "what the examples of a label count in the loss: balanced: each label as much as any other; or label=weight,… "
@@ -146,10 +153,11 @@ class Loss:
         decides=True,
     )
 
-    @property
-    def changed(self) -> list[str]:
-        """Names of the flags that have another value than their default."""
-        return [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
+
+def changed_flags(*groups: Any) -> list[str]:
+    """Names of the flags of these groups that have another value than their default."""
+    fields = [(group, field) for group in groups for field in dataclasses.fields(group)]
+    return [field.name for group, field in fields if getattr(group, field.name) != field.default]
 
 
 def check_rates(rates: LayerRates) -> None:
@@ -172,5 +180,5 @@ def check_accumulation(train_batch_size: int, parts: int) -> None:
 
 def check_loss(loss: Loss) -> None:
     """InputError where --focal_gamma has no effect."""
-    if "focal_gamma" in loss.changed and loss.loss != "focal":
+    if "focal_gamma" in changed_flags(loss) and loss.loss != "focal":
         raise InputError("--focal_gamma is about --loss=focal, which is missing")

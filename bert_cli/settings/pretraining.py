@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_cli.base.names import RANDOM
 from bert_cli.settings.beam import Beam
-from bert_cli.settings.controls import Dropout, LayerRates, Optimization
+from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     BatchSize,
@@ -164,6 +164,12 @@ class PretrainSettings:
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
+    loss: Loss = group(
+        Loss,
+        {
+            "label_smoothing": "share of each masked word that is spread evenly over the vocabulary; next sentences alike"
+        },
+    )
     runs: Runs = group(Runs)
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import lists_of, option
+from bert_cli.settings.option import lists_of, option, values_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ def check_several(settings: object, does_train: bool, does_eval: bool, does_pred
         raise InputError(f"--dry_run looks at one run; leave --{flag} out, or give it one value")
     if folds == 1:
         raise InputError("--cross_validation=1: two parts or more are needed")
-    if folds and getattr(settings, "dev_split").dev_split:  # noqa: B009 (not every settings object has it)
+    if folds and values_of(settings).get("dev_split"):
         raise InputError("--cross_validation and --dev_split do not go together: each part is held out once")
     if folds and _num_runs(settings) > 1:
         raise InputError("--cross_validation and --num_runs do not go together; give one of them")

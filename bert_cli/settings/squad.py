@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.settings.controls import Dropout, LayerRates, Optimization
+from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import PredictFile
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -146,6 +146,9 @@ class SquadSettings:
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
+    loss: Loss = group(
+        Loss, {"label_smoothing": "share of each start and end that is spread evenly over all tokens of the window"}
+    )
     runs: Runs = group(Runs)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)

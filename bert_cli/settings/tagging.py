@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.controls import Dropout, HeadDropout, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
@@ -28,7 +28,7 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.option import group, option
-from bert_cli.settings.repeats import Runs
+from bert_cli.settings.repeats import Folds, Runs
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching
 
@@ -164,7 +164,16 @@ class TagSettings:
     dropout: Dropout = group(Dropout)
     head_dropout: HeadDropout = group(HeadDropout)
     loss: Loss = group(Loss)
+    class_weights: ClassWeights = group(ClassWeights)
     runs: Runs = group(Runs)
+    folds: Folds = group(
+        Folds,
+        {
+            "cross_validation": "divide the training sentences into so many parts, of each type of entities alike, and "
+            "evaluate each with a model trained on the others: out_of_fold.tsv has the tags of every sentence, suspects.tsv "
+            "the words whose tag is doubtful"
+        },
+    )
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
     devices: Devices = group(Devices)

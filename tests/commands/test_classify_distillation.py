@@ -43,6 +43,15 @@ def test_a_stopped_run_ends_the_same(student, run_folder, classify, tmp_path, tr
     classify(*flags, f"--output_dir={tmp_path / 'out'}").assert_refused("teacher.npy: is not what this run has kept")
 
 
+@pytest.mark.slow
+def test_each_fold_learns_from_the_teacher(student, classify, tmp_path):
+    """On its own 12 rows, and on the 8 texts without labels."""
+    done = classify(*student[1], "--cross_validation=2", f"--output_dir={tmp_path / 'out'}")
+    assert done.code == 0, done.err
+    for number in (1, 2):
+        assert np.load(tmp_path / "out" / f"fold-{number}" / "teacher.npy").shape == (20, 2)
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

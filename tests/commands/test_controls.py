@@ -17,9 +17,9 @@ from tests.commands.conftest import write_cola
 
 SHARED = {
     "freeze_encoder", "freeze_layers", "layerwise_lr_decay", "optimizer", "weight_decay", "lr_schedule",
-    "gradient_accumulation_steps", "hidden_dropout_prob", "attention_dropout_prob",
+    "gradient_accumulation_steps", "hidden_dropout_prob", "attention_dropout_prob", "loss", "focal_gamma", "label_smoothing",
 }  # fmt: skip
-OF_LABELS = {"classifier_dropout", "loss", "focal_gamma", "label_smoothing", "class_weights"}
+OF_LABELS = {"classifier_dropout", "class_weights"}
 CONTROLS = {
     "head_input": "mean", "loss": "focal", "focal_gamma": 1.0, "class_weights": "1=3", "label_smoothing": 0.1,
     "optimizer": "nadam", "weight_decay": 0.02, "lr_schedule": "cosine", "gradient_accumulation_steps": 2,

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bert_cli.outputs.tagging_scores import eval_results, tagging_scores
 from tests.commands.helpers import assert_same_tensors, interrupted_after
+from tests.commands.tag_run import SPLITS, columns
 
 SHORT = ["--num_train_epochs=2", "--save_checkpoints_steps=100"]
 
@@ -116,6 +118,47 @@ def test_folds(without_predictions, tmp_path, classify, run_folder):
     assert {name: (out / name).read_bytes() for name in files} == files
 
 
+@pytest.mark.slow
+def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
+    """Every sentence is tagged by a model that has not seen it, and each word in dispute is told with its line."""
+    out = tmp_path / "out"
+    flags = [flag for flag in tagger_once[1] if flag not in ("--do_predict", "--do_eval")]
+    flags += ["--num_train_epochs=8", "--save_checkpoints_steps=100", "--cross_validation=2", f"--output_dir={out}"]
+    outcome = tag(*flags)
+    assert outcome.code == 0, outcome.err
+    rows, folds = table(out / "out_of_fold.tsv"), table(out / "folds.tsv")
+    assert rows["text"].tolist() == [" ".join(words) for words, _ in SPLITS["train"]]
+    assert rows["given"].tolist() == [" ".join(tags) for _, tags in SPLITS["train"]]
+    assert rows["fold"].value_counts().tolist() == [12, 12]
+    for number in (1, 2):
+        own = rows[rows["fold"] == number]
+        scores = tagging_scores([tags.split() for tags in own["given"]], [tags.split() for tags in own["predicted"]])
+        wanted = eval_results(scores)
+        assert folds["eval_f1"][number - 1] == pytest.approx(wanted["eval_f1"])
+        assert int(folds["eval_entities_PER"][number - 1]) == wanted["eval_entities_PER"]
+    assert folds["eval_f1"][2:].tolist() == pytest.approx([folds["eval_f1"][:2].mean(), folds["eval_f1"][:2].std()])
+
+    lines = columns(SPLITS["train"]).split("\n")
+    wrong = [
+        (row["id"], place)
+        for _, row in rows.iterrows()
+        for place, (one, other) in enumerate(zip(row["given"].split(), row["predicted"].split(), strict=True), 1)
+        if one != other
+    ]
+    suspects = table(out / "suspects.tsv")
+    assert sorted(zip(suspects["id"], suspects["place"], strict=True)) == wrong
+    assert suspects["probability"].is_monotonic_increasing
+    assert (suspects["probability"] < 0.5).all()
+    assert [f"{word}\t{tag}" for word, tag in zip(suspects["word"], suspects["given"], strict=True)] == [
+        lines[line - 1] for line in suspects["line"]
+    ]
+    assert not (out / "best.json").exists()
+    files = {name: (out / name).read_bytes() for name in ("out_of_fold.tsv", "suspects.tsv", "folds.tsv")}
+    assert tag(*flags).err.count("training is already finished") == 2
+    assert {name: (out / name).read_bytes() for name in files} == files
+    tag(*flags, "--do_predict").assert_refused("--cross_validation leaves no model that predicts the test file")
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -124,6 +167,10 @@ def test_folds(without_predictions, tmp_path, classify, run_folder):
             "--num_runs: several runs are compared on the data that is held out; add --do_eval",
         ),
         (["--cross_validation=2"], "--cross_validation leaves no model that predicts the test file"),
+        (
+            ["--cross_validation=2", "--nodo_predict", "--task_name=swag"],
+            "--cross_validation is about texts with labels or numbers, not about a choice of endings",
+        ),
         (["--cross_validation=99", "--nodo_predict"], "--cross_validation=99: there are 24 rows to train on"),
         (
             ["--num_runs=2", "--metric_for_best=f2"],

@@ -53,6 +53,7 @@ def test_flags_that_do_not_fit(refused, good):
     refused(["--do_eval"], "--do_eval needs --predict_file")
     refused(["--do_train"], "--do_train needs --output_dir", output_dir=None, **train)
     refused(["--do_train"], "do_train and --question do not go together", question="who", context="x", **train)
+    refused(["--do_train"], "--focal_gamma is about --loss=focal", focal_gamma=1.0, **train)
     refused(["--score_only"], "--input_file and --score_only do not go together", input_file="-")
     refused(["--score_only"], "--score_only needs --predictions_file", **predict)
     refused(["--score_only"], "--score_only needs --predict_file", predictions_file=good)

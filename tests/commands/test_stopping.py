@@ -13,9 +13,39 @@ from tests.commands import squad_run, tag_run
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
 from tests.commands.test_pretrain import write_text
+from tests.commands.test_watching import evaluations
 
 FEW, MANY = 1, 5  # kills of a command
 SEED = 20261121
+
+
+# What changes the state of training, several of a kind in one run: they do not meet.
+CONTROLS = {
+    "plain": [],
+    "loss, rates, nadam": [
+        "--loss=focal", "--focal_gamma=1.5", "--label_smoothing=0.1", "--class_weights=balanced", "--head_input=mean",
+        "--optimizer=nadam", "--lr_schedule=cosine", "--layerwise_lr_decay=0.8", "--freeze_layers=1",
+        "--gradient_accumulation_steps=2", "--hidden_dropout_prob=0.2", "--classifier_dropout=0.3",
+    ],
+    "windows, lamb, early end": [
+        "--long_text=windows", "--max_seq_length=8", "--optimizer=lamb", "--gradient_accumulation_steps=4",
+        "--learning_rate=0.02", "--lr_schedule=constant", "--do_eval", "--eval_every=10", "--metric_for_best=accuracy",
+        "--early_stopping_patience=6",
+    ],
+    "tags": [
+        "--loss=focal", "--label_smoothing=0.1", "--class_weights=O=0.5", "--optimizer=lamb", "--lr_schedule=cosine",
+        "--layerwise_lr_decay=0.8", "--freeze_layers=0", "--gradient_accumulation_steps=2", "--eval_every=25",
+    ],
+    "answers": [
+        "--loss=focal", "--label_smoothing=0.1", "--skip_padding", "--optimizer=nadam", "--lr_schedule=cosine",
+        "--layerwise_lr_decay=0.8", "--freeze_layers=0", "--gradient_accumulation_steps=2",
+    ],
+    "masked words": [
+        "--loss=focal", "--label_smoothing=0.1", "--optimizer=lamb", "--lr_schedule=cosine", "--layerwise_lr_decay=0.8",
+        "--freeze_layers=0", "--gradient_accumulation_steps=2", "--weight_decay=0.1",
+        "--do_eval", "--eval_every=10",
+    ],
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -39,45 +69,75 @@ def commands(tmp_path_factory, model_flags):
     }
 
 
-def check_the_same(found: RunFolder, wanted: RunFolder) -> None:
-    last = wanted.checkpoints()[-1]
-    assert_same_tensors(found.tensors(last), wanted.tensors(last))
-    of_all = {name for name in wanted.names() if not name.startswith("model.ckpt-")}
-    assert {name for name in found.names() if not name.startswith("model.ckpt-")} == of_all
+def check_the_same(found: pathlib.Path, wanted: pathlib.Path) -> None:
+    """The last weights, the best ones where the run was watched, what the evaluations said, and the names of all files."""
+    folders = [""] + ["best"] * (wanted / "best").exists()
+    for one, other in ((RunFolder(found / name), RunFolder(wanted / name)) for name in folders):
+        last = other.checkpoints()[-1]
+        assert_same_tensors(one.tensors(last), other.tensors(last))
+        of_all = {name for name in other.names() if not name.startswith("model.ckpt-")}
+        assert {name for name in one.names() if not name.startswith("model.ckpt-")} == of_all
+    assert evaluations(found) == evaluations(wanted)
 
 
-def start_anew_near_the_end(folder: pathlib.Path) -> None:
+def start_anew_near_the_end(folder: pathlib.Path, last: int) -> None:
     """So that the next run has something left to train."""
-    if folder.exists() and RunFolder(folder).checkpoints()[-1:] > [100]:
+    if folder.exists() and RunFolder(folder).checkpoints()[-1:] > [2 * last // 3]:
         shutil.rmtree(folder)
 
 
+def wait_for_saves(running: stopping.Running, count: int) -> None:
+    until = time.monotonic() + 300
+    while running.err.count("saved ") < count:
+        assert time.monotonic() < until, running.err
+        time.sleep(0.001)
+
+
 @pytest.mark.parametrize(
-    ("command", "kills"),
+    ("command", "controls", "kills"),
     [
-        ("bert-classify", FEW),
+        ("bert-classify", "plain", FEW),
         *(
-            pytest.param(name, MANY, marks=pytest.mark.slow)
-            for name in ("bert-classify", "bert-tag", "bert-squad", "bert-pretrain")
+            pytest.param(command, controls, kills, marks=pytest.mark.slow)
+            for command, controls, kills in (
+                ("bert-classify", "plain", MANY),
+                ("bert-tag", "plain", MANY),
+                ("bert-squad", "plain", MANY),
+                ("bert-pretrain", "plain", MANY),
+                ("bert-classify", "loss, rates, nadam", FEW),
+                ("bert-classify", "windows, lamb, early end", FEW),
+                ("bert-tag", "tags", FEW),
+                ("bert-squad", "answers", FEW),
+                ("bert-pretrain", "masked words", FEW),
+            )
         ),
     ],
 )
-def test_killed_and_asked_to_end(command, kills, starter, commands, tmp_path):
-    """So many SIGKILLs at random moments, then, during training, a SIGTERM; the last run comes to its end."""
+def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tmp_path):
+    """So many SIGKILLs at random moments, then, during training, a SIGTERM; the last run comes to its end.
+
+    With controls the moments are in training, behind a checkpoint: what they are about is in it.
+    """
     module, flags = commands[command]
+    flags = [*flags, *CONTROLS[controls]]
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     seconds = starter.run(module, [*flags, f"--output_dir={whole}"])
+    last = RunFolder(whole).checkpoints()[-1]
+    assert (last < 150) == ("early end" in controls)
     moments = random.Random(f"{SEED} {command} {kills}")
     for _ in range(kills):
         running = starter.start(module, [*flags, f"--output_dir={stopped}"])
-        time.sleep(moments.uniform(0.2, 0.9) * seconds)
+        if controls == "plain":
+            time.sleep(moments.uniform(0.2, 0.9) * seconds)
+        else:
+            wait_for_saves(running, moments.randint(1, 4))
+            time.sleep(moments.uniform(0.0, 0.1))
         running.send(signal.SIGKILL)
         assert running.wait() in (-signal.SIGKILL, 0), running.err
-        start_anew_near_the_end(stopped)
+        start_anew_near_the_end(stopped, last)
 
     running = starter.start(module, [*flags, f"--output_dir={stopped}"])
-    while running.err.count("saved ") < 1:  # in the middle of training
-        time.sleep(0.001)
+    wait_for_saves(running, 1)  # in the middle of training
     running.send(signal.SIGTERM)
     assert running.wait() == 143, running.err
     said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of 150; saved as (.*)\n$", running.err)
@@ -88,4 +148,4 @@ def test_killed_and_asked_to_end(command, kills, starter, commands, tmp_path):
     running = starter.start(module, [*flags, f"--output_dir={stopped}"])
     assert running.wait() == 0, running.err
     assert f"going on from {stopped}/model.ckpt-{said[1]}\n" in running.err
-    check_the_same(RunFolder(stopped), RunFolder(whole))
+    check_the_same(stopped, whole)

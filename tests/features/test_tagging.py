@@ -77,6 +77,21 @@ def test_nothing_to_predict_makes_no_window():
     assert (len(nothing), nothing.num_split, nothing.sequences.offsets.tolist()) == (0, 0, [0])
 
 
+@pytest.mark.parametrize("label_all_pieces", [False, True])
+def test_the_windows_of_some_sentences(label_all_pieces):
+    """Are those that these sentences alone would have: long ones, and one without words."""
+    long = TaggingExample(SENTENCE.words * 4, SENTENCE.tags * 4, 9)
+    examples = [SENTENCE, long, TaggingExample((), (), 2), SENTENCE, long]
+    rows = np.array([1, 2, 4])
+    found = tagging_features(examples, LABELS, TOKENIZER, 8, 4, label_all_pieces).take(rows)
+    wanted = tagging_features([examples[row] for row in rows], LABELS, TOKENIZER, 8, 4, label_all_pieces)
+    assert len(found) > 4
+    for name in ("label_ids", "word_ids", "example_ids", "num_words"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    for name in ("token_ids", "segment_ids", "offsets"):
+        np.testing.assert_array_equal(getattr(found.sequences, name), getattr(wanted.sequences, name))
+
+
 def test_without_tags_nothing_is_trained():
     features = tagging_features([TaggingExample(("anna", "unaffable"), None, 1)], LABELS, TOKENIZER, 16, 4, True)
     assert (features.label_ids == -1).all()

@@ -8,6 +8,8 @@ import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
+from bert_cli.heads.pretraining import BertPretrainer
+from bert_cli.heads.squad import BertSpanModel, span_loss
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 
@@ -116,3 +118,70 @@ def test_a_tagger_counts_no_padding_and_no_further_pieces(packed):
     logits = tf.gather_nd(model(inputs, packed=packed), np.argwhere(labels >= 0))
     wanted = softmax_losses(tf.constant(labels[labels >= 0]), logits, model.loss_rule)
     assert float(tf.reduce_sum(losses * shares)) == pytest.approx(float(tf.reduce_mean(wanted)), rel=1e-5)
+
+
+RULES = [PLAIN, LossRule(smoothing=0.2), LossRule(focal_gamma=2.0), LossRule(smoothing=0.2, focal_gamma=2.0)]
+
+
+def by_definition(label: int, logits: np.ndarray, rule: LossRule, among: np.ndarray | None = None) -> float:
+    """-Σ target · (1 - p)^γ · log p, in NumPy; the share ε is spread over `among`, all by default."""
+    logs = logits - np.log(np.exp(logits).sum())
+    targets = np.full(len(logits), 1.0) if among is None else among.astype(float)
+    targets *= rule.smoothing / targets.sum()
+    targets[label] += 1 - rule.smoothing
+    return float(-(targets * (1 - np.exp(logs)) ** (rule.focal_gamma or 0.0) * logs).sum())
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("skip_padding", [False, True])
+def test_of_starts_and_ends(rule, skip_padding):
+    """Padding is in the softmax unless it is skipped, but is never said to be a start or an end."""
+    model = BertSpanModel(CONFIG, seed=1, skip_padding=skip_padding)
+    model.loss_rule = rule
+    mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.int32)
+    starts, ends = np.array([1, 3]), np.array([2, 0])
+    batch = inputs_of(mask) | {"start_positions": tf.constant(starts), "end_positions": tf.constant(ends)}
+    losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
+    start_logits, end_logits = (np.asarray(each, np.float64) for each in model(inputs_of(mask)))
+    counts = mask > 0 if skip_padding else np.ones_like(mask, bool)
+    wanted = [
+        np.mean([
+            by_definition(int(places[row]), logits[row][counts[row]], rule, mask[row][counts[row]])
+            for places, logits in ((starts, start_logits), (ends, end_logits))
+        ])
+        for row in range(2)
+    ]  # fmt: skip
+    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+    np.testing.assert_allclose(shares, [0.5, 0.5])
+
+
+def test_starts_and_ends_by_hand():
+    """Three tokens and padding, of the probabilities 1/8, 2/8, 4/8 and 1/8; a share of 0.3 is 0.1 for each token."""
+    logits = tf.constant(np.log(np.array([[1.0, 2.0, 4.0, 1.0]], np.float32)))
+    is_token = tf.constant([[True, True, True, False]])
+    found = span_loss(tf.constant([0]), tf.constant([2]), logits, logits, LossRule(smoothing=0.3), is_token)
+    spread = 0.1 * (math.log(8) + math.log(4) + math.log(2))
+    np.testing.assert_allclose(found, [(0.7 * math.log(8) + 0.7 * math.log(2)) / 2 + spread], rtol=1e-6)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("use_next_sentence", [True, False])
+def test_of_masked_words_and_next_sentences(rule, use_next_sentence):
+    model = BertPretrainer(CONFIG, seed=1, use_next_sentence=use_next_sentence)
+    model.loss_rule = rule
+    mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.int32)
+    ids, weights = np.array([[5, 8], [2, 0]], np.int32), np.array([[1, 1], [1, 0]], np.float32) / 3
+    following = np.array([1, 0], np.int32)
+    of_words = {"masked_lm_positions": tf.constant([[1, 2], [3, 0]])}
+    batch = inputs_of(mask) | of_words | {"masked_lm_ids": tf.constant(ids), "masked_lm_weights": tf.constant(weights)}
+    batch["next_sentence_labels"] = tf.constant(following)
+    losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
+    logits = {name: np.asarray(each, np.float64) for name, each in model(inputs_of(mask) | of_words).items()}
+    words = logits["masked_lm_logits"]
+    wanted = [by_definition(int(ids[place]), words[place], rule) for place in ((0, 0), (0, 1), (1, 0))]
+    counts = [1 / 3] * 3
+    if use_next_sentence:
+        wanted += [by_definition(int(following[row]), logits["next_sentence_logits"][row], rule) for row in range(2)]
+        counts += [0.5, 0.5]
+    np.testing.assert_allclose(losses, wanted, rtol=1e-5)
+    np.testing.assert_allclose(shares, counts, rtol=1e-6)

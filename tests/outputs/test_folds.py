@@ -6,17 +6,23 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.tagging import read_columns, read_json_lines
 from bert_cli.features.folds import stratified_folds
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.classification import Probabilities
 from bert_cli.outputs.folds import (
+    DisputedWord,
     disputed,
     disputed_pairs,
+    disputed_words,
     write_folds,
     write_suspects_of_labels,
     write_suspects_of_pairs,
     write_suspects_of_values,
+    write_suspects_of_words,
+    write_tagging_folds,
 )
+from bert_cli.outputs.tagging import TagPrediction
 
 TEXTS = [("one", None), ("two", None), ("three", None), ("four", None)]
 IDS = ("a", "b", "c", "d")
@@ -115,3 +121,55 @@ def test_out_of_fold_has_every_row(tmp_path):
         "id\tfold\tgiven\tpredicted\tprob_no\tprob_yes\ttext\ttext_b",
         "a\t1\tno\tno\t0.75\t0.25\tone\t",
     ]
+
+
+TAGS = ("O", "B-x", "I-x")
+
+
+def tagged(tags: str, *rows: tuple[float, ...] | None) -> TagPrediction:
+    """The predicted tags of a sentence, and of each word the probabilities of TAGS, None for a word without pieces."""
+    predicted = tuple(tags.split())
+    own = [np.nan if row is None else row[TAGS.index(tag)] for tag, row in zip(predicted, rows, strict=True)]
+    logs = np.log([(1.0, 1.0, 1.0) if row is None else row for row in rows]).astype(np.float32)
+    return TagPrediction(predicted, np.array(own, np.float32), logs)
+
+
+# The second word of the first sentence has no pieces: what is said of it is no model's.
+PREDICTED = [
+    tagged("B-x I-x O", (0.25, 0.5, 0.25), None, (0.5, 0.25, 0.25)),
+    tagged("O B-x", (0.875, 0.125, 0.0625), (0.25, 0.625, 0.125)),
+]
+GIVEN = [("O", "O", "O"), ("B-x", "I-x")]
+
+
+def test_disputed_words_come_the_surest_first():
+    found = disputed_words(GIVEN, PREDICTED, TAGS)
+    assert found == [DisputedWord(1, 0, 0.125), DisputedWord(1, 1, 0.125), DisputedWord(0, 0, 0.25)]
+
+
+def test_words_in_doubt_stand_where_their_file_has_them(tmp_path):
+    text = "\na\tO\n\u200b\tO\nb\tO\n\nc d\tB-x\ne\tI-x\n"
+    (tmp_path / "train.txt").write_text(text, encoding="utf-8")
+    file = read_columns(str(tmp_path / "train.txt"))
+    suspects, rows = tmp_path / "suspects.tsv", tmp_path / "out_of_fold.tsv"
+    assert write_suspects_of_words(str(suspects), file, PREDICTED, TAGS, "BIOES") == 3
+    assert suspects.read_text(encoding="utf-8").splitlines() == [
+        "id\tplace\tline\tgiven\tpredicted\tprobability\tword\ttext",
+        "6\t1\t6\tB-x\tO\t0.125\tc d\tc d e",
+        "6\t2\t7\tE-x\tS-x\t0.125\te\tc d e",
+        "2\t1\t2\tO\tB-x\t0.25\ta\ta \u200b b",
+    ]
+    write_tagging_folds(str(rows), file, np.array([1, 0]), PREDICTED, "BIO")
+    assert rows.read_text(encoding="utf-8").splitlines() == [
+        "id\tfold\tgiven\tpredicted\ttext",
+        "2\t2\tO O O\tB-x I-x O\ta \u200b b",
+        "6\t1\tB-x I-x\tO B-x\tc d e",
+    ]
+
+
+def test_a_line_of_json_holds_a_sentence(tmp_path):
+    (tmp_path / "train.jsonl").write_text('{"words": ["c", "e"], "tags": ["B-x", "I-x"]}\n', encoding="utf-8")
+    file = read_json_lines(str(tmp_path / "train.jsonl"))
+    path = tmp_path / "suspects.tsv"
+    assert write_suspects_of_words(str(path), file, PREDICTED[1:], TAGS, "BIO") == 2
+    assert [line.split("\t")[:3] for line in path.read_text().splitlines()[1:]] == [["1", "1", "1"], ["1", "2", "1"]]

@@ -65,3 +65,14 @@ def test_grid_tsv_of_several_runs_each(tmp_path):
         ["grid-a", "5e-05", "80.0000", "±", "1.5000"],
         ["grid-b", "*", "3e-05", "81.0000", "±", "0.5000"],
     ]
+
+
+def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
+    """As that of a type of entities which the held-out part of a fold has not."""
+    rows = [Row("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), Row("fold-2", {}, {"f1": 82.0}, {})]
+    write_several(str(tmp_path / "folds.tsv"), rows, has_mean=True)
+    assert (tmp_path / "folds.tsv").read_text().splitlines()[:2] == ["folder\tf1", "fold-1\t80.0"]
+    for metric in ("f1", "f1_x"):
+        lines = [line.split() for line in format_several(rows, metric, None, has_mean=True)]
+        assert lines[0] == ["folder", "f1"]
+        assert lines[-1][-3:] == ["81.0000", "±", "1.4142"]

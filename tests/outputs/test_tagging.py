@@ -25,6 +25,7 @@ from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer({"[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "a": 4, "##b": 5})
 LABELS = ("O", "B-x", "I-x", "B-y", "I-y")
+OF_ALL = np.zeros((0, 5), np.float32)  # of all tags, where nothing reads it
 
 
 def features_of(*sentences, max_seq_length=16, doc_stride=4):
@@ -52,6 +53,7 @@ def test_argmax_by_hand():
     assert one.tags == ("B-x", "O", "I-y")
     assert np.allclose(one.probabilities, [0.75, np.nan, 0.5], equal_nan=True)
     assert one.probabilities.dtype == np.float32
+    assert np.allclose(one.log_probabilities, [first[1], np.zeros(5), first[3]])
     assert two.tags == ("O",)
     assert np.allclose(two.probabilities, [0.875])
 
@@ -211,7 +213,9 @@ def test_predicted_tags_in_json_lines(tmp_path):
 def test_entities_of_a_text(tmp_path):
     example = text_example("  Anna  Lund, São\u200bx!")
     assert example.words == ("Anna", "Lund", ",", "São\u200bx", "!")
-    prediction = TagPrediction(("B-PER", "I-PER", "O", "I-LOC", "O"), np.array([0.5, 1, 1, 0.25, 1], np.float32))
+    prediction = TagPrediction(
+        ("B-PER", "I-PER", "O", "I-LOC", "O"), np.array([0.5, 1, 1, 0.25, 1], np.float32), OF_ALL
+    )
     expected = {
         "text": "  Anna  Lund, São\u200bx!",
         "entities": [
@@ -224,9 +228,10 @@ def test_entities_of_a_text(tmp_path):
 
 def test_entities_of_words_stand_in_their_sentence():
     example = TaggingExample(("In", "New", "\u200b", "York"), None, 1)
-    prediction = TagPrediction(("O", "B-LOC", "I-LOC", "I-LOC"), np.array([1, 0.5, np.nan, 0.25], np.float32))
+    prediction = TagPrediction(("O", "B-LOC", "I-LOC", "I-LOC"), np.array([1, 0.5, np.nan, 0.25], np.float32), OF_ALL)
     assert example_entities(example, prediction) == {
         "text": "In New \u200b York",
         "entities": [{"type": "LOC", "text": "New \u200b York", "start": 3, "end": 13, "score": 0.375}],
     }
-    assert example_entities(TaggingExample((), None, 1), TagPrediction((), np.zeros(0))) == {"text": "", "entities": []}
+    nothing = TagPrediction((), np.zeros(0), OF_ALL)
+    assert example_entities(TaggingExample((), None, 1), nothing) == {"text": "", "entities": []}

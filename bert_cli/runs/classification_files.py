@@ -1,0 +1,39 @@
+"""The files of a prediction of bert-classify."""
+
+import logging
+import os
+from typing import Any
+
+from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
+from bert_cli.examples.glue import Task
+from bert_cli.outputs.classification import write_test_results
+from bert_cli.outputs.glue import write_glue_submission
+from bert_cli.runs.classification_results import Answers
+from bert_cli.runs.classification_split import Split
+from bert_cli.settings.classification import Results
+
+LOG = logging.getLogger("bert_cli")
+
+
+def prediction_files(split: str, results: Results, task: Task | None) -> list[str]:
+    """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
+    half = split.removeprefix("test")
+    table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{results.output_format}"
+    names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
+    if results.glue_submission and task:
+        names.append(f"{task.submission_of(half)}.tsv")
+    return names
+
+
+def write_predictions(
+    folder: str, names: list[str], split: Split, found: dict[str, Any], answers: Answers, output_format: str
+) -> None:
+    """Write into a folder the files of these `names`; found: what the model says of the split."""
+    paths = [os.path.join(folder, name) for name in names]
+    write_test_results(paths[0], answers.numbers(found))
+    answers.write_table(paths[1], split.examples, found, output_format)
+    LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
+    for name, path in zip(names[2:], paths[2:], strict=True):
+        ids = [example.identifier for example in split.examples]
+        write_glue_submission(folder, name.removesuffix(".tsv"), ids, answers.best(found))
+        LOG.info("wrote %s", path)
