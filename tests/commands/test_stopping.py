@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.commands import squad_run, tag_run
+from tests.commands import squad_run, stopping, tag_run
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
 from tests.commands.test_pretrain import write_text
