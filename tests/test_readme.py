@@ -126,6 +126,8 @@ def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
     made = [values[name] for name in WRITTEN if name in given]
     if "output_dir" in values and not values.get("do_train"):
         read, made = read + [values["output_dir"]] * ("output_dir" in given), []
+    if command == "bert-report":
+        read += values["runs"]
     if command == "bert-prepare":
         read, made = [*read, values["paths"][0]], [*made, values["paths"][1]]
     return [path for path in read if path != "-"], made
