@@ -144,7 +144,7 @@ builtin-model: $(call one,$(BUILTIN_WORK))/vocab.txt
 	  --keep_checkpoint_max=$(BUILTIN_AVERAGE)
 	$(BIN)/bert-convert "--from=$(BUILTIN_WORK)/falling" "--to=$(BUILTIN_WORK)/float16" --head=masked_lm --float16 --check \
 	  --average_last=$(BUILTIN_AVERAGE) --overwrite
-	cp "$(BUILTIN_WORK)/float16/model.safetensors" "$(BUILTIN_WORK)/float16/vocab.txt" $(BUILTIN)
+	install -m 644 "$(BUILTIN_WORK)/float16/model.safetensors" "$(BUILTIN_WORK)/float16/vocab.txt" $(BUILTIN)
 	$(BIN)/bert-fill-mask "the dog [MASK] in the garden ."
 
 clean:
