@@ -272,7 +272,7 @@ def describe_examples(examples: Sequence[ClassificationExample], labels: Sequenc
     counts: dict[str, int] = (
         {name: sum(row[place] for row in rows) for place, name in enumerate(labels)}
         if rows
-        else Counter(sorted(single, key=_label_key))
+        else dict(sorted(Counter(single).items(), key=lambda item: _label_key(item[0])))
     )
     parts = [f"{label} {count} ({count / len(examples):.1%})" for label, count in counts.items()]
     return f"{len(examples)} examples; labels: {', '.join(parts)}"
