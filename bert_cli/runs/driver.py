@@ -80,7 +80,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         if plan and settings.dry_run.dry_run:
             done = step_number(plan.state) if plan.state else 0
             factors = controls.prepare(session, task, model, settings, plan.class_weights)
-            return try_out(task, session, model, plan.updates, factors, done, settings, reading, ready)
+            return try_out(task, session, model, plan.updates, factors, done, plan.watch, settings, reading, ready)
         report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
         has_news = phases.do_eval or (plan is not None and plan.finished is None)
         report |= train_or_load(task, session, model, plan, settings)

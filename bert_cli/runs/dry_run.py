@@ -2,9 +2,11 @@
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from bert_cli.base.log import RESULT
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
     Trial,
     forecast_lines,
@@ -15,6 +17,7 @@ from bert_cli.outputs.dry_run import (
     unknown_line,
 )
 from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.watching import Watch
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 from bert_cli.training.updates import Updates
 
@@ -39,6 +42,17 @@ def survey(task: Task[Model], model: Model, max_seq_length: int) -> None:
         LOG.log(RESULT, "  %s", line)
 
 
+def computed_tokens(sequences: Mapping[str, RaggedFeatures], evaluations: int) -> int:
+    """Tokens that are computed without being trained on: each split once, those that are evaluated also on the way.
+
+    evaluations: on the way. What bert-pretrain evaluates is not held in memory, and not counted.
+    """
+    held_out = {
+        split: len(found.token_ids) for split, found in sequences.items() if split not in ("train", "unlabeled")
+    }
+    return sum(count * (1 if split.startswith("test") else 1 + evaluations) for split, count in held_out.items())
+
+
 def try_out(
     task: Task[Model],
     session: "Session",
@@ -46,6 +60,7 @@ def try_out(
     updates: Updates,
     factors: dict[str, float],
     done: int,
+    watch: Watch | None,
     settings: TrainingSettings,
     reading: float,
     began: float,
@@ -65,7 +80,7 @@ def try_out(
     steps = max(0, updates.steps - done)
     sequences = task.sequences()
     epochs = updates.steps * updates.batch_size / max(1, len(sequences["train"]) if "train" in sequences else 1)
-    others = sum(len(found.token_ids) for split, found in sequences.items() if split != "train")
+    others = computed_tokens(sequences, watch.evaluations(steps) if watch else 0)
     saves = -(-steps // settings.saving.save_checkpoints_steps)
     forecast = make_forecast(trial, steps, epochs, saves, others, reading, starting)
     if done:

@@ -1,6 +1,7 @@
 """A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports TensorFlow."""
 
 import itertools
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ from bert_cli.training.updates import Updates
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session
 
-_LEAST, _MOST = 2, 12  # steps that are measured, behind the first one
+_LEAST, _MOST = 1, 12  # steps that are measured, behind the first one
 _SECONDS = 2.5  # after so long no further step is begun
 _MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (measured)
 _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
@@ -65,7 +66,7 @@ class TrialSession:
         width = None if session.packed and not session.model.padding_counts else session.max_seq_length
         chosen, mean, shapes = typical_rows(lengths, updates)
         once = run.is_frozen and bool(session.model.state_columns)
-        return self._go(run, (features.batch(rows, width) for rows in chosen), mean, shapes, once)
+        return self._go(run, (features.batch(rows, width) for rows in chosen), mean, lambda tokens: shapes, once)
 
     def train_stream(
         self, make_stream: Callable, updates: Updates, factors: Mapping[str, float] | None = None, **how: Any
@@ -73,12 +74,24 @@ class TrialSession:
         """As Session.train_stream, on its first batches."""
         run = TrainingRun(self._session, updates, Saving(), "", None, factors, None)
         batches = (training_batch(features, trim=self._session.packed) for features, _ in make_stream(None))
-        return self._go(run, batches, None, 1, False)
+
+        def shapes(tokens: list[int]) -> int:
+            # The numbers of masked words, which the head has products of, take half of the places.
+            return min(numbers_to_come(tokens, updates.steps), _MOST_SHAPES // 2)
+
+        return self._go(run, batches, None, shapes, False)
 
     def _go(
-        self, run: TrainingRun, batches: Iterable[dict], mean: float | None, shapes: int, once: bool
+        self,
+        run: TrainingRun,
+        batches: Iterable[dict],
+        mean: float | None,
+        shapes: Callable[[list[int]], int],
+        once: bool,
     ) -> dict[str, Any]:
-        """mean: tokens of a batch, None for that of those tried; shapes: different numbers of tokens in all batches."""
+        """mean: tokens of a batch, None for that of those tried. shapes(tokens of each that was tried): how many different
+        numbers of tokens all batches have.
+        """
         session = self._session
         step = run.step_function(tensor_specs(session.model.columns))
         seconds: list[float] = []
@@ -96,7 +109,7 @@ class TrialSession:
         saving = time.monotonic() - began
         memory, of = most_memory()
         if of == _OF_PROCESS and session.packed:
-            memory += more_memory(taken, shapes)
+            memory += more_memory(taken, shapes(tokens))
         # Where one batch is all that there is, its first step is all that can be told.
         self.trial = Trial(
             first=seconds[0],
@@ -121,6 +134,19 @@ def _for_a_while(batches: Iterable[dict]) -> Iterator[dict]:
         yield batch
         if number == 0:
             until = time.monotonic() + _SECONDS
+
+
+def numbers_to_come(tokens: list[int], steps: int) -> int:
+    """How many different numbers of tokens so many batches will have, to expectation, if they vary as those that were seen.
+
+    Σ 1 − (1 − p)^steps over all numbers, p being that of a normal distribution with the mean and deviation of `tokens`.
+    """
+    mean, deviation = np.mean(tokens), np.std(tokens)
+    if not deviation:
+        return 1
+    numbers = np.arange(math.floor(mean - 5 * deviation), math.ceil(mean + 5 * deviation) + 1)
+    shares = np.exp(-0.5 * ((numbers - mean) / deviation) ** 2)
+    return round(float(np.sum(1.0 - (1.0 - shares / shares.sum()) ** steps)))
 
 
 def more_memory(taken: list[int], shapes: int) -> int:

@@ -7,6 +7,7 @@ killed between the two finds the one that it needs.
 """
 
 import logging
+import math
 import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -54,6 +55,10 @@ class Watch:
         self._patience, self._every, self._first_step = watching.early_stopping_patience, every, first_step
         self._folder, self._history = folder, history
         self._held: dict[str, Any] | None = None  # best weights, in a process that writes no files
+
+    def evaluations(self, steps: int) -> int:
+        """How many there are on the way through so many steps."""
+        return math.ceil(steps / self._every)
 
     def selection(self, last: int | None = None) -> Selection | None:
         """The best of the evaluations up to the step `last`, None for all; None where there is none."""

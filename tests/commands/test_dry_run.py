@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from bert_cli import run_pretraining, run_squad
-from bert_cli.runs.trial import more_memory, typical_rows
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.runs.dry_run import computed_tokens
+from bert_cli.runs.trial import more_memory, numbers_to_come, typical_rows
 from bert_cli.training.updates import Updates
 from tests.commands import helpers, squad_run
 
@@ -110,3 +112,22 @@ def test_memory_grows_with_the_numbers_of_tokens():
     megabytes = [700, 900, 910, 913, 916]
     assert more_memory([count * 10**6 for count in megabytes], 20) == 15 * 3 * 10**6
     assert more_memory([9, 9], 20) == 0
+
+
+@pytest.mark.parametrize("steps", [10, 100, 1000])
+def test_numbers_of_tokens_that_a_stream_will_have(steps):
+    """Twelve batches tell them within a sixth; batches that are all alike have one number."""
+    drawn = np.random.default_rng(5).normal(1700.0, 40.0, (20, steps + 12)).round().astype(int)
+    told = [numbers_to_come(row[:12].tolist(), steps) for row in drawn]
+    assert np.mean(told) == pytest.approx(np.mean([len(set(row[12:].tolist())) for row in drawn]), rel=1 / 6)
+    assert numbers_to_come([64, 64, 64], steps) == 1
+
+
+def test_what_is_evaluated_on_the_way_is_computed_again():
+    """7 tokens of the dev file three times, 5 of the test file and 2 of its other half once."""
+
+    def of(count: int) -> RaggedFeatures:
+        return RaggedFeatures(np.zeros(count, np.int32), np.zeros(count, np.int8), np.array([0, count]))
+
+    sequences = {"train": of(100), "unlabeled": of(10), "dev": of(7), "test": of(5), "test_mismatched": of(2)}
+    assert computed_tokens(sequences, 2) == 3 * 7 + 5 + 2
