@@ -103,7 +103,8 @@ class ClassificationTask:
 
     def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
-        return prediction_files(split, self.settings.results, self.data.task)
+        results = self.settings.results
+        return prediction_files(split, results.output_format, self.data.task if results.glue_submission else None)
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings

@@ -10,18 +10,17 @@ from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.glue import write_glue_submission
 from bert_cli.runs.classification_results import Answers
 from bert_cli.runs.classification_split import Split
-from bert_cli.settings.classification import Results
 
 LOG = logging.getLogger("bert_cli")
 
 
-def prediction_files(split: str, results: Results, task: Task | None) -> list[str]:
-    """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
+def prediction_files(split: str, output_format: str, submitted: Task | None) -> list[str]:
+    """Names of the two tables of a half of the test data, and of the submission, where there is to be one of a task."""
     half = split.removeprefix("test")
-    table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{results.output_format}"
+    table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{output_format}"
     names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
-    if results.glue_submission and task:
-        names.append(f"{task.submission_of(half)}.tsv")
+    if submitted:
+        names.append(f"{submitted.submission_of(half)}.tsv")
     return names
 
 

@@ -112,7 +112,7 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(
     assert outcome.code == 0, outcome.err
     assert outcome.err.count(said) == outcome.err.count(lost) == 1
     assert f"{trained / 'model.ckpt-20'}: 41 variables loaded" in outcome.err
-    outcome = classify(*trained_flags, f"--output_dir={trained}", "--nodo_eval")
+    outcome = classify(*trained_flags, "--report", f"--output_dir={trained}", "--nodo_eval")
     assert outcome.code == 0, outcome.err
     assert f"going on from {trained / 'model.ckpt-20'}" in outcome.err
     assert_same_tensors(run_folder(trained).tensors(30), whole.tensors(30))

@@ -88,7 +88,7 @@ def test_remote_folders(trained_once, trained_flags, cola, classify):
     gfile.makedirs("ram://data")
     for path in cola.iterdir():
         gfile.copy(str(path), f"ram://data/{path.name}")
-    outcome = classify(*trained_flags, "--data_dir=ram://data", "--output_dir=ram://out")
+    outcome = classify(*trained_flags, "--report", "--data_dir=ram://data", "--output_dir=ram://out")
     assert outcome.code == 0, outcome.err
     checkpoints = {f"model.ckpt-{n}.{part}" for n in (10, 20, 30) for part in ("index", "data-00000-of-00001")}
     assert set(gfile.listdir("ram://out")) == {path.name for path in trained_once[0].iterdir()} | checkpoints

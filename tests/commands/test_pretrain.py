@@ -109,7 +109,8 @@ def assert_goes_on_as(whole, pretrain, run_folder, folder, **flags) -> dict[str,
     return wanted
 
 
-@pytest.mark.parametrize("source", [pytest.param("from_text", marks=pytest.mark.slow), "from_records"])
+@pytest.mark.slow  # test_stopping does it with all commands
+@pytest.mark.parametrize("source", ["from_text", "from_records"])
 def test_a_stopped_run_goes_on_to_the_same_weights(source, request, pretrain, tmp_path, run_folder):
     whole, flags = request.getfixturevalue(source)
     wanted = assert_goes_on_as(whole, pretrain, run_folder, tmp_path / "out", **flags)

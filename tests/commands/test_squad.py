@@ -88,6 +88,7 @@ def test_it_learns(squad, model, data, tmp_path, run_folder):
     assert not (tmp_path / "out" / "predictions.json").exists()  # --do_eval alone writes scores alone
 
 
+@pytest.mark.slow  # test_stopping does it with all commands
 def test_a_stopped_run_goes_on_to_the_same_weights(whole, squad, data, tmp_path, run_folder):
     with interrupted_after("model.ckpt-4"):
         assert squad("--do_train", train_file=data).code == 130

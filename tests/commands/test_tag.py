@@ -41,6 +41,7 @@ def test_it_learns_and_scores_what_it_predicts(tagger, run_folder):
     assert report["decoding"] == "argmax"
 
 
+@pytest.mark.slow  # test_stopping does it with all commands
 def test_interrupted_run_goes_on_to_the_same_weights(tagger_once, tag, tmp_path, run_folder):
     whole, flags = tagger_once
     flags = [*flags, f"--output_dir={tmp_path / 'out'}"]
