@@ -83,6 +83,7 @@ class BertEncoder(keras.Model):
         if attention is not None:
             for layer in self.transformer_layers:
                 layer.attention.rate = attention
+        self._alike = Alike(self.transformer_layers)  # what was traced has the rates of before
 
     def without_gradient(self, layer: int | None) -> set[str]:
         """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""
