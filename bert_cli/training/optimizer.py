@@ -95,6 +95,8 @@ class AdamWeightDecay:
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # log of the factor by which decay alone has shrunk a word embedding since this was last set to 0: see CompactWords.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
+        # One trace for all weights of a shape; TensorFlow puts its body in place of the calls before it optimizes.
+        self._traced_update = tf.function(self._update, autograph=False)
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
 
@@ -113,12 +115,10 @@ class AdamWeightDecay:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
         common = self._common(step)
-        # One trace for all weights of a shape; TensorFlow puts its body in place of the calls before it optimizes.
-        update = tf.function(self._update, autograph=False)
         for name, gradient in gradients.items():
             place = Place(*(table[name].handle for table in (self.weights, self.first, self.second)))
             scaled = tf.convert_to_tensor(gradient) * clip
-            update(place, decays(name), scaled, self._own_rate(name, rate), common)
+            self._traced_update(place, decays(name), scaled, self._own_rate(name, rate), common)
         with tf.control_dependencies([step]):
             tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
