@@ -114,14 +114,7 @@ def _make_here(
         Workers(num_workers, job) as workers,
     ):
         corpus = read_corpus(inputs, workers, folder)
-        report: dict[str, Any] = {
-            "documents": corpus.num_documents,
-            "single_sentence_documents": corpus.num_single,
-            "sentences": corpus.num_sentences,
-            "corpus_tokens": corpus.num_tokens,
-            "unknown_tokens": corpus.num_unknown,
-            "reading_seconds": time.monotonic() - began,
-        }
+        report: dict[str, Any] = {**corpus.counts, "reading_seconds": time.monotonic() - began}
         report |= write_instances(job, workers, corpus, folder, paths, num_shards)
         log_first(paths, job.tokenizer, examples)
     return report

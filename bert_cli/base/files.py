@@ -26,8 +26,6 @@ def _reporting(function: Callable[[str], _Found]) -> Callable[[str], _Found]:
 
     @functools.wraps(function)
     def reporting(path: str) -> _Found:
-        if not is_remote(path):
-            return function(path)
         with reported(path):
             return function(path)
 
@@ -189,13 +187,18 @@ def open_binary(path: str) -> io.BufferedReader:
     return open_remote(path) if is_remote(path) else open(path, "rb")
 
 
+def folder_of_process() -> str:
+    """A new local folder, which is gone with the process."""
+    folder = tempfile.mkdtemp(prefix="bert_cli-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 @_reporting
 def local(path: str) -> str:
     """A local file with what `path` holds, for libraries that read no others: a copy of a remote one, gone with the process."""
     if not is_remote(path):
         return path
-    folder = tempfile.mkdtemp(prefix="bert_cli-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = os.path.join(folder, os.path.basename(path))
+    copy = os.path.join(folder_of_process(), os.path.basename(path))
     gfile(path).copy(path, copy)
     return copy

@@ -6,7 +6,6 @@ lies in a folder that every machine sees; what goes through Beam are names and n
 same files again.
 """
 
-import atexit
 import contextlib
 import dataclasses
 import functools
@@ -28,7 +27,8 @@ from bert_cli.corpus.shards import Job, Shard, choose_num_shards, write_shard
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
 from bert_cli.corpus.text import read_blocks, tokenize_block
 
-READ, ERROR = "corpus.json", "error"  # what the first half says of itself, and its key for what is wrong with the text
+READ = "corpus.json"  # what the first half says of itself
+CORPUS, ERROR = "corpus", "error"  # keys there: CorpusSize.counts, and what is wrong with the text
 _PIECE = 1 << 22  # bytes that are copied at once
 _COUNTS = ("num_documents", "num_sentences", "num_tokens", "num_unknown", "num_single")
 Piece = tuple[int, CorpusSize | None, str]  # number of the file, its corpus, or what is wrong with it
@@ -93,7 +93,7 @@ def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards
     corpus = CorpusSize(place, job.typecode, *(sum(getattr(size, name) for size in sizes) for name in _COUNTS))
     wrong = next((error for _, _, error in ordered if error), "")
     if wrong or not corpus.num_documents:
-        write_json(os.path.join(folder, READ), {ERROR: wrong})
+        write_json(os.path.join(folder, READ), {CORPUS: corpus.counts, ERROR: wrong})
         return corpus, 0
     files.make_directory(place)
     with contextlib.ExitStack() as stack:
@@ -110,7 +110,7 @@ def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards
     num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, num_outputs)
     write_json(
         os.path.join(folder, READ),
-        dataclasses.asdict(corpus) | {"num_shards": num_shards, "time": time.time(), ERROR: ""},
+        {CORPUS: corpus.counts, "num_shards": num_shards, "time": time.time(), ERROR: ""},
     )
     return corpus, num_shards
 
@@ -156,8 +156,7 @@ def _here(folder: str) -> str:
     """A local folder with that corpus."""
     if not files.is_remote(folder):
         return folder
-    copy = tempfile.mkdtemp(prefix="bert_cli-")
-    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy = files.folder_of_process()
     for source, target in zip(corpus_files(folder), corpus_files(copy), strict=True):
         copy_file(source, target)
     return copy

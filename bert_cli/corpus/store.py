@@ -42,6 +42,17 @@ class CorpusSize:
     num_unknown: int
     num_single: int
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """What a report says of it."""
+        return {
+            "documents": self.num_documents,
+            "single_sentence_documents": self.num_single,
+            "sentences": self.num_sentences,
+            "corpus_tokens": self.num_tokens,
+            "unknown_tokens": self.num_unknown,
+        }
+
 
 def check_has_sentences(num_documents: int) -> None:
     """InputError for a corpus without a document, which has no sentence then."""

@@ -71,7 +71,7 @@ def make_with_beam(
         read = read_json_object(os.path.join(folder, beam.READ))
         if read[beam.ERROR]:
             raise InputError(read[beam.ERROR])
-        check_has_sentences(read.get("num_documents", 0))
+        check_has_sentences(read[beam.CORPUS]["documents"])
         counts: Counter[str] = Counter()
         for number in range(len(outputs)):
             counts.update(read_json_object(beam.counts_path(folder, number, len(outputs))))
@@ -79,11 +79,7 @@ def make_with_beam(
             move_file(beam.output_path(folder, number, len(outputs)), path)
     LOG.info("%d shards; --num_shards=%d repeats this", read["num_shards"], read["num_shards"])
     return {
-        "documents": read["num_documents"],
-        "single_sentence_documents": read["num_single"],
-        "sentences": read["num_sentences"],
-        "corpus_tokens": read["num_tokens"],
-        "unknown_tokens": read["num_unknown"],
+        **read[beam.CORPUS],
         "num_shards": read["num_shards"],
         "reading_seconds": max(0.0, read["time"] - began),
         **counts,

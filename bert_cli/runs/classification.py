@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -290,11 +291,10 @@ class ClassificationTask:
     def predict(self, session: "Session") -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
         rate = 0.0
-        for name in (name for name in self.splits if name.startswith("test")):
-            split = self.splits[name]
+        for name, split in ((name, split) for name, split in self.splits.items() if name.startswith("test")):
             found = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
             rate = rate or found["examples_per_second"]
             if session.is_chief:
-                folder, table = self.settings.phases.output_dir, self.settings.results.output_format
-                write_predictions(folder, self.names(name), split, found, self.answers, table)
+                paths = [os.path.join(self.settings.phases.output_dir, each) for each in self.names(name)]
+                write_predictions(paths, split, found, self.answers, self.settings.results.output_format)
         return {"predict_examples_per_second": rate}

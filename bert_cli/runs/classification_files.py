@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
@@ -25,14 +26,14 @@ def prediction_files(split: str, output_format: str, submitted: Task | None) -> 
 
 
 def write_predictions(
-    folder: str, names: list[str], split: Split, found: dict[str, Any], answers: Answers, output_format: str
+    paths: Sequence[str], split: Split, found: dict[str, Any], answers: Answers, output_format: str
 ) -> None:
-    """Write into a folder the files of these `names`; found: what the model says of the split."""
-    paths = [os.path.join(folder, name) for name in names]
+    """Write the files that prediction_files names to these paths; found: what the model says of the split."""
     write_test_results(paths[0], answers.numbers(found))
     answers.write_table(paths[1], split.examples, found, output_format)
     LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
-    for name, path in zip(names[2:], paths[2:], strict=True):
+    for path in paths[2:]:
+        folder, name = os.path.split(path)
         ids = [example.identifier for example in split.examples]
         write_glue_submission(folder, name.removesuffix(".tsv"), ids, answers.best(found))
         LOG.info("wrote %s", path)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.outputs.classification import write_test_results
 from bert_cli.runs import driver, shards
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_data import check_submission
+from bert_cli.runs.classification_files import write_predictions
 from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
 from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.sources import AnyModel
@@ -86,6 +86,5 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         check_unknown("test", split.features.sequences, model.vocabulary, strict)
         session = session or driver.open_trained(part, model, alone(settings))
         found = session.infer(split.features, settings.prediction.predict_batch_size, "predicting")
-        write_test_results(shard.targets[0], part.answers.numbers(found))
-        part.answers.write_table(shard.targets[1], split.examples, found, settings.results.output_format)
+        write_predictions(shard.targets, split, found, part.answers, settings.results.output_format)
     return {"shards": len(todo)}

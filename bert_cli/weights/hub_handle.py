@@ -1,10 +1,7 @@
 """Finding a tensorflow-hub module from what people type; no TensorFlow, unless the module must be downloaded."""
 
-import atexit
 import os
-import shutil
 import tarfile
-import tempfile
 import warnings
 import zlib
 
@@ -64,8 +61,7 @@ def _download(handle: str, flag: str) -> str:
 
 
 def _unpack(path: str, flag: str) -> str:
-    folder = tempfile.mkdtemp(prefix="bert-hub-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = files.folder_of_process()
     try:
         with files.open_binary(path) as file, tarfile.open(fileobj=file, mode="r:gz") as archive:
             archive.extractall(folder, filter="data")  # nothing outside of the folder, no devices

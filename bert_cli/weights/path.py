@@ -56,7 +56,7 @@ class CheckpointPath:
     @property
     def file(self) -> str:
         """One of its files that is written with the weights."""
-        inside = {TF1: ".index", HUGGING_FACE: "/model.safetensors", HUB: "/saved_model.pb"}
+        inside = {TF1: ".index", HUGGING_FACE: f"/{SAFETENSORS}", HUB: "/saved_model.pb"}
         return self.location + inside.get(self.kind, "")
 
     def companion(self, *names: str) -> str | None:
