@@ -83,6 +83,7 @@ def test_training_starts_from_it(present, cola, classify, run_folder, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_random_is_what_there_is_without_it(present, cola, classify, run_folder, tmp_path, monkeypatch):
     """--init_checkpoint=random makes the very run of a package without weights, and its flags.txt repeats it."""
     flags = ["--task_name=cola", f"--data_dir={cola}", *FEW, "--do_train", "--max_seq_length=16"]

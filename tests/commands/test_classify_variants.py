@@ -38,7 +38,7 @@ def test_other_labels(labels, flags, order, cola_with_labels, trained_flags, tmp
     assert ("--labels=" in saved) == ("odd, or so" not in order)
 
 
-@pytest.mark.parametrize("task", ["mrpc", "mnli"])
+@pytest.mark.parametrize("task", [pytest.param("mrpc", marks=pytest.mark.slow), "mnli"])
 def test_pairs(task, request, trained_flags, tmp_path, classify, run_folder):
     data, output_dir = request.getfixturevalue(task), tmp_path / "out"
     flags = (f"--task_name={task.upper()}", f"--data_dir={data}", f"--output_dir={output_dir}")
@@ -55,7 +55,7 @@ def test_pairs(task, request, trained_flags, tmp_path, classify, run_folder):
     assert (eval_results["eval_examples"], eval_results["global_step"]) == (7, steps)
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+@pytest.mark.parametrize("precision", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_half_precisions_stay_close(precision, trained_once, trained_flags, tmp_path, classify, run_folder):
     output_dir = tmp_path / "out"
     assert classify(*trained_flags, f"--output_dir={output_dir}", f"--precision={precision}", "--nodo_eval").code == 0

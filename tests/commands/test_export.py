@@ -178,6 +178,7 @@ def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     np.testing.assert_allclose(outputs["sequence_output"], ours(inputs)["sequence_output"], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 def test_gradients_reach_all_variables(preprocess, encoder, training):
     import tensorflow as tf
@@ -208,6 +209,7 @@ def test_gradients_reach_all_variables(preprocess, encoder, training):
     assert (losses[0] - losses[1]) / 2e-2 == pytest.approx(slope, rel=0.02, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_tokenize_and_pack(preprocess, trained):
     import tensorflow as tf
 

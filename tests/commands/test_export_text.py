@@ -114,9 +114,9 @@ def test_characters_newer_than_python(tmp_path):
     assert words(["a\ufaffb"]) == [[b"a", "\ufaff".encode(), b"b"]]
 
 
-@pytest.mark.parametrize(("name", "lower"), [("cased", False), ("chinese", True), ("small", False)])
+@pytest.mark.parametrize(("name", "lower"), [("uncased", True), ("cased", False), ("chinese", True), ("small", False)])
 def test_golden(shared, tmp_path, name, lower):
-    """All golden texts in all combinations with more than 200 of them; the uncased ones through a saved module."""
+    """All golden texts in all combinations with more than 200 of them."""
     folder = shared / "golden" / "tokenization"
     cases = [case for case in read_cases(folder) if case["vocab"] == name and case["do_lower_case"] == lower]
     assert len(cases) > 400
@@ -130,6 +130,7 @@ def read_cases(folder) -> list[dict]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 def test_golden_through_the_exported_preprocessor(shared, tmp_path):
     """No text of any kind (plain, hard or random) gives other ids than the original, in pieces or packed to 128."""
     prepare_host()

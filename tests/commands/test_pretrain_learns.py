@@ -60,6 +60,7 @@ def assert_learns(text: str, folder: pathlib.Path, run_folder, **flags) -> None:
     assert "bert/pooler/dense/kernel/adam_m" not in names  # without its loss the pooler is not trained
 
 
+@pytest.mark.slow
 def test_masked_words_are_told_from_their_context(tmp_path, run_folder):
     """Each document says one word of twenty over and over."""
     words = "ant bee cat cow dog elk emu fly fox gnu hen jay koi owl pig ram rat roe yak eel"

@@ -16,6 +16,7 @@ from tests.commands.test_pretrain import write_text
 from tests.commands.test_watching import evaluations
 
 FEW, MANY = 1, 5  # kills of a command
+STEPS = 150
 SEED = 20261121
 
 
@@ -50,13 +51,13 @@ CONTROLS = {
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory, model_flags):
-    """Name -> (module, flags), each of 150 steps with a checkpoint after every tenth."""
+    """Name -> (module, flags), each of STEPS steps with a checkpoint after every tenth."""
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder / "cola")
     tag_run.write_data(folder / "tags")
     questions, text = squad_run.write_data(folder / "questions.json"), write_text(folder / "text.txt")
     fine = [*model_flags, "--do_train", "--num_train_epochs=25"]
-    pretraining = [*model_flags, "--do_train", "--num_train_steps=150", "--num_warmup_steps=5"]
+    pretraining = [*model_flags, "--do_train", f"--num_train_steps={STEPS}", "--num_warmup_steps=5"]
     pretraining.remove("--num_train_epochs=5")
     return {
         "bert-classify": ("run_classifier", [*fine, "--task_name=cola", f"--data_dir={folder / 'cola'}"]),
@@ -123,7 +124,7 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     seconds = starter.run(module, [*flags, f"--output_dir={whole}"])
     last = RunFolder(whole).checkpoints()[-1]
-    assert (last < 150) == ("early end" in controls)
+    assert (last < STEPS) == ("early end" in controls)
     moments = random.Random(f"{SEED} {command} {kills}")
     for _ in range(kills):
         running = starter.start(module, [*flags, f"--output_dir={stopped}"])
@@ -140,7 +141,7 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
     wait_for_saves(running, 1)  # in the middle of training
     running.send(signal.SIGTERM)
     assert running.wait() == 143, running.err
-    said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of 150; saved as (.*)\n$", running.err)
+    said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of {STEPS}; saved as (.*)\n$", running.err)
     assert said, running.err
     assert said[2] == f"{stopped}/model.ckpt-{said[1]}; the same command goes on from there"
     assert "SIGTERM: saving after the step that is running; a second signal ends at once" in running.err

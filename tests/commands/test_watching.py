@@ -73,6 +73,7 @@ def test_it_stops_after_two_evaluations_without_a_better_one(watched, run_folder
     assert steps == list(range(3, last + 1, 3))
 
 
+@pytest.mark.slow  # test_session holds it for hooks of any kind
 def test_training_is_what_it_is_without_an_eye_on_it(trained_once, tmp_path, classify, run_folder):
     """Evaluating between two steps changes nothing, bit for bit."""
     out = tmp_path / "out"
@@ -87,7 +88,7 @@ def test_training_is_what_it_is_without_an_eye_on_it(trained_once, tmp_path, cla
 @pytest.mark.parametrize(
     "moment",
     [
-        "evaluation at step 16",
+        pytest.param("evaluation at step 16", marks=pytest.mark.slow),
         pytest.param("model.ckpt-10", marks=pytest.mark.slow),
         pytest.param("training stops", marks=pytest.mark.slow),
     ],
