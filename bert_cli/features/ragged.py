@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bert_cli.features.spec import INPUTS
+from bert_cli.features.spec import INPUT_MASK, INPUTS
 
 
 @dataclass(frozen=True)
@@ -110,3 +110,20 @@ class Features(Batches, Protocol):
 
     @property
     def sequences(self) -> RaggedFeatures: ...
+
+
+@dataclass(frozen=True)
+class StatedRows:
+    """n rows of features of any kind, with what a frozen encoder says of them: states float32 [n, …, W]."""
+
+    features: Features
+    states: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """The columns of the features but for the tokens, and `states` in their place (spec.stated)."""
+        batch = self.features.batch(rows, width)
+        others = {name: values for name, values in batch.items() if name not in INPUTS}
+        return others | {INPUT_MASK: batch[INPUT_MASK][..., :1], "states": self.states[rows]}

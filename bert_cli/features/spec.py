@@ -1,6 +1,6 @@
 """The table of all arrays that a model is fed with, and of the features of stored records, for all later stages.
 
-Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predictions, W width of a tagger's states.
+Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predictions, W width of a frozen encoder's states.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,7 @@ class Column(NamedTuple):
 # Of an encoder: token ids (0 behind the end), 1 for a token and 0 behind the end, and 0 or 1 for the first or second text.
 ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids", "input_mask", "input_type_ids"))
 INPUTS = tuple(column.name for column in ENCODER)
+INPUT_MASK = INPUTS[1]
 # label_ids: the index of the label.
 CLASSIFICATION = (*ENCODER, Column("label_ids", ("B",), "int32"))
 # label_ids: 1 for a label that the text has, 0 for one that it has not.
@@ -37,6 +38,15 @@ DISTILLATION = (Column("teacher_logits", ("B", "L"), "float32"), Column("has_lab
 def windowed(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns of a batch in which each row has up to K windows; one without tokens is none."""
     return tuple(column._replace(shape=("B", "K", "S")) if column in ENCODER else column for column in columns)
+
+
+def stated(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of a batch that has, in place of the tokens of each sequence, a row of what a frozen encoder says of it.
+
+    Of the mask the first token is left, S = 1: how many sequences there are decides what dropout draws.
+    """
+    states = Column("states", (*columns[0].shape[:-1], "W"), "float32")
+    return (*(column for column in columns if column.name not in INPUTS or column.name == INPUT_MASK), states)
 
 
 # A sequence for each ending. label_ids: the index of the right one.

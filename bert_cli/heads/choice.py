@@ -31,21 +31,34 @@ class BertChoice(TaskModel):
         self.head_dropout = CLASSIFIER_DROPOUT
         self.built = True
 
+    @property
+    def state_columns(self):
+        return spec.stated(self.columns)
+
+    def states(self, inputs, training=False, seed=None, packed=False):
+        """See TaskModel: float32 [B, K, W]."""
+        shape = tf.shape(inputs["input_mask"])  # [B, K, S]
+        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
+        read = text_rows(self.encoder, self.head_input, rows, training, seed, packed)  # [B·K, W]
+        return tf.reshape(read, [shape[0], shape[1], self.state_width])
+
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         """frozen: no dropout in the encoder, as it is not trained."""
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        shape = tf.shape(inputs["input_mask"])  # [B, K, S]
-        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
-        read = text_rows(self.encoder, self.head_input, rows, training and not frozen, seed, packed)  # [B·K, H]
-        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
-        logits = self.head(read, dropout_rate=self.head_dropout, seed=head_seed)  # [B·K, 1]
-        return tf.reshape(logits, shape[:2])
+        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
+
+    def head_logits(self, states, seed=None):
+        """See TaskModel: float32 [B, K, W] -> [B, K]."""
+        if seed is not None:
+            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+        rows = tf.reshape(states, [-1, self.state_width])
+        logits = self.head(rows, dropout_rate=self.head_dropout, seed=seed)  # [B·K, 1]
+        return tf.reshape(logits, tf.shape(states)[:2])
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
+        logits = self.trained_logits(batch, seed, packed, frozen)
         losses = softmax_losses(batch["label_ids"], logits, self.loss_rule)
         return losses, mean_weights(losses, batch_size)
 

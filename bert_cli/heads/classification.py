@@ -62,18 +62,29 @@ class BertClassifier(TaskModel):
         self.head_dropout = CLASSIFIER_DROPOUT
         self.built = True
 
+    @property
+    def state_columns(self):
+        return spec.stated(self.columns)
+
+    def states(self, inputs, training=False, seed=None, packed=False):
+        """See TaskModel: float32 [B, W]."""
+        return text_rows(self.encoder, self.head_input, inputs, training, seed, packed)
+
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         """frozen: no dropout in the encoder, as it is not trained."""
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        rows = text_rows(self.encoder, self.head_input, inputs, training and not frozen, seed, packed)
-        head_seed = ops.at_place(seed, 1, 0) if training else None  # a row of its own, away from the encoder's places
-        return self.head(rows, dropout_rate=self.head_dropout, seed=head_seed)
+        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
+
+    def head_logits(self, states, seed=None):
+        """See TaskModel: float32 [B, W] -> [B, n]."""
+        if seed is not None:
+            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+        return self.head(states, dropout_rate=self.head_dropout, seed=seed)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
+        logits = self.trained_logits(batch, seed, packed, frozen)
         losses = self.losses(batch["label_ids"], logits, self.loss_rule)
         return losses, mean_weights(losses, batch_size)
 

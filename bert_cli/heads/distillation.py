@@ -25,8 +25,7 @@ class DistilledClassifier(BertClassifier):
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        logits = self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
+        logits = self.trained_logits(batch, seed, packed, frozen)
         hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
         soft = divergence(batch["teacher_logits"], logits, self.temperature, self.problem_type)
         losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.base.kinds import MEAN, POOLED
-from bert_cli.features.spec import Column
+from bert_cli.features.spec import INPUTS, Column
 from bert_cli.heads.losses import PLAIN
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
@@ -24,8 +24,6 @@ class TaskModel(keras.Model):
     optional: tuple[str, ...] = ()  # beginnings of the names that a trained checkpoint may lack
     columns: tuple[Column, ...] = ()
     prediction_columns: tuple[Column, ...] = ()
-    # Batches on what a frozen encoder says, which is computed once; empty for a kind that has no such.
-    state_columns: tuple[Column, ...] = ()
     # True where padding is in the loss, so that training batches must be padded to max_seq_length.
     padding_counts = False
     # True where predictions are asked for padding too, so that their batches must be padded as well.
@@ -35,6 +33,33 @@ class TaskModel(keras.Model):
     head_dropout = 0.0
     # Of base.kinds.HEAD_INPUTS: what a head of texts reads.
     head_input = POOLED
+
+    @property
+    def state_columns(self) -> tuple[Column, ...]:
+        """Training batches on what a frozen encoder says, which is computed once; empty for a kind that has no such."""
+        return ()
+
+    @property
+    def state_width(self) -> int:
+        """W, the numbers that the head reads of a token or a text."""
+        return self.head.output_weights.shape[1]
+
+    def states(
+        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
+    ) -> tf.Tensor:
+        """What the head reads of int32 [B, S] or [B, K, S], of a kind with state_columns: float32, W numbers for each."""
+        raise NotImplementedError
+
+    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
+        """Logits of these states. `seed`, that of a training step, makes the dropout; None for none."""
+        raise NotImplementedError
+
+    def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
+        """Of a training batch of texts or choices, see loss_terms; one of `state_columns` has its states."""
+        if "states" in batch:
+            return self.head_logits(batch["states"], seed)
+        inputs = {name: batch[name] for name in INPUTS}
+        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
 
     @property
     def top_layer(self) -> int | None:

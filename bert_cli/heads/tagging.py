@@ -23,7 +23,6 @@ class BertTagger(TaskModel):
     optional = (POOLER,)  # Hugging Face's token classifiers have none
     columns = spec.TAGGING
     prediction_columns = spec.ENCODER
-    state_columns = spec.TAGGING_STATES
 
     def __init__(
         self,
@@ -41,18 +40,15 @@ class BertTagger(TaskModel):
         self.built = True
 
     @property
-    def state_width(self) -> int:
-        """W."""
-        return self.head.output_weights.shape[1]
+    def state_columns(self):
+        return spec.TAGGING_STATES
 
     @property
     def top_layer(self):
         return max(self.state_layers)
 
-    def states(
-        self, inputs: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None, packed: bool = False
-    ) -> tf.Tensor:
-        """What the classifier reads: float32 [B, S, W]."""
+    def states(self, inputs, training=False, seed=None, packed=False):
+        """See TaskModel: float32 [B, S, W]."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)["encoder_outputs"]
         return tf.concat([outputs[layer] for layer in self.state_layers], axis=-1)
 

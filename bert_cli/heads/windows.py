@@ -16,6 +16,10 @@ class BertWindowsClassifier(BertClassifier):
         super().__init__(*args, **kwargs)
         self.columns = self.prediction_columns = spec.windowed(self.columns)
 
+    @property
+    def state_columns(self):
+        return ()  # a text has as many states as windows
+
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]
         shape = tf.shape(mask)

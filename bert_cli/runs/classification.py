@@ -246,7 +246,8 @@ class ClassificationTask:
         features = trained_features(self.splits)
         if self._teacher:
             features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
-        return session.train(features, updates=updates, **how)
+        at_once = self.settings.evaluation.eval_batch_size
+        return session.train(features, encoding_batch_size=at_once, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}
@@ -280,11 +281,10 @@ class ClassificationTask:
     def _eval_examples(self, session: "Session", split: Split, found: dict[str, Any]) -> EvalExamples:
         texts = [(each.text_a, each.text_b) for each in split.examples if isinstance(each, ClassificationExample)]
         thresholds = self.answers.thresholds if isinstance(self.answers, SeveralLabels) else None
-        kind, features = self.problem_type, split.features
+        kind, features, batch_size = self.problem_type, split.features, self.settings.evaluation.eval_batch_size
         examples = classification_examples(
             kind, self.labels, features.guids, texts, features.label_ids, found, thresholds
         )
-        batch_size = self.settings.evaluation.eval_batch_size
         explain_rows(session, self._tokenizer, kind, self.labels, examples.rows, batch_size)
         return examples
 

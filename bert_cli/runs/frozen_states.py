@@ -1,13 +1,17 @@
-"""What a frozen encoder says of the tokens that are trained, computed once for all passes. Imports TensorFlow."""
+"""What a frozen encoder says of the tokens or texts that are trained, computed once for all passes. Imports TensorFlow."""
 
 import logging
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.features.ragged import Batches, Features, StatedRows
+from bert_cli.features.spec import INPUTS
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
+from bert_cli.training.inference import put_rows
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session
@@ -15,11 +19,37 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-def frozen_states(session: "Session", features: TaggingFeatures, batch_size: int) -> TaggingStates:
-    """The states of the labelled pieces, from the BertTagger of a runs.session.Session.
+def frozen_states(session: "Session", features: Features, batch_size: int) -> Batches:
+    """What the encoder of a runs.session.Session says of these features, in batches of the model's state_columns.
 
-    InputError where they do not fit into memory.
+    InputError where it does not fit into memory.
     """
+    if isinstance(features, TaggingFeatures):
+        return _of_pieces(session, features, batch_size)
+    return _of_texts(session, features, batch_size)
+
+
+def _of_texts(session: "Session", features: Features, batch_size: int) -> StatedRows:
+    """Of each text, or of each ending of a choice, the row that the head reads."""
+    LOG.info("computing the frozen encoder once: %d texts", len(features.sequences))
+    found: dict[str, np.ndarray] = {}
+    for rows, states in session.over(features, batch_size, "encoding", flag="eval_batch_size", run=_runner(session)):
+        put_rows(found, rows, states, len(features))
+    return StatedRows(features, found["states"])
+
+
+def _runner(session: "Session") -> Callable:
+    model = session.model
+
+    def states(batch: dict) -> dict:
+        inputs = {name: batch[name] for name in INPUTS}
+        return {"states": model.states(inputs, packed=session.packed)}
+
+    return session.runner(states, model.prediction_columns)
+
+
+def _of_pieces(session: "Session", features: TaggingFeatures, batch_size: int) -> TaggingStates:
+    """Of each labelled piece the numbers that the classifier reads."""
     model, offsets_of_tokens = session.model, features.sequences.offsets
     is_labelled = features.label_ids != NOTHING
     counts = np.add.reduceat(is_labelled, offsets_of_tokens[:-1], dtype=np.int64)
@@ -28,8 +58,7 @@ def frozen_states(session: "Session", features: TaggingFeatures, batch_size: int
     _check_memory(size)
     LOG.info("computing the frozen encoder once: %d labelled pieces, %.1f MB", offsets[-1], size / 1e6)
     states = np.empty((offsets[-1], model.state_width), np.float32)
-    run = session.runner(lambda batch: {"states": model.states(batch, packed=session.packed)}, model.prediction_columns)
-    for rows, found in session.over(features, batch_size, "encoding", flag="eval_batch_size", run=run):
+    for rows, found in session.over(features, batch_size, "encoding", flag="eval_batch_size", run=_runner(session)):
         for window, values in zip(rows.tolist(), found["states"], strict=True):
             own = np.flatnonzero(is_labelled[slice(*offsets_of_tokens[window : window + 2])])
             states[offsets[window] : offsets[window + 1]] = values[own]

@@ -18,7 +18,6 @@ from bert_cli.features.pretraining_batch import model_batch, training_batch
 from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
-from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
@@ -168,7 +167,6 @@ class Session:
         run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
         specs = tensor_specs(self.model.columns)
         if run.is_frozen and self.model.state_columns:
-            assert isinstance(features, TaggingFeatures), "a tagger alone has state_columns"
             trained = frozen_states(self, features, encoding_batch_size)
             specs = tensor_specs(self.model.state_columns, W=self.model.state_width)
         elif run.compact:

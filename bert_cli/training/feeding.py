@@ -4,10 +4,10 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.features.spec import INPUT_MASK
 
 # What `place` adds to the share of a replica: see ops.dropout.
 SHARE_START = "share_start"
-INPUT_MASK = "input_mask"
 
 
 def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, parts: int = 1) -> None:

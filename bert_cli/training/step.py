@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.feeding import INPUT_MASK, SHARE_START, share_start
+from bert_cli.features.spec import INPUT_MASK
+from bert_cli.training.feeding import SHARE_START, share_start
 from bert_cli.training.optimizer import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME

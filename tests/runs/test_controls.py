@@ -193,6 +193,20 @@ def test_a_killed_run_goes_on_bit_for_bit(name, features, tmp_path):
         assert found[key].tobytes() == value.tobytes(), key
 
 
+def test_a_frozen_encoder_is_computed_once(features, tmp_path, monkeypatch):
+    """The weights are those of a run that computes it in each step; what is trained is the head alone."""
+    flags = {"freeze_encoder": True, "gradient_accumulation_steps": 2, "class_weights": "a=2"}
+    found = train(flags, features, tmp_path / "once")
+    monkeypatch.setattr(BertClassifier, "state_columns", ())
+    wanted = train(flags, features, tmp_path / "each")
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+    start = {name: value.numpy() for name, value in make_model(SMALL)[1].items()}
+    moved = {name for name, value in start.items() if not np.array_equal(value, found[name])}
+    assert moved == {"output_weights", "output_bias"}
+
+
 def test_frozen_layers_stay_bit_for_bit_and_have_no_moments(features, tmp_path):
     start = {name: value.numpy() for name, value in make_model(SMALL)[1].items()}
     tensors = train({"freeze_layers": 1}, features, tmp_path / "run")

@@ -1,0 +1,74 @@
+"""Training on what a frozen encoder says, computed once, is training on the tokens with the encoder frozen."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.features.ragged import StatedRows
+from bert_cli.features.spec import INPUTS
+from bert_cli.heads.choice import BertChoice
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.distillation import DistilledClassifier
+from bert_cli.heads.windows import BertWindowsClassifier
+from bert_cli.model.config import BertConfig
+
+CONFIG = BertConfig(
+    vocab_size=15, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
+    max_position_embeddings=6, type_vocab_size=2,
+)  # fmt: skip
+MASK = (np.arange(6) < np.array([6, 2, 4, 5])[:, None]).astype(np.int32)
+WORDS = np.random.default_rng(1).integers(1, 15, MASK.shape).astype(np.int32) * MASK
+SEED = tf.constant([3, 5])
+CASES = {
+    "single_label": (lambda: BertClassifier(CONFIG, 3), np.array([2, 0, 1, 1], np.int32)),
+    "multi_label, mean": (
+        lambda: BertClassifier(CONFIG, 2, problem_type="multi_label", head_input="mean"),
+        np.array([[1, 0], [0, 0], [1, 1], [0, 1]], np.float32),
+    ),
+    "choice": (lambda: BertChoice(CONFIG, head_input="cls"), np.array([1, 0], np.int32)),
+    "distilled": (lambda: DistilledClassifier(CONFIG, 3, temperature=2.0, share=0.5), np.array([2, 0, 1, 1], np.int32)),
+}
+
+
+class Rows:
+    """Features of any kind: the rows of these arrays."""
+
+    def __init__(self, arrays: dict):
+        self.arrays = arrays
+
+    def __len__(self) -> int:
+        return len(self.arrays["label_ids"])
+
+    def batch(self, rows, width=None) -> dict:
+        return {name: values[rows] for name, values in self.arrays.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_loss_is_that_of_the_tokens(name):
+    """With dropout in the head, in another order of rows, and one row left out."""
+    make, labels = CASES[name]
+    model, shape = make(), (2, 2, 6) if name == "choice" else (4, 6)
+    model.head_dropout = 0.5
+    arrays = dict(zip(INPUTS, (values.reshape(shape) for values in (WORDS, MASK, 0 * MASK)), strict=True))
+    arrays["label_ids"] = labels
+    if name == "distilled":
+        arrays |= {"teacher_logits": np.eye(4, 3, dtype=np.float32), "has_label": np.array([1, 0, 1, 1], np.float32)}
+    features = Rows(arrays)
+    states = model.states({name: arrays[name] for name in INPUTS}, packed=True).numpy()
+    assert states.shape == (*shape[:-1], model.state_width)
+
+    rows = np.array([1, 0] if name == "choice" else [3, 1, 0])
+    batch = StatedRows(features, states).batch(rows)
+    assert batch.keys() == {column.name for column in model.state_columns}
+    for column in model.state_columns:
+        assert (batch[column.name].dtype, batch[column.name].ndim) == (column.dtype, len(column.shape))
+    found, wanted = (
+        model.loss_terms(given, SEED, packed=True, batch_size=4, frozen=True) for given in (batch, features.batch(rows))
+    )
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_windows_have_none():
+    """A text has as many states as windows."""
+    assert BertWindowsClassifier(CONFIG, 2).state_columns == ()
