@@ -14,6 +14,10 @@ class InputError(Exception):
     """
 
 
+class DivergedError(InputError):
+    """Training came to a loss or a gradient that is no number; of several runs the others go on."""
+
+
 class TemporaryError(Exception):
     """What has gone is not in what the user gave, but in another process or machine: the same command may do next time.
 

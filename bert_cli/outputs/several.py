@@ -11,11 +11,12 @@ from bert_cli.outputs.selection import is_better
 _LEFT_OUT = ("global_step",)  # says where, not how good
 _SHOWN = 4  # metrics in the table for people
 MEAN, DEVIATION = "mean", "std"
+_DIVERGED = "diverged"
 
 
 class Row(NamedTuple):
-    """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name -> number; deviations: of the
-    runs of a cell, {} for one run.
+    """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name -> number, {} where training
+    diverged; deviations: of the runs of a cell, {} for one run.
     """
 
     folder: str
@@ -55,15 +56,21 @@ def _rounded(value: float) -> float:
     return float(f"{value:.7g}")
 
 
+def ended(rows: Sequence[Row]) -> list[Row]:
+    """The rows whose training did not diverge."""
+    return [row for row in rows if row.metrics]
+
+
 def _shared(rows: Sequence[Row]) -> list[str]:
-    """The metrics that all rows have: a type of entities may be missing in a part of the data."""
-    return [name for name in rows[0].metrics if all(name in row.metrics for row in rows)]
+    """The metrics that all rows have that ended: a type of entities may be missing in a part of the data."""
+    first, *others = ended(rows)
+    return [name for name in first.metrics if all(name in row.metrics for row in others)]
 
 
 def best_row(rows: Sequence[Row], metric: str) -> Row:
-    """The row with the best value of a metric, of equal ones the first."""
-    best = rows[0]
-    for row in rows[1:]:
+    """The row with the best value of a metric, of equal ones the first; one that diverged is none."""
+    best, *others = ended(rows)
+    for row in others:
         if is_better(metric, row.metrics[metric], best.metrics[metric]):
             best = row
     return best
@@ -73,7 +80,7 @@ def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
     """Write runs.tsv, grid.tsv or folds.tsv: a header; folder, flags and metrics of each run.
 
     A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last lines are the mean and the
-    standard deviation over the rows.
+    standard deviation over the rows. One that diverged has empty cells, and is in neither.
     """
     flags, names = list(rows[0].settings), _shared(rows)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
@@ -84,10 +91,15 @@ def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
     for row in rows:
         cells = [row.folder, *(str(row.settings[flag]) for flag in flags)]
         for name in names:
-            cells += [str(row.metrics[name]), *([str(row.deviations.get(name, ""))] if name in deviated else [])]
+            cells += [
+                str(row.metrics.get(name, "")),
+                *([str(row.deviations.get(name, ""))] if name in deviated else []),
+            ]
         lines.append(cells)
     if has_mean:
-        for title, values in zip((MEAN, DEVIATION), mean_and_deviation([row.metrics for row in rows]), strict=True):
+        for title, values in zip(
+            (MEAN, DEVIATION), mean_and_deviation([row.metrics for row in ended(rows)]), strict=True
+        ):
             lines.append([title, *[""] * len(flags), *(str(values.get(name, "")) for name in names)])
     with atomic_write(path) as file:
         file.writelines("\t".join(cells) + "\n" for cells in lines)
@@ -99,7 +111,7 @@ def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean:
     from rich.table import Table
 
     known = _shared(rows)
-    floats = [name for name in known if isinstance(rows[0].metrics[name], float)]
+    floats = [name for name in known if isinstance(ended(rows)[0].metrics[name], float)]
     names = [name for name in dict.fromkeys([metric, *floats]) if name in known][:_SHOWN]
     table = Table(box=None, pad_edge=False, padding=(0, 2))
     table.add_column("folder")
@@ -107,11 +119,11 @@ def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean:
     for name in (*flags, *names):
         table.add_column(name, justify="right")
     for row in rows:
-        cells = [_figure(row.metrics[name], row.deviations.get(name)) for name in names]
+        cells = [_figure(row.metrics[name], row.deviations.get(name)) for name in names] if row.metrics else [_DIVERGED]
         mark = " *" if row.folder == best else ""
         table.add_row(row.folder + mark, *(f"{row.settings[flag]:g}" for flag in flags), *cells)
     if has_mean:
-        means, deviations = mean_and_deviation([row.metrics for row in rows])
+        means, deviations = mean_and_deviation([row.metrics for row in ended(rows)])
         cells = [_figure(means[name], deviations.get(name)) for name in names]
         table.add_row("mean ± standard deviation", *[""] * len(flags), *cells)
     text = io.StringIO()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
 from bert_cli.base import files
+from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import RESULT
 from bert_cli.base.names import (
     BEST,
@@ -35,6 +36,7 @@ from bert_cli.outputs.several import (
     MEAN,
     Row,
     best_row,
+    ended,
     format_several,
     mean_and_deviation,
     metrics_of,
@@ -123,19 +125,18 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
         for number, part in enumerate(parts, 1):
             LOG.log(RESULT, "***** %s: %d of %d *****", part.folder, number, len(parts))
             own = changed(settings, _for_part(settings, folder, part))
-            if is_several(own):
-                reports.append(_all(task, own, run_one))
-            else:
-                reports.append(run_one(folds.task(own, number) if folds else task.again(own), own))
+            reports.append(_report(task, own, run_one, folds, number))
             if number == 1:
                 owned = (*names, *_results(folder, part.folder))
                 run_folder.begin_several(folder, task.command, kind, owned, overwrite)
             gc.collect()  # the model of the run before, with its compiled functions, refers to itself
+    if not any(reports):
+        raise DivergedError(f"{folder}: the training of all {len(parts)} runs diverged; try a lower --learning_rate")
     rows = [
         Row(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
         for part, report in zip(parts, reports, strict=True)
     ]
-    metric = reports[0]["metric"]
+    metric = next(report["metric"] for report in reports if report)
     best = None if kind == FOLDS or num_folds(settings) else best_row(rows, metric)
     has_mean = kind != GRID
     write_several(os.path.join(folder, _TABLES[kind]), rows, has_mean)
@@ -146,13 +147,26 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
         LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
     if folds:
         folds.write(folder)
-    means, deviations = mean_and_deviation([row.metrics for row in rows])
+    means, deviations = mean_and_deviation([row.metrics for row in ended(rows)])
     found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in rows]
+    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in ended(rows)]
     about = {"metric": metric, "best": best.folder if best else None, "members": listed}
     about |= {MEAN: means, DEVIATION: deviations} if has_mean else {}
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
+
+
+def _report(task: Task, settings: TrainingSettings, run_one: Run, folds: Folds | None, number: int) -> dict[str, Any]:
+    """Of one of the runs, counted from 1; {} where its training diverged: the others are none the worse for it, but folds."""
+    try:
+        if is_several(settings):
+            return _all(task, settings, run_one)
+        return run_one(folds.task(settings, number) if folds else task.again(settings), settings)
+    except DivergedError as error:
+        if folds:
+            raise
+        LOG.warning("%s: %s; the other runs go on without it", settings.phases.output_dir, error)
+        return {}
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import DivergedError
 
 # Results of steps are read this often, in seconds, so that a GPU is not stopped after each step.
 _READ_INTERVAL = 0.5
@@ -50,7 +50,7 @@ def run_steps(
     stopped the training, those that it would not have been the turn of; report(step, loss, rate) gets the number of
     finished steps with the mean loss since the last report; is_ending() says whether the process was asked to end: the step
     that is running is the last one then, and of the hooks whose turn it is not, only those that save are called.
-    Raises InputError where a loss is not finite; no hook, such as one that saves, is called for its step.
+    Raises DivergedError where a loss is not finite; no hook, such as one that saves, is called for its step.
     """
     losses: list[float] = []
     pending: list = []
@@ -91,7 +91,7 @@ def _call(hooks: Sequence[Hook], due: list[Hook], step: int) -> bool:
 
 def _check_finite(loss: float, step: int) -> None:
     if not math.isfinite(loss):
-        raise InputError(
+        raise DivergedError(
             f"the loss of step {step} is {loss}, or its gradient: training stopped and this state was not saved; try a lower "
             "--learning_rate, or --precision=float32"
         )

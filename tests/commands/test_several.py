@@ -94,6 +94,23 @@ def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
 
 
 @pytest.mark.slow
+def test_a_cell_that_diverges_ends_no_grid(without_predictions, tmp_path, classify, run_folder):
+    out = tmp_path / "out"
+    flags = [*without_predictions, *SHORT, f"--output_dir={out}", "--optimizer=nadam"]
+    outcome = classify(*flags, "--learning_rate=1e38,0.003")
+    assert outcome.code == 0, outcome.err
+    assert "the other runs go on without it" in outcome.err
+    assert [line.split("  ")[0] for line in outcome.lines if "diverged" in line] == ["grid-learning_rate-1e+38"]
+    cells = table(out / "grid.tsv")
+    assert (cells["eval_loss"] == "").tolist() == [True, False]
+    assert run_folder(out).report()["several"]["best"] == cells["folder"][1]
+    assert not run_folder(out / cells["folder"][0]).checkpoints()
+
+    nothing = classify(*flags[:-2], f"--output_dir={tmp_path / 'none'}", flags[-1], "--learning_rate=1e38,2e38")
+    nothing.assert_refused(f"{tmp_path / 'none'}: the training of all 2 runs diverged; try a lower --learning_rate")
+
+
+@pytest.mark.slow
 def test_folds(without_predictions, tmp_path, classify, run_folder):
     out, flags = tmp_path / "out", [*without_predictions, *SHORT, "--cross_validation=2"]
     outcome = classify(*flags, f"--output_dir={out}")

@@ -76,3 +76,16 @@ def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
         lines = [line.split() for line in format_several(rows, metric, None, has_mean=True)]
         assert lines[0] == ["folder", "f1"]
         assert lines[-1][-3:] == ["81.0000", "±", "1.4142"]
+
+
+def test_a_run_that_diverged_is_in_the_table_and_in_nothing_else(tmp_path):
+    rows = [Row("a", {"learning_rate": 9.0}, {}, {}), *(run._replace(settings={"learning_rate": 1.0}) for run in RUNS)]
+    write_several(str(tmp_path / "grid.tsv"), rows, has_mean=True)
+    header, first, *others = [line.split("\t") for line in (tmp_path / "grid.tsv").read_text().splitlines()]
+    assert first == ["a", "9.0", *[""] * (len(header) - 2)]
+    write_several(str(tmp_path / "without.tsv"), rows[1:], has_mean=True)
+    assert others == [line.split("\t") for line in (tmp_path / "without.tsv").read_text().splitlines()][1:]
+    metric = next(iter(RUNS[0].metrics))
+    assert best_row(rows, metric) == best_row(rows[1:], metric)
+    shown = format_several(rows, metric, None, has_mean=True)
+    assert shown[1].split() == ["a", "9", "diverged"]
