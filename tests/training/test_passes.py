@@ -1,0 +1,31 @@
+"""What a step is computed with is what everything else in the process is computed with, once it is done."""
+
+import pytest
+import tensorflow as tf
+
+from bert_cli.training.passes import with_few_passes
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_options_of_the_process_are_put_back(fails):
+    options, seen = tf.config.optimizer, []
+
+    def function(value):
+        seen.append(options.get_experimental_options())
+        if fails:
+            raise ValueError("no")
+        return value + 1
+
+    options.set_experimental_options({"constant_folding": True, "layout_optimizer": None})
+    before = options.get_experimental_options()
+    if fails:
+        with pytest.raises(ValueError, match="no"):
+            with_few_passes(function)(1)
+    else:
+        assert with_few_passes(function)(1) == 2
+    assert seen[0]["constant_folding"] is False
+    assert seen[0]["layout_optimizer"] is False
+    assert options.get_experimental_options() == before
+    assert before["constant_folding"] is True
+    assert "layout_optimizer" not in before
+    options.set_experimental_options({"constant_folding": None})
