@@ -115,6 +115,7 @@ def test_from_python(present, monkeypatch):
         FeatureExtractor.load()
 
 
+@pytest.mark.slow
 def test_blanks_and_vectors_come_from_it(present, stand_in, capfd, tmp_path):
     """The same as from the Hugging Face folder that its weights were copied from; one line says what is used."""
     given = f"--init_checkpoint={stand_in[0].parent / 'float16'}"

@@ -110,6 +110,7 @@ def test_a_fixed_threshold(marked, classify, marks):
     assert set(out.predictions()["labels"]) == {",".join(NAMES)}
 
 
+@pytest.mark.slow
 def test_several_labels_from_python(marked):
     out = marked
     classifier = Classifier.load(out.path, precision="float32")

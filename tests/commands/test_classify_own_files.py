@@ -90,6 +90,7 @@ def test_the_header_of_a_file_to_predict(given, expected):
     assert check(values, named)["predict_header"] == expected
 
 
+@pytest.mark.slow
 def test_json_lines_and_gzip(classify, model_flags, tmp_path):
     def lines(rows, **more):
         return "".join(
@@ -115,6 +116,7 @@ def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
 
 
+@pytest.mark.slow
 def test_a_task_whose_file_lies_elsewhere(classify, flags, cola, tmp_path):
     moved = tmp_path / "other.tsv"
     moved.write_bytes((cola / "train.tsv").read_bytes())

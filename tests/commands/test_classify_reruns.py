@@ -102,6 +102,7 @@ def test_killed_run_goes_on_to_the_same_weights(trained_flags, tmp_path, run_fol
     assert_same_tensors(run_folder(killed).tensors(150), run_folder(whole).tensors(150))
 
 
+@pytest.mark.slow
 def test_fractional_epochs_and_the_number_of_checkpoints_kept(trained_flags, tmp_path, classify, run_folder):
     flags = ("--nodo_eval", "--nodo_predict", "--num_train_epochs=0.7", "--save_checkpoints_steps=1")
     assert classify(*trained_flags, *flags, "--keep_checkpoint_max=2", f"--output_dir={tmp_path / 'out'}").code == 0

@@ -80,6 +80,7 @@ def test_fine_tuned_model_is_a_start_for_another_run(trained, trained_flags, tmp
     assert report["first_loss"] < 0.4  # an untrained head begins at ln 2 = 0.69
 
 
+@pytest.mark.slow
 def test_remote_folders(trained_once, trained_flags, cola, classify):
     """Places that only tf.io.gfile reads; TensorFlow's file system in memory stands for one in the cloud."""
     import tensorflow as tf  # after prepare_host

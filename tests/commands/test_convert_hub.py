@@ -26,6 +26,7 @@ def names(folder: pathlib.Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_round_trip(trained, tmp_path, capfd):
     """The encoder comes back bit for bit, through a module and from it into every other format."""
     wanted = {name: value for name, value in tensors_of(trained).items() if name.startswith("bert/")}

@@ -41,6 +41,7 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot):
     assert done.err.count("*** Example ***") == 4
 
 
+@pytest.mark.slow
 def test_what_is_trained_already(classify, trained, trained_flags, snapshot):
     before = snapshot(trained)
     done = classify(*trained_flags, f"--output_dir={trained}", "--dry_run")

@@ -140,6 +140,7 @@ def inputs_of(tokenizer, texts, others, width) -> dict:
     return inputs
 
 
+@pytest.mark.slow
 def test_the_steps_of_the_tutorials(preprocess, encoder, exported, trained):
     import tensorflow as tf
 

@@ -40,7 +40,7 @@ def vocabulary_of(tokens: list[str]) -> Vocabulary:
     return Vocabulary({token: number for number, token in enumerate(tokens)}, tokens, len(tokens), "vocab.txt")
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["lower", "cased"])
+@pytest.fixture(scope="module", params=[True, pytest.param(False, marks=pytest.mark.slow)], ids=["lower", "cased"])
 def both(request, tmp_path_factory):
     """The Python tokenizer and the graph's encode and words."""
     vocabulary = vocabulary_of(WORDS)

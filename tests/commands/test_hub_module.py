@@ -84,6 +84,7 @@ def test_a_bert_module_is_its_checkpoint(classify, start, modules, trained, tmp_
     assert again.code == 0, again.err
 
 
+@pytest.mark.slow
 def test_the_module_can_be_left_as_it_is(classify, start, modules, tmp_path, run_folder):
     flags = [*start, "--hub_trainable=false", "--num_train_epochs=1", f"--output_dir={tmp_path / 'out'}"]
     outcome = classify(*flags, f"--hub_module={modules}", f"--hub_preprocess={modules / 'preprocess'}")
@@ -97,6 +98,7 @@ def test_the_module_can_be_left_as_it_is(classify, start, modules, tmp_path, run
     assert "--hub_trainable=false" in (tmp_path / "out" / "flags.txt").read_text().split("\n")
 
 
+@pytest.mark.slow
 def test_a_module_that_is_no_bert(classify, start, foreign, tmp_path, run_folder):
     """It is trained as it is, its weights are in the checkpoints, and a later run finds it again."""
     out = tmp_path / "out"
@@ -303,6 +305,7 @@ def test_published_modules_have_no_config(trained, tmp_path, classify, start, ca
     assert "39 variables loaded" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_refusals(refused, start, modules, model, tmp_path):
     module = f"--hub_module={modules}"
     refused([*start, module, f"--init_checkpoint={modules}"], "--hub_module and --init_checkpoint")

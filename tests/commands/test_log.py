@@ -29,6 +29,7 @@ def test_quiet_leaves_warnings_and_results(trained, classify):
     assert not any(text in outcome.err for text in ("Example", "devices", "evaluating", "wrote", "labels:"))
 
 
+@pytest.mark.slow
 def test_a_log_level_is_of_one_call(trained, classify):
     assert "devices" not in classify("--do_eval", f"--output_dir={trained}", "--quiet").err
     assert "devices" in classify("--do_eval", f"--output_dir={trained}").err

@@ -52,6 +52,7 @@ def test_a_run_leaves_its_page(trained, run_folder):
         )
 
 
+@pytest.mark.slow
 def test_a_tagger_leaves_its_page(tagger):
     assert {"card-types", "card-sentences", "card-lengths"} <= set(Reader(page_of(tagger)).ids)
 

@@ -88,7 +88,8 @@ def _rounded(line: str) -> list:
     return [round(float(cell), 5) if cell.startswith(("0.", "1.")) else cell for cell in line.split("\t")]
 
 
-@pytest.mark.parametrize("output_format", [pytest.param("jsonl", marks=pytest.mark.slow), "npy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("output_format", ["jsonl", "npy"])
 def test_vectors(trained, parts, capfd, output_format):
     def extract(*words):
         flags = [f"--init_checkpoint={trained}", "--pooling=mean", f"--output_format={output_format}", *FLAGS]

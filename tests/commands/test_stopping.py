@@ -120,11 +120,13 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
     With controls the moments are in training, behind a checkpoint: what they are about is in it.
     """
     module, flags = commands[command]
-    flags = [*flags, *CONTROLS[controls]]
+    flags, steps = [*flags, *CONTROLS[controls]], STEPS
+    if kills == FEW and controls == "plain":  # of `make test`
+        flags, steps = [*flags, "--num_train_epochs=10"], 60
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     seconds = starter.run(module, [*flags, f"--output_dir={whole}"])
     last = RunFolder(whole).checkpoints()[-1]
-    assert (last < STEPS) == ("early end" in controls)
+    assert (last < steps) == ("early end" in controls)
     moments = random.Random(f"{SEED} {command} {kills}")
     for _ in range(kills):
         running = starter.start(module, [*flags, f"--output_dir={stopped}"])
@@ -141,7 +143,7 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
     wait_for_saves(running, 1)  # in the middle of training
     running.send(signal.SIGTERM)
     assert running.wait() == 143, running.err
-    said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of {STEPS}; saved as (.*)\n$", running.err)
+    said = re.search(rf"\n{command}: stopped by SIGTERM after step (\d+) of {steps}; saved as (.*)\n$", running.err)
     assert said, running.err
     assert said[2] == f"{stopped}/model.ckpt-{said[1]}; the same command goes on from there"
     assert "SIGTERM: saving after the step that is running; a second signal ends at once" in running.err

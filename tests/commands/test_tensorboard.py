@@ -69,6 +69,7 @@ def test_tensorboard_reads_it(twice):
     assert [(event.step, event.value) for event in found.Scalars("training/loss")] == [(10, 0.75), (20, 0.25)]
 
 
+@pytest.mark.slow
 def test_a_run_writes_it_and_owns_it(classify, flags, tmp_path):
     """Without the package tensorboard as with it; a run that starts anew without the flag takes it away."""
     out = tmp_path / "out"

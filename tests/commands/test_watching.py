@@ -136,6 +136,7 @@ def test_later_runs_take_the_best(watched, classify, run_folder):
     assert (watched / "test_results.tsv").read_bytes() != wanted
 
 
+@pytest.mark.slow
 def test_starting_anew_without_it_leaves_nothing_best(watched, trained_flags, classify, run_folder):
     flags = ("--num_train_epochs=1", "--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
     assert classify(*trained_flags, *flags, f"--output_dir={watched}").code == 0

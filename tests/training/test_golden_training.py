@@ -59,9 +59,9 @@ def squad(config):
         (classification, False, False),
         (classification, True, False),
         (classification, True, True),
-        (pretraining, False, False),
+        pytest.param(pretraining, False, False, marks=pytest.mark.slow),
         (pretraining, True, False),
-        (squad, False, False),
+        pytest.param(squad, False, False, marks=pytest.mark.slow),
         (squad, True, False),
     ],
 )
