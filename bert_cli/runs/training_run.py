@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, TemporaryError
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.base.signals import Stopped, deferred
 from bert_cli.model.encoder import WORDS
@@ -21,6 +21,7 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.compact import CompactWords
+from bert_cli.training.ending import Ending
 from bert_cli.training.factors import is_frozen
 from bert_cli.training.feeding import place
 from bert_cli.training.lamb import Lamb
@@ -159,9 +160,10 @@ class TrainingRun:
 
             began = time.monotonic()
             with deferred(_tell_ending) as asked, memory_advice("train_batch_size"):
-                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, asked.is_made)
+                ending = Ending(strategy, asked.is_made)
+                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, ending)
             seconds = time.monotonic() - began - (history.paused if history else 0.0)
-        if asked.number is not None:
+        if asked.number is not None or ending.is_decided:
             raise self._stopped(asked.number, start + len(losses))
         if self.compact:
             self.compact.close(self.optimizer)
@@ -178,9 +180,14 @@ class TrainingRun:
         with self.compact.set_aside(self.optimizer) if self.compact else contextlib.nullcontext():
             return hook.call(step)
 
-    def _stopped(self, number: int, step: int) -> Stopped:
-        """What to raise after a signal, when all is saved."""
+    def _stopped(self, number: int | None, step: int) -> Stopped | TemporaryError:
+        """What to raise after a signal, None for one that another process got, when all is saved."""
         said = f"after step {step} of {self._updates.steps}; saved as {os.path.join(self._folder, CHECKPOINT)}{step}"
+        if number is None:
+            return TemporaryError(
+                f"a process that trains together with this one was asked to end: stopped {said}; start all of them again, with "
+                "the same commands"
+            )
         return Stopped(number, f"stopped by {Stopped(number).name} {said}; the same command goes on from there")
 
     def _save(self, step: int, extra: dict[str, np.ndarray]) -> None:

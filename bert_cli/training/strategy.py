@@ -65,12 +65,17 @@ def _virtual_devices(count: int) -> list[str]:
     return [device.name for device in tf.config.list_logical_devices("CPU")]
 
 
+def is_one_of_several(strategy: tf.distribute.Strategy) -> bool:
+    """Whether other processes train together with this one."""
+    return strategy.cluster_resolver is not None and not is_tpu(strategy) and read_cluster().computing > 1
+
+
 def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> None:
     """InputError, naming the first of these facts that differs, unless all processes that train together have the same.
 
     facts: by what they are called; each is compared by a digest. With one process nothing is done.
     """
-    if strategy.cluster_resolver is None or is_tpu(strategy) or read_cluster().computing < 2:
+    if not is_one_of_several(strategy):
         return
     digests = np.array([zlib.crc32(str(value).encode()) for value in facts.values()], np.int64)
     mine = strategy.run(lambda: tf.constant(digests)[tf.newaxis])

@@ -54,6 +54,34 @@ def test_a_chief_and_a_worker(starter, flags, tmp_path):
         np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
+def test_a_signal_to_one_ends_all_after_the_same_step(starter, flags, tmp_path):
+    """The worker is asked to end, the chief saves; then the same commands end where an undisturbed run ends."""
+    many = [*flags, "--num_train_epochs=40", "--save_checkpoints_steps=1000", "--log_steps=20"]
+    whole, folder = tmp_path / "whole", tmp_path / "stopped"
+    finish(*together(starter, many, whole, whole))
+    last = RunFolder(whole).checkpoints()[-1]
+    chief, worker = together(starter, many, folder, folder)
+    until = time.monotonic() + 120
+    while "training 20/" not in worker.err:
+        assert time.monotonic() < until, worker.err
+        time.sleep(0.01)
+    worker.send(signal.SIGTERM)
+    assert worker.wait() == 143, worker.err
+    assert chief.wait() == 75, chief.err
+    (step,) = RunFolder(folder).checkpoints()
+    assert 0 < step < last
+    said = f"after step {step} of {last}; saved as {folder}/model.ckpt-{step}; "
+    assert worker.err.splitlines()[-1] == f"bert-classify: stopped by SIGTERM {said}the same command goes on from there"
+    assert chief.err.splitlines()[-1] == (
+        f"bert-classify: error: a process that trains together with this one was asked to end: stopped {said}start all of "
+        "them again, with the same commands"
+    )
+    finish(*together(starter, many, folder, folder))
+    after = RunFolder(folder).tensors(last)
+    for name, value in RunFolder(whole).tensors(last).items():
+        np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
 def test_a_worker_that_is_lost_and_one_that_does_not_come(starter, flags, tmp_path):
     """Both times a sentence and exit code 75; then the same commands go on."""
     many = [*flags, "--num_train_epochs=200", "--worker_timeout=60"]
