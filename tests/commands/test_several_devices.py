@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.commands.conftest import write_cola
-from tests.commands.helpers import RunFolder
+from tests.commands.helpers import RunFolder, assert_same_tensors
 
 pytestmark = pytest.mark.slow
 
@@ -49,9 +49,7 @@ def test_a_chief_and_a_worker(starter, flags, tmp_path):
         assert running.wait() == 1, running.err
         assert "error: the processes that train together do not agree on the first step, which is " in running.err
     finish(*together(starter, flags, shared, shared))
-    after = RunFolder(shared).tensors(12)
-    for name, value in before.items():
-        np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
+    assert_same_tensors(RunFolder(shared).tensors(12), before)
 
 
 def test_a_signal_to_one_ends_all_after_the_same_step(starter, flags, tmp_path):
@@ -77,9 +75,7 @@ def test_a_signal_to_one_ends_all_after_the_same_step(starter, flags, tmp_path):
         "them again, with the same commands"
     )
     finish(*together(starter, many, folder, folder))
-    after = RunFolder(folder).tensors(last)
-    for name, value in RunFolder(whole).tensors(last).items():
-        np.testing.assert_allclose(after[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
+    assert_same_tensors(RunFolder(folder).tensors(last), RunFolder(whole).tensors(last))
 
 
 def test_a_worker_that_is_lost_and_one_that_does_not_come(starter, flags, tmp_path):
