@@ -33,6 +33,10 @@ CONTROLS = {
         "--learning_rate=0.02", "--lr_schedule=constant", "--do_eval", "--eval_every=10", "--metric_for_best=accuracy",
         "--early_stopping_patience=6",
     ],
+    "frozen": [
+        "--freeze_encoder", "--head_input=mean", "--optimizer=nadam", "--learning_rate=0.02", "--classifier_dropout=0.3",
+        "--gradient_accumulation_steps=2", "--do_eval", "--eval_every=10",
+    ],
     "tags": [
         "--loss=focal", "--label_smoothing=0.1", "--class_weights=O=0.5", "--optimizer=lamb", "--lr_schedule=cosine",
         "--layerwise_lr_decay=0.8", "--freeze_layers=0", "--gradient_accumulation_steps=2", "--eval_every=25",
@@ -107,6 +111,7 @@ def wait_for_saves(running: stopping.Running, count: int) -> None:
                 ("bert-pretrain", "plain", MANY),
                 ("bert-classify", "loss, rates, nadam", FEW),
                 ("bert-classify", "windows, lamb, early end", FEW),
+                ("bert-classify", "frozen", FEW),
                 ("bert-tag", "tags", FEW),
                 ("bert-squad", "answers", FEW),
                 ("bert-pretrain", "masked words", FEW),
