@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
+from bert_cli.model.draws import gathered
 from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
 
 
@@ -36,7 +37,13 @@ class Scoped(keras.layers.Layer):
         The draw depends on `seed` and the weight's own name, not on what was made before it.
         """
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
-        return self.add_scoped(name, shape, keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed))
+        initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
+        draws = gathered()
+        if draws is None:
+            return self.add_scoped(name, shape, initializer)
+        variable = self.add_scoped(name, shape, "zeros")
+        draws.add(variable, lambda: variable.assign(initializer(shape, dtype="float32")))
+        return variable
 
     def named(self) -> dict[str, keras.Variable]:
         """Checkpoint name -> variable."""

@@ -109,7 +109,7 @@ def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[Checkpoin
 
 
 def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
-    """The task's model on its devices, with random weights. Imports TensorFlow."""
+    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow."""
     prepare_host()
     from bert_cli.runs.session import Session
 
@@ -120,6 +120,7 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
         settings.length.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
+        weights_follow=model.sources.checkpoint is not None,
     )
 
 

@@ -54,7 +54,9 @@ class FeaturesSession(Session):
         n-th Transformer layer; max_seq_length: tokens of a window; batch_size: windows of so many tokens that are
         computed at once; attention: whether extract gives it.
         """
-        super().__init__(lambda precision: make_encoder(config, precision), devices, max_seq_length)
+        super().__init__(
+            lambda precision: make_encoder(config, precision), devices, max_seq_length, weights_follow=True
+        )
         self._pooling, self._places, self._attention = pooling, tuple(places), attention
         self._batch_size = batch_size
         self._runner = self.runner(self._forward, spec.EXTRACTION)

@@ -19,6 +19,7 @@ from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.heads.model import TaskModel, tensor_specs
+from bert_cli.model.draws import Draws
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
@@ -55,12 +56,15 @@ class Session:
         max_seq_length: int,
         train_batch_size: int | None = None,
         parts: int = 1,
+        weights_follow: bool = False,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        train_batch_size: None where nothing is trained; parts: how many it is computed in. InputError where the devices are
-        not there, or cannot share such a batch.
+        train_batch_size: None where nothing is trained; parts: how many it is computed in. weights_follow: a checkpoint is
+        loaded before anything is computed, so that only what it lacks has to be drawn at random. InputError where the
+        devices are not there, or cannot share such a batch.
         """
+        self._draws = Draws()
         self.strategy = make_strategy(
             devices.distribution_strategy,
             devices.use_tpu,
@@ -78,7 +82,8 @@ class Session:
         with self.strategy.scope():
             if train_batch_size is not None:
                 check_batch_size(train_batch_size, self.strategy, "train_batch_size", parts)
-            self.model = make_model(self.precision)
+            with self._draws.gathering(weights_follow):
+                self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         self.is_quiet = False
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
@@ -101,24 +106,27 @@ class Session:
                 "model.ckpt-N of a training run"
             )
         self._log(report)
+        self._draws.draw_all_but(self.variables[name] for name in report.loaded)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
     def load_initial(self, sources: ModelSources, init_checkpoint: str, state: str | None) -> None:
         """Take the weights that a new run starts from, and say where they come from. init_checkpoint: what the flag says."""
-        checkpoint = sources.checkpoint
-        if state:
+        checkpoint, loaded = sources.checkpoint, list(self.variables) if state else []
+        if state:  # which holds all of them
             LOG.info("going on from %s", state)
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
             count = len(self.model.encoder.named())
             LOG.info("%s: is no BERT of Google's form, so it is used as it is: %d variables", checkpoint.name, count)
         elif checkpoint:
             report = load_weights(self.variables, open_checkpoint(checkpoint))
+            loaded = report.loaded
             if line := builtin.told(checkpoint, self.model.encoder.config):
                 LOG.info(line)
             else:
                 self._log(report)
         else:
             LOG.log(*builtin.told_random(init_checkpoint, sources.is_builtin))
+        self._draws.draw_all_but(self.variables[name] for name in loaded)
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
         """What a checkpoint of this step holds to predict from: all weights, and global_step."""
