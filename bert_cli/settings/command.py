@@ -11,6 +11,7 @@ from typing import Any
 from bert_cli import __version__
 from bert_cli.base.errors import InputError, TemporaryError, first_line
 from bert_cli.base.log import RESULT
+from bert_cli.base.process import PROCESS
 from bert_cli.base.signals import Stopped, raised
 from bert_cli.settings.completion import asked_shell, completion
 from bert_cli.settings.help import help_text
@@ -50,6 +51,7 @@ def run_command(
     returns them, with what is remembered or derived, and raises InputError for what does not go together.
     interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
     """
+    PROCESS.is_command = True
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         with raised():

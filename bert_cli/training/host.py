@@ -1,15 +1,22 @@
 """Importing TensorFlow: what must be said to the process before, and what it says itself."""
 
+import contextlib
 import ctypes
 import os
 import platform
 import re
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
+
+from bert_cli.base.process import PROCESS
 
 # glibc's mallopt parameters (malloc.h).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
+# What Keras imports where it is there, for wrappers and plots that no command has a use for: a third of the time that the
+# import of TensorFlow takes. Where a command needs one of them itself, it is imported then.
+_OF_KERAS_ALONE = ("matplotlib", "pandas", "sklearn")
 
 # Lines that TensorFlow 2.21 prints on every start on a machine without a GPU, before its log level takes effect.
 _NOISE = re.compile(
@@ -38,6 +45,19 @@ def prepare_host() -> None:
         _import_quietly()
 
 
+@contextlib.contextmanager
+def left_out(names: Iterable[str]) -> Iterator[None]:
+    """Within it these packages are not to be found, but for those that are there already."""
+    absent = [name for name in names if name not in sys.modules]
+    for name in absent:
+        sys.modules[name] = None  # type: ignore[assignment]  # what None stands for cannot be imported
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
+
+
 def _import_quietly() -> None:
     """Import TensorFlow and look for devices with standard error held back; all but the known noise is shown after."""
     if sys.stderr is None:  # closed by whoever started us
@@ -49,7 +69,8 @@ def _import_quietly() -> None:
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
-            import tensorflow as tf
+            with left_out(_OF_KERAS_ALONE) if PROCESS.is_command else contextlib.nullcontext():
+                import tensorflow as tf
 
             tf.config.list_physical_devices()
         finally:
