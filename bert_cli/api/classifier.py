@@ -21,7 +21,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
-from bert_cli.runs import driver, sources
+from bert_cli.runs import opening, sources
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import Answers, make_answers
@@ -174,7 +174,7 @@ class Classifier(Trained):
         if not task.labels and task.has_labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         answers = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
-        session = driver.open_trained(task, model, settings)
+        session = opening.open_trained(task, model, settings)
         return cls(session, model.tokenizer, task, answers)
 
     @named_arguments()

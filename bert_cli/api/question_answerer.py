@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
-from bert_cli.runs import driver
+from bert_cli.runs import opening
 from bert_cli.runs.questions import Windows, answer, answer_record
 from bert_cli.runs.squad import SquadTask, check_values
 from bert_cli.runs.trained_model import open_model
@@ -86,7 +86,7 @@ class QuestionAnswerer(Trained):
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)
-        session = driver.open_trained(task, model, settings)
+        session = opening.open_trained(task, model, settings)
         return cls(session, model.tokenizer, windows, task.rules)
 
     @named_arguments()

@@ -20,7 +20,7 @@ from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
-from bert_cli.runs import driver
+from bert_cli.runs import opening
 from bert_cli.runs.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
 from bert_cli.runs.trained_model import open_model
@@ -107,7 +107,7 @@ class Tagger(Trained):
         task = TaggingTask(settings)
         task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})
         task.layers = find_layers(settings.tagger.layers, False, model.config)
-        session = driver.open_trained(task, model, settings)
+        session = opening.open_trained(task, model, settings)
         return cls(session, model.tokenizer, task.data.labels, settings)
 
     @named_arguments()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.runs import driver, shards
+from bert_cli.runs import opening, shards
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_data import check_submission
@@ -68,7 +68,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     check_submission(settings)
     files.check_can_write(folder, "output_dir")
     task = ClassificationTask(settings)
-    _, model = driver.open_model(task, settings)
+    _, model = opening.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
     task.labels = trained_labels(settings.labels.labels or (), checkpoint)
     places = [folder, *run_folders(checkpoint)]
@@ -84,7 +84,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
             part.read(model, stack)
         split = part.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, strict)
-        session = session or driver.open_trained(part, model, alone(settings))
+        session = session or opening.open_trained(part, model, alone(settings))
         found = session.infer(split.features, settings.prediction.predict_batch_size, "predicting")
         write_predictions(shard.targets, split, found, part.answers, settings.results.output_format)
     return {"shards": len(todo)}

@@ -12,7 +12,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs import answers, driver, sources
+from bert_cli.runs import answers, opening, sources
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import make_answers
@@ -30,7 +30,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if not is_sharded:
         answers.check_files(source, target)
     task = ClassificationTask(settings)
-    _, model = driver.open_model(task, settings)
+    _, model = opening.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
     if task.problem_type == MULTIPLE_CHOICE:
         raise InputError(
@@ -49,7 +49,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         return task.facts()
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = driver.open_trained(task, model, alone(settings) if plan else settings)
+    session = opening.open_trained(task, model, alone(settings) if plan else settings)
 
     def answer(chunk: Sequence[TextLine], check: Callable[[RaggedFeatures], None]) -> Iterator[dict]:
         features = _features(chunk, task, model)

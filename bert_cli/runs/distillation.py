@@ -17,7 +17,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures, joined
 from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
-from bert_cli.runs import driver, sources
+from bert_cli.runs import opening, sources
 from bert_cli.runs.classification_split import Split
 from bert_cli.runs.trained_model import check_command, open_model
 from bert_cli.settings.classification import ClassifySettings
@@ -55,7 +55,7 @@ class Teacher(NamedTuple):
     def logits(self, examples: Sequence[ClassificationExample]) -> np.ndarray:
         """float32 [n, L] of examples, in the student's order of labels; see features.distillation.logits_of."""
         features = self.task.features(examples, self.model.tokenizer)
-        session = driver.open_session(self.task, self.model, self.task.settings)
+        session = opening.open_session(self.task, self.model, self.task.settings)
         session.load_trained(self.checkpoint)
         found = session.infer(features, self.task.settings.prediction.predict_batch_size, "asking the teacher")
         return logits_of(found["probabilities"][:, self.columns], self.task.problem_type)

@@ -18,21 +18,19 @@ from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
 from bert_cli.runs import controls, lock, several, together
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.opening import open_model, open_session
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.tensorboard import Events
-from bert_cli.runs.trained_model import check_command
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.option import deciding
 from bert_cli.settings.repeats import is_several
 from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.settings.watching import check_watching
-from bert_cli.training.host import prepare_host
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
@@ -95,40 +93,6 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             run_folder.write_report(folder, report, results)
             finish(folder, settings.page, has_news)
     return report
-
-
-def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
-    """The checkpoint that the flags name, and the task's model of it, its weights not yet read.
-
-    InputError where the model is only used, and another command trained it.
-    """
-    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
-    if checkpoint and not settings.phases.do_train:
-        check_command(checkpoint, task.command)
-    return checkpoint, task.open(checkpoint)
-
-
-def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
-    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow."""
-    prepare_host()
-    from bert_cli.runs.session import Session
-
-    batch_size = settings.training.train_batch_size if settings.phases.do_train else None
-    return Session(
-        lambda compute_dtype: task.make_model(model, compute_dtype),
-        settings.devices,
-        settings.length.max_seq_length,
-        batch_size,
-        settings.optimization.gradient_accumulation_steps,
-        weights_follow=model.sources.checkpoint is not None,
-    )
-
-
-def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
-    """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
-    session = open_session(task, model, settings)
-    session.load_trained(model.sources.required_checkpoint)
-    return session
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,7 +17,7 @@ from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
-from bert_cli.runs import driver
+from bert_cli.runs import opening
 from bert_cli.runs.squad import SquadTask, fill, trained_model
 from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.squad import SquadSettings
@@ -127,7 +127,7 @@ def run(settings: SquadSettings) -> dict:
         files.check_readable(source, "input_file")
     to_file = target not in ("", STANDARD)
     files.check_output_files([target], [source, asked.context_file])
-    session = driver.open_trained(task, model, settings)
+    session = opening.open_trained(task, model, settings)
     windows = Windows.of(settings)
     if asked.question:
         record = answer_record(example, answer(session, [example], model.tokenizer, windows, task.rules)[0])

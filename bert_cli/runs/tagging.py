@@ -33,7 +33,7 @@ from bert_cli.outputs.tagging import (
     write_json_lines,
 )
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
-from bert_cli.runs import answers, controls, driver, sources
+from bert_cli.runs import answers, controls, opening, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.tagging_data import (
     Split,
@@ -225,12 +225,12 @@ def tag_text(settings: TagSettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     answers.check_files(source, target)
     task = TaggingTask(settings)
-    _, model = driver.open_model(task, settings)
+    _, model = opening.open_model(task, settings)
     labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
     task.data = TaggingData(labels, scheme, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
-    session = driver.open_trained(task, model, settings)
+    session = opening.open_trained(task, model, settings)
 
     check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
 
