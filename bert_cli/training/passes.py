@@ -1,6 +1,7 @@
 """Which of TensorFlow's graph optimizers see our functions."""
 
 import functools
+import threading
 from collections.abc import Callable
 
 import tensorflow as tf
@@ -13,19 +14,36 @@ _LEFT_OUT = (
 )  # fmt: skip
 
 
+class _Options:
+    """TensorFlow's options, which are the process's: changed by the first call that is under way, put back after the last."""
+
+    def __init__(self):
+        self._lock, self._calls, self._before = threading.Lock(), 0, {}
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._calls += 1
+            if self._calls == 1:
+                self._before = tf.config.optimizer.get_experimental_options()
+                tf.config.optimizer.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if not self._calls:  # None: TensorFlow's default
+                found = {name: self._before.get(name) for name in _LEFT_OUT}
+                tf.config.optimizer.set_experimental_options(found)
+
+
+_OPTIONS = _Options()
+
+
 def with_few_passes(function: Callable) -> Callable:
     """The same tf.function, without the optimizers that do nothing for it; whatever else this process computes has them."""
-    options = tf.config.optimizer
 
     @functools.wraps(function)
     def call(*args):
-        before = options.get_experimental_options()
-        options.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
-        try:
+        with _OPTIONS:
             return function(*args)
-        finally:
-            options.set_experimental_options(
-                {name: before.get(name) for name in _LEFT_OUT}
-            )  # None: TensorFlow's default
 
     return call

@@ -1,5 +1,7 @@
 """What a step is computed with is what everything else in the process is computed with, once it is done."""
 
+import threading
+
 import pytest
 import tensorflow as tf
 
@@ -29,3 +31,22 @@ def test_options_of_the_process_are_put_back(fails):
     assert before["constant_folding"] is True
     assert "layout_optimizer" not in before
     options.set_experimental_options({"constant_folding": None})
+
+
+def test_calls_in_several_threads_leave_nothing():
+    """The second begins before the first ends, and ends after it."""
+    options, began, ended = tf.config.optimizer, threading.Event(), threading.Event()
+    before = options.get_experimental_options()
+    first = with_few_passes(lambda: began.wait(10))
+    thread = threading.Thread(target=lambda: (first(), ended.set()))
+    thread.start()
+
+    @with_few_passes
+    def second():
+        began.set()
+        assert ended.wait(10)
+        return options.get_experimental_options()["layout_optimizer"]
+
+    assert second() is False
+    thread.join()
+    assert options.get_experimental_options() == before
