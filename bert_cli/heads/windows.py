@@ -23,6 +23,13 @@ class BertWindowsClassifier(BertClassifier):
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]
         shape = tf.shape(mask)
+        if (
+            packed
+        ):  # a batch has as many places for windows as its longest text needs: only those that are there, W of them
+            there = tf.where(mask[:, :, 0] > 0)
+            rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
+            logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
+            return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
         return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])

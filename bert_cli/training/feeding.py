@@ -25,10 +25,9 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
 
 
 def share_start(mask: tf.Tensor) -> tf.Tensor:
-    """How many sequences, and tokens that a packed layout computes, stand in a mask [B, …, S]; int32 [2]."""
-    rows = tf.reshape(mask, [-1, tf.shape(mask)[-1]]) > 0
-    count = tf.shape(rows)[0]
-    return tf.stack([count, tf.reduce_sum(tf.cast(rows[:, 1:], tf.int32)) + count])
+    """How many sequences that have tokens, and tokens, stand in a mask [B, …, S]; int32 [2]."""
+    rows = tf.cast(tf.reshape(mask, [-1, tf.shape(mask)[-1]]) > 0, tf.int32)
+    return tf.stack([tf.reduce_sum(rows[:, 0]), tf.reduce_sum(rows)])
 
 
 def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
