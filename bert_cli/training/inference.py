@@ -6,7 +6,6 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.training.feeding import place
-from bert_cli.training.passes import with_few_passes
 
 
 def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: dict) -> Callable:
@@ -16,9 +15,8 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
     """
     # Several machines: each computes everything with its own copy of the weights, so that nobody waits for anybody.
     alone = strategy.num_replicas_in_sync == 1 or isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-    compiled = with_few_passes(tf.function(forward, input_signature=[signature], autograph=False))
+    compiled = tf.function(forward, input_signature=[signature], autograph=False)
 
-    @with_few_passes
     @tf.function(reduce_retracing=True, autograph=False)
     def on_replicas(batch):
         return strategy.run(forward, args=(batch,))
