@@ -15,6 +15,18 @@ from bert_cli.base.signals import Stopped, deferred, raised
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Signals that whoever started the tests has ignored, as nohup and a script's background do, are heard here."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)}
+    ignored = {number for number, handler in before.items() if handler == signal.SIG_IGN}
+    for number in ignored:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def send(number: int) -> None:
     os.kill(os.getpid(), number)
 
