@@ -6,12 +6,11 @@ from bert_cli.base.kinds import POOLED
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import cross_entropy, softmax_losses
-from bert_cli.heads.model import TaskModel, make_encoder, mean_weights, text_rows
-from bert_cli.model import ops
+from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_rows
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
-class BertChoice(TaskModel):
+class BertChoice(TextModel):
     """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
 
     Its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so any number of
@@ -31,10 +30,6 @@ class BertChoice(TaskModel):
         self.head_dropout = CLASSIFIER_DROPOUT
         self.built = True
 
-    @property
-    def state_columns(self):
-        return spec.stated(self.columns)
-
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
@@ -42,18 +37,9 @@ class BertChoice(TaskModel):
         read = text_rows(self.encoder, self.head_input, rows, training, seed, packed)  # [B·K, W]
         return tf.reshape(read, [shape[0], shape[1], self.state_width])
 
-    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
-        """frozen: no dropout in the encoder, as it is not trained."""
-        if training and seed is None:
-            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
-
     def head_logits(self, states, seed=None):
-        """See TaskModel: float32 [B, K, W] -> [B, K]."""
-        if seed is not None:
-            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
-        rows = tf.reshape(states, [-1, self.state_width])
-        logits = self.head(rows, dropout_rate=self.head_dropout, seed=seed)  # [B·K, 1]
+        """See TextModel: float32 [B, K, W] -> [B, K]."""
+        logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
         return tf.reshape(logits, tf.shape(states)[:2])
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):

@@ -5,7 +5,7 @@ import tensorflow as tf
 from bert_cli.base.kinds import MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL
 from bert_cli.features import spec
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
-from bert_cli.heads.model import TaskModel, make_encoder, mean_weights, text_rows
+from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_rows
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
@@ -30,7 +30,7 @@ class ClassifierHead(Scoped):
         return tf.nn.bias_add(tf.matmul(pooled, self.output_weights.value, transpose_b=True), self.output_bias.value)
 
 
-class BertClassifier(TaskModel):
+class BertClassifier(TextModel):
     """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n].
 
     Its variables are the same whatever the `problem_type` makes of the logits:
@@ -62,25 +62,9 @@ class BertClassifier(TaskModel):
         self.head_dropout = CLASSIFIER_DROPOUT
         self.built = True
 
-    @property
-    def state_columns(self):
-        return spec.stated(self.columns)
-
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, W]."""
         return text_rows(self.encoder, self.head_input, inputs, training, seed, packed)
-
-    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
-        """frozen: no dropout in the encoder, as it is not trained."""
-        if training and seed is None:
-            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
-
-    def head_logits(self, states, seed=None):
-        """See TaskModel: float32 [B, W] -> [B, n]."""
-        if seed is not None:
-            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
-        return self.head(states, dropout_rate=self.head_dropout, seed=seed)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""

@@ -6,8 +6,9 @@ import keras
 import tensorflow as tf
 
 from bert_cli.base.kinds import MEAN, POOLED
-from bert_cli.features.spec import INPUTS, Column
+from bert_cli.features.spec import INPUTS, Column, stated
 from bert_cli.heads.losses import PLAIN
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -50,17 +51,6 @@ class TaskModel(keras.Model):
         """What the head reads of int32 [B, S] or [B, K, S], of a kind with state_columns: float32, W numbers for each."""
         raise NotImplementedError
 
-    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Logits of these states. `seed`, that of a training step, makes the dropout; None for none."""
-        raise NotImplementedError
-
-    def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
-        """Of a training batch of texts or choices, see loss_terms; one of `state_columns` has its states."""
-        if "states" in batch:
-            return self.head_logits(batch["states"], seed)
-        inputs = {name: batch[name] for name in INPUTS}
-        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
-
     @property
     def top_layer(self) -> int | None:
         """The highest layer of the encoder that the loss reads, 0-based; None for the pooled output."""
@@ -83,6 +73,33 @@ class TaskModel(keras.Model):
     def predictions(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
         """What is told of a batch, given as `prediction_columns`: tensors with a row for each of its rows."""
         raise NotImplementedError
+
+
+class TextModel(TaskModel):
+    """A model whose head reads a row of each sequence, `states`, which a frozen encoder has to make only once."""
+
+    @property
+    def state_columns(self):
+        return stated(self.columns)
+
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+        """Logits; frozen: no dropout in the encoder, as it is not trained."""
+        if training and seed is None:
+            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
+        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
+
+    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
+        """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
+        if seed is not None:
+            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+        return self.head(states, dropout_rate=self.head_dropout, seed=seed)
+
+    def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
+        """Of a training batch, see loss_terms; one of `state_columns` has its states."""
+        if "states" in batch:
+            return self.head_logits(batch["states"], seed)
+        inputs = {name: batch[name] for name in INPUTS}
+        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
 
 
 def make_encoder(

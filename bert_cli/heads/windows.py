@@ -23,9 +23,7 @@ class BertWindowsClassifier(BertClassifier):
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]
         shape = tf.shape(mask)
-        if (
-            packed
-        ):  # a batch has as many places for windows as its longest text needs: only those that are there, W of them
+        if packed:  # of the places, as many for each text as the longest needs, the W that hold a window
             there = tf.where(mask[:, :, 0] > 0)
             rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
             logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]

@@ -35,11 +35,12 @@ def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def mean_and_deviation(rows: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Mean and standard deviation of each metric that all rows have.
+    """Mean and standard deviation of each metric that all rows have; {}, that of a run that diverged, is no row.
 
     The deviation is that of a sample, with n - 1 below, 0 for one row. A whole number that all rows share, such as that of
     the examples, stays what it is, and has none.
     """
+    rows = [row for row in rows if row]
     columns = {name: [row[name] for row in rows] for name in rows[0] if all(name in row for row in rows)}
     means: dict[str, float] = {}
     deviations: dict[str, float] = {}
@@ -91,15 +92,11 @@ def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
     for row in rows:
         cells = [row.folder, *(str(row.settings[flag]) for flag in flags)]
         for name in names:
-            cells += [
-                str(row.metrics.get(name, "")),
-                *([str(row.deviations.get(name, ""))] if name in deviated else []),
-            ]
+            cells.append(str(row.metrics.get(name, "")))
+            cells += [str(row.deviations.get(name, ""))] if name in deviated else []
         lines.append(cells)
     if has_mean:
-        for title, values in zip(
-            (MEAN, DEVIATION), mean_and_deviation([row.metrics for row in ended(rows)]), strict=True
-        ):
+        for title, values in zip((MEAN, DEVIATION), mean_and_deviation([row.metrics for row in rows]), strict=True):
             lines.append([title, *[""] * len(flags), *(str(values.get(name, "")) for name in names)])
     with atomic_write(path) as file:
         file.writelines("\t".join(cells) + "\n" for cells in lines)
@@ -123,7 +120,7 @@ def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean:
         mark = " *" if row.folder == best else ""
         table.add_row(row.folder + mark, *(f"{row.settings[flag]:g}" for flag in flags), *cells)
     if has_mean:
-        means, deviations = mean_and_deviation([row.metrics for row in ended(rows)])
+        means, deviations = mean_and_deviation([row.metrics for row in rows])
         cells = [_figure(means[name], deviations.get(name)) for name in names]
         table.add_row("mean ± standard deviation", *[""] * len(flags), *cells)
     text = io.StringIO()

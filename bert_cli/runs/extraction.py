@@ -29,7 +29,7 @@ from bert_cli.runs.training_run import memory_advice
 from bert_cli.settings.groups import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath
 
@@ -68,7 +68,7 @@ class FeaturesSession(Session):
         """
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
-        report = load_weights(self.variables, open_checkpoint(checkpoint))
+        report = self._fill(open_checkpoint(checkpoint))
         missing = [name for name in report.missing if self._pooling == "pooler" or "/pooler/" not in name]
         if missing:
             raise InputError(

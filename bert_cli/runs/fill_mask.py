@@ -19,7 +19,7 @@ from bert_cli.runs.training_run import memory_advice
 from bert_cli.settings.groups import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.inference import infer
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 
 _CHUNK = 512  # texts that are read and computed at a time
@@ -43,7 +43,7 @@ class FillMaskSession(Session):
         """Take the weights. A next-sentence head that is missing, or that was `trained_without` its loss, only counts
         where it is asked for; InputError where anything else is missing.
         """
-        report = load_weights(self.variables, open_checkpoint(checkpoint))
+        report = self._fill(open_checkpoint(checkpoint))
         unneeded = [name for name in report.missing if name.startswith((HEADS[NEXT_SENTENCE], POOLER))]
         needed = [name for name in report.missing if name not in unneeded]
         if needed:

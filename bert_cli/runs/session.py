@@ -33,7 +33,7 @@ from bert_cli.training.inference import infer, make_runner, put_rows
 from bert_cli.training.loop import Hook
 from bert_cli.training.strategy import check_agreement, compute_dtype, describe, is_chief, is_tpu, make_strategy
 from bert_cli.training.updates import Updates
-from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
@@ -98,35 +98,40 @@ class Session:
         InputError where it lacks a variable that is not `optional` for the model.
         """
         reader = open_checkpoint(checkpoint)
-        report = load_weights(self.variables, reader)
+        report = self._fill(reader)
         missing = [name for name in report.missing if not name.startswith(self.model.optional)]
         if missing:
             raise InputError(
                 f"{report.source}: lacks {', '.join(missing[:3])}: it is not {self.model.kind}; add --do_train or give the "
                 "model.ckpt-N of a training run"
             )
-        self._log(report)
-        self._draws.draw_all_but(self.variables[name] for name in report.loaded)
+        for line in report.lines():
+            LOG.info(line)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
     def load_initial(self, sources: ModelSources, init_checkpoint: str, state: str | None) -> None:
         """Take the weights that a new run starts from, and say where they come from. init_checkpoint: what the flag says."""
-        checkpoint, loaded = sources.checkpoint, list(self.variables) if state else []
-        if state:  # which holds all of them
+        checkpoint = sources.checkpoint
+        if state:
             LOG.info("going on from %s", state)
+            self._draws.draw_all_but(self.variables.values())  # it holds all of them
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
             count = len(self.model.encoder.named())
             LOG.info("%s: is no BERT of Google's form, so it is used as it is: %d variables", checkpoint.name, count)
+            self._draws.draw_all_but([])
         elif checkpoint:
-            report = load_weights(self.variables, open_checkpoint(checkpoint))
-            loaded = report.loaded
-            if line := builtin.told(checkpoint, self.model.encoder.config):
+            report = self._fill(open_checkpoint(checkpoint))
+            told = builtin.told(checkpoint, self.model.encoder.config)
+            for line in [told] if told else report.lines():
                 LOG.info(line)
-            else:
-                self._log(report)
         else:
             LOG.log(*builtin.told_random(init_checkpoint, sources.is_builtin))
-        self._draws.draw_all_but(self.variables[name] for name in loaded)
+
+    def _fill(self, reader: Reader) -> LoadReport:
+        """See load_weights; what the checkpoint lacks is drawn."""
+        report = load_weights(self.variables, reader)
+        self._draws.draw_all_but(self.variables[name] for name in report.loaded)
+        return report
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
         """What a checkpoint of this step holds to predict from: all weights, and global_step."""
@@ -145,11 +150,6 @@ class Session:
             yield
         finally:
             self.is_quiet = False
-
-    @staticmethod
-    def _log(report: LoadReport) -> None:
-        for line in report.lines():
-            LOG.info(line)
 
     def train(
         self,

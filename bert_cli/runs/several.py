@@ -147,7 +147,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
         LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
     if folds:
         folds.write(folder)
-    means, deviations = mean_and_deviation([row.metrics for row in ended(rows)])
+    means, deviations = mean_and_deviation([row.metrics for row in rows])
     found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
     listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in ended(rows)]

@@ -1,7 +1,5 @@
 """What every command does around its work: --help, completion, the command line, the log, and errors in one line."""
 
-import functools
-import gc
 import logging
 import os
 import sys
@@ -109,18 +107,6 @@ def _run_command(
     values, given = parse(settings_class, arguments)
     if values["quiet"] and values["verbose"]:
         raise InputError("--quiet and --verbose do not go together; give one of them")
-    _set_modules_aside()
     log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
     run(build(settings_class, check(values, given) if check else values))
     return 0
-
-
-@functools.cache
-def _set_modules_aside() -> None:
-    """Keep the garbage collector from what is there now, once in a process.
-
-    TensorFlow's modules hold some hundred thousand objects that live as long as the process: without this, each full
-    collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation. Once is enough: what an
-    earlier command of the same process left, such as its model, is to be freed.
-    """
-    gc.freeze()

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.spec import INPUT_MASK
+from bert_cli.training.strategy import is_tpu
 
 # What `place` adds to the share of a replica: see ops.dropout.
 SHARE_START = "share_start"
@@ -24,10 +25,14 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
         )
 
 
-def share_start(mask: tf.Tensor) -> tf.Tensor:
-    """How many sequences that have tokens, and tokens, stand in a mask [B, …, S]; int32 [2]."""
+def share_start(mask: tf.Tensor, strategy: tf.distribute.Strategy) -> tf.Tensor:
+    """How many sequences, and tokens, are computed of a mask [B, …, S]; int32 [2].
+
+    On a TPU, whose shapes do not change, the places of windows that a text does not have are computed too.
+    """
     rows = tf.cast(tf.reshape(mask, [-1, tf.shape(mask)[-1]]) > 0, tf.int32)
-    return tf.stack([tf.reduce_sum(rows[:, 0]), tf.reduce_sum(rows)])
+    sequences = tf.shape(rows)[0] if is_tpu(strategy) else tf.reduce_sum(rows[:, 0])
+    return tf.stack([sequences, tf.reduce_sum(rows)])
 
 
 def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
@@ -41,6 +46,8 @@ def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dic
         start = context.replica_id_in_sync_group * size
         before = {name: values[:start] for name, values in batch.items()}
         own = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
-        return own | ({SHARE_START: share_start(tf.constant(before[INPUT_MASK]))} if INPUT_MASK in before else {})
+        if INPUT_MASK not in before:
+            return own
+        return own | {SHARE_START: share_start(tf.constant(before[INPUT_MASK]), strategy)}
 
     return strategy.experimental_distribute_values_from_function(share)

@@ -85,20 +85,16 @@ def make_train_step(
     def replica_step(batch):
         context = tf.distribute.get_replica_context()
         step = tf.cast(tf.raw_ops.ReadVariableOp(resource=optimizer.step.handle, dtype=tf.int64), tf.int32)
-        replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-        start = batch.get(SHARE_START)
-        if start is None:
-            step_seed = tf.stack([seed + replica * 7919, step * _PLACES])
-        else:  # draws by the place in the whole batch: the same for any number of replicas
-            step_seed = tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
-            batch = {name: values for name, values in batch.items() if name != SHARE_START}
+        batch, step_seed = _seeded(batch, seed, step, context)
         scale = loss_scale.current() if loss_scale else 1.0
         if parts == 1:
             loss, found = gradients_of(scale, batch, step_seed)
             squares = None
         else:
             shapes = [variable.shape for variable in trained]
-            loss, found, squares = _add_up(batch, parts, step_seed, functools.partial(gradients_of, scale), shapes)
+            loss, found, squares = _add_up(
+                strategy, batch, parts, step_seed, functools.partial(gradients_of, scale), shapes
+            )
         gradients, norm = _sum_over_replicas(dict(zip(optimizer.weights, found, strict=True)), context, squares)
         finite = tf.math.is_finite(norm)
         if loss_scale is None:
@@ -124,13 +120,24 @@ def make_train_step(
     )
 
 
+def _seeded(batch: dict, seed: int, step: tf.Tensor, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
+    """A replica's batch without where its share begins, and the seed of this step, see make_train_step."""
+    start = batch.get(SHARE_START)
+    if start is None:
+        replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
+        return batch, tf.stack([seed + replica * 7919, step * _PLACES])
+    # Draws by the place in the whole batch: the same for any number of replicas.
+    batch = {name: values for name, values in batch.items() if name != SHARE_START}
+    return batch, tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
+
+
 def _finite_product(gradient, factor, finite):
     gradient = tf.convert_to_tensor(gradient)
     return tf.where(finite, gradient * factor, tf.zeros([], gradient.dtype))
 
 
 def _add_up(
-    batch: dict, parts: int, seed: tf.Tensor, gradients_of: Callable, shapes: list
+    strategy: tf.distribute.Strategy, batch: dict, parts: int, seed: tf.Tensor, gradients_of: Callable, shapes: list
 ) -> tuple[tf.Tensor, list, list]:
     """(loss, gradients, squares) of all parts of a batch; shapes: of the gradients.
 
@@ -142,7 +149,7 @@ def _add_up(
 
     def add(number, sums):
         rows = {name: values[number * size : (number + 1) * size] for name, values in batch.items()}
-        loss, gradients = gradients_of(rows, _seed_of_part(seed, batch, number, size))
+        loss, gradients = gradients_of(rows, _seed_of_part(strategy, seed, batch, number, size))
         is_sparse[:] = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
         squares = [
             _squares(gradient) if sparse else tf.constant(0.0)
@@ -159,11 +166,13 @@ def _add_up(
     return loss, gradients, [own if sparse else None for own, sparse in zip(squares, is_sparse, strict=True)]
 
 
-def _seed_of_part(seed: tf.Tensor, batch: dict, number: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+def _seed_of_part(
+    strategy: tf.distribute.Strategy, seed: tf.Tensor, batch: dict, number: tf.Tensor, size: tf.Tensor
+) -> tf.Tensor:
     """The seed for the rows of a part, which has `size` of them, so that dropout draws what it would in the whole batch."""
     if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each part draws for itself
         return seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1))
-    start = share_start(batch[INPUT_MASK][: number * size])
+    start = share_start(batch[INPUT_MASK][: number * size], strategy)
     if seed.shape[0] == 2:
         return tf.concat([seed, start], axis=0)
     return seed + tf.concat([[0, 0], start], axis=0)

@@ -181,14 +181,10 @@ def test_resume_goes_on_behind_the_last_whole_line(extract):
     assert "nothing is left to do" in extract("--resume")[3]
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        "vocab_file",
-        "precision",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("bert_config_file", "do_lower_case")),
-    ],
-)
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("bert_config_file", "do_lower_case")]
+
+
+@pytest.mark.parametrize("changed", ["vocab_file", "precision", *SLOWER])
 def test_resume_compares_what_decides_the_numbers(extract, checkpoint, tmp_path, changed):
     texts = tmp_path / "texts.txt"
     good = texts.read_bytes()
