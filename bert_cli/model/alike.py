@@ -23,7 +23,7 @@ class Alike:
 
     def call(
         self, layer: TransformerLayer, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """What layer(x, layout, first_only, seeds) returns."""
         if not tf.inside_function():
             return layer(x, layout=layout, first_only=first_only, seeds=seeds)

@@ -44,7 +44,12 @@ class BertEncoder(keras.Model):
         last layer only what they depend on.
         """
         mask = inputs["input_mask"]
-        layout = packed_layout(mask, self.config.num_attention_heads) if packed else dense_layout(mask)
+        if packed:
+            share = seed[2:] if training and seed is not None and seed.shape[0] > 2 else None
+            apart = training and not return_attention
+            layout = packed_layout(mask, self.config.num_attention_heads, apart, share)
+        else:
+            layout = dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
         x = self.embeddings(  # float32 [T, H]
             inputs["input_word_ids"], inputs["input_type_ids"], layout=layout, seed=seeds[0]

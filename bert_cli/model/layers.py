@@ -14,7 +14,7 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.draws import gathered
-from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
+from bert_cli.model.layout import Group, Layout, collect, first_rows, first_token, join_heads, split_heads
 
 
 class Scoped(keras.layers.Layer):
@@ -131,22 +131,27 @@ class SelfAttention(keras.layers.Layer):
 
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seed: tf.Tensor | None = None
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout)."""
-        key = split_heads(self.key(x), self.heads, layout)  # [B, N, S, D]
-        value = split_heads(self.value(x), self.heads, layout)
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
+        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None where groups go apart)."""
+        places = layout.whole if first_only else layout.apart
+        keys = split_heads(self.key(x), self.heads, layout, places)  # [B, N, S, D], or of each group of sequences
+        values = split_heads(self.value(x), self.heads, layout, places)
         if first_only:
             query = self.query(tf.gather(x, first_rows(layout)))  # [B, H]
-            query = tf.reshape(query, [layout.batch, self.heads, 1, key.shape[-1]])
+            queries = [tf.reshape(query, [layout.batch, self.heads, 1, keys[0].shape[-1]])]
         else:
-            query = split_heads(self.query(x), self.heads, layout)
-        scores = tf.matmul(query, key, transpose_b=True)  # [B, N, S or 1, S]
-        probabilities = tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + layout.key_bias)
-        weights = ops.dropout(tf.cast(probabilities, x.dtype), self.rate, seed)
-        context = tf.matmul(weights, value)  # [B, N, S or 1, D]
+            queries = split_heads(self.query(x), self.heads, layout, places)
+        whole = Group(None, None, layout.key_bias, None)
+        contexts, probabilities = [], []
+        for number, group in enumerate(places.groups if places else [whole]):
+            scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
+            probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + group.key_bias))
+            own_seed = None if seed is None else ops.at_place(seed, 2 * number, 0)  # 1 is that of the head
+            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, group.first)
+            contexts.append(tf.matmul(weights, values[number]))  # [B, N, S or 1, D]
         if first_only:
-            return tf.reshape(context, [layout.batch, x.shape[-1]]), probabilities
-        return join_heads(context, self.heads, layout), probabilities
+            return tf.reshape(contexts[0], [layout.batch, x.shape[-1]]), probabilities[0]
+        return join_heads(contexts, self.heads, layout, places), probabilities[0] if len(probabilities) == 1 else None
 
 
 class TransformerLayer(keras.layers.Layer):
@@ -172,8 +177,11 @@ class TransformerLayer(keras.layers.Layer):
         layout: Layout,
         first_only: bool = False,
         seeds: Sequence[tf.Tensor | None] = (None, None, None),
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """x: [T, H] -> ([R, H], attention probabilities). With `first_only` just the first tokens' rows are made."""
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
+        """x: [T, H] -> ([R, H], attention probabilities, see SelfAttention).
+
+        With `first_only` just the first tokens' rows are made.
+        """
         context, probabilities = self.attention(x, layout=layout, first_only=first_only, seed=seeds[0])
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         row = None if first_only else first_token(seeds[1], layout)

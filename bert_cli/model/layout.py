@@ -4,15 +4,36 @@ Everything in BERT but attention works token by token, so padding needs no compu
 batch are kept as rows of one matrix, and only attention spreads them out to [B, N, S, D]. The result at real tokens
 equals the padded computation, whose padded keys get a probability of exactly 0 (exp(-10000) in float32).
 
+In training, where a batch holds texts of any length, attention over the shorter ones goes apart from that over the longer
+ones, so that their squares are not those of the longest. Predictions have batches of like length.
+
 Letters: B batch, S sequence, T computed tokens, H hidden, N heads, D head width.
 """
 
 import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
 # Added to the scores of padded keys, as in the original.
 MASKED_SCORE = -10000.0
+
+
+class Group(NamedTuple):
+    """Sequences over which attention is computed together: B_g of them, S_g tokens at most. T·N rows are those of heads."""
+
+    rows: tf.Tensor  # int32 [B_g, N, S_g]: the row of T·N for each place
+    real: tf.Tensor  # bool [B_g, 1, S_g, 1]: False where the place is padding
+    key_bias: tf.Tensor  # float32 [B_g, 1, 1, S_g], as that of the layout
+    first: tf.Tensor | None  # for ops.dropout: how many sequences of this group other shares have before; None for none
+
+
+class Places(NamedTuple):
+    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each group; flat, one group behind the other."""
+
+    groups: tuple[Group, ...]
+    to_rows: tf.Tensor  # int32 [T, N]: the place of each row
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,9 +46,10 @@ class Layout:
     slots: tf.Tensor | None  # int32 [T]: flat slot b·S+s of each computed token, ascending
     rows: tf.Tensor | None  # int32 [B·S]: the computed token of each slot; 0 where the slot is padding
     real: tf.Tensor | None  # bool [B·S]: False where the slot is padding
-    # Between rows of D numbers [T·N, D] and [B, N, S, D], flat [B·N·S, D]:
-    to_heads: tf.Tensor | None  # int32 [B, N, S]: the row of T·N for each place
-    to_rows: tf.Tensor | None  # int32 [T, N]: the place of each row
+    whole: Places | None = None  # for attention over all sequences together
+    apart: Places | None = (
+        None  # for attention over the longer and the shorter ones; `whole` where that is not asked for
+    )
 
 
 def _sizes(mask: tf.Tensor) -> tuple:
@@ -39,22 +61,65 @@ def dense_layout(mask: tf.Tensor) -> Layout:
     """Compute every slot, padding included, as the original does. mask: int32 [B, S]."""
     batch, length = _sizes(mask)
     key_bias = (1.0 - tf.cast(mask, tf.float32))[:, tf.newaxis, tf.newaxis, :] * MASKED_SCORE
-    return Layout(batch, length, key_bias, None, None, None, None, None)
+    return Layout(batch, length, key_bias, None, None, None)
 
 
-def packed_layout(mask: tf.Tensor, heads: int) -> Layout:
-    """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N."""
+def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Tensor | None = None) -> Layout:
+    """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N.
+
+    apart: attention over the shorter sequences goes apart. share: of a share of a batch, what stands behind the first two
+    numbers of its seed, see ops.dropout.
+    """
     dense = dense_layout(mask)
     first = tf.one_hot(0, dense.length, on_value=True, off_value=False, dtype=tf.bool)[tf.newaxis, :]  # [1, S]
     real = tf.reshape(tf.logical_or(mask > 0, first), [-1])
     slots = tf.cast(tf.where(real)[:, 0], tf.int32)
     rows = tf.maximum(tf.cumsum(tf.cast(real, tf.int32)) - 1, 0)
     rows = tf.where(real, rows, 0)
-    head = tf.range(heads)
-    to_heads = tf.reshape(rows, [dense.batch, 1, dense.length]) * heads + head[tf.newaxis, :, tf.newaxis]
-    sequence, position = slots // dense.length, slots % dense.length
-    to_rows = (sequence[:, tf.newaxis] * heads + head) * dense.length + position[:, tf.newaxis]
-    return dataclasses.replace(dense, slots=slots, rows=rows, real=real, to_heads=to_heads, to_rows=to_rows)
+    layout = dataclasses.replace(dense, slots=slots, rows=rows, real=real)
+    whole = _places(layout, slots, heads, [(tf.range(dense.batch), dense.length, None if share is None else share[0])])
+    if not apart:
+        return dataclasses.replace(layout, whole=whole, apart=whole)
+    widths = widths_of(mask)
+    bound = short_width(widths) if share is None else share[2]
+    longer, shorter = (tf.cast(tf.where(chosen)[:, 0], tf.int32) for chosen in (widths > bound, widths <= bound))
+    before = (None, None) if share is None else (share[0] - share[3], share[3])
+    groups = [(longer, dense.length, before[0]), (shorter, bound, before[1])]
+    return dataclasses.replace(layout, whole=whole, apart=_places(layout, slots, heads, groups))
+
+
+def widths_of(mask: tf.Tensor) -> tf.Tensor:
+    """Up to which slot each sequence is computed: int32 [B, S] -> int32 [B]."""
+    return tf.maximum(tf.reduce_max(tf.where(mask > 0, tf.range(1, tf.shape(mask)[1] + 1), 0), axis=1), 1)
+
+
+def short_width(widths: tf.Tensor) -> tf.Tensor:
+    """The width up to which sequences go apart, so that attention has the fewest pairs of slots: int32 [B] -> int32."""
+    widths = tf.sort(widths, direction="DESCENDING")
+    longer = tf.range(tf.size(widths))  # how many stay behind if those of this width and below go
+    pairs = longer * widths[0] ** 2 + (tf.size(widths) - longer) * widths**2
+    return widths[tf.argmin(pairs, output_type=tf.int32)]
+
+
+def _places(layout: Layout, slots: tf.Tensor, heads: int, groups: Sequence[tuple]) -> Places:
+    """groups: of each the numbers of its sequences, int32 [B_g], its width S_g, and Group.first."""
+    head, shape = tf.range(heads), [layout.batch, layout.length]
+    rows, real, key_bias = tf.reshape(layout.rows, shape), tf.reshape(layout.real, shape), layout.key_bias[:, 0, 0]
+    found, start = [], tf.constant(0)
+    starts, widths = tf.zeros([layout.batch], tf.int32), tf.zeros([layout.batch], tf.int32)  # of each sequence
+    for chosen, width, first in groups:
+        own_rows, own_real, own_bias = (tf.gather(table[:, :width], chosen) for table in (rows, real, key_bias))
+        own_rows = own_rows[:, tf.newaxis] * heads + head[:, tf.newaxis]
+        own_bias = own_bias[:, tf.newaxis, tf.newaxis]
+        found.append(Group(own_rows, own_real[:, tf.newaxis, :, tf.newaxis], own_bias, first))
+        count = tf.size(chosen)
+        own_starts = start + tf.range(count) * (heads * width)
+        starts = tf.tensor_scatter_nd_update(starts, chosen[:, tf.newaxis], own_starts)
+        widths = tf.tensor_scatter_nd_update(widths, chosen[:, tf.newaxis], tf.fill([count], width))
+        start += count * heads * width
+    sequence, position = slots // layout.length, slots % layout.length
+    starts, widths = tf.gather(starts, sequence), tf.gather(widths, sequence)  # [T]
+    return Places(tuple(found), (starts + position)[:, tf.newaxis] + widths[:, tf.newaxis] * head)
 
 
 def first_token(seed: tf.Tensor | None, layout: Layout) -> tf.Tensor | None:
@@ -84,38 +149,45 @@ def first_rows(layout: Layout) -> tf.Tensor:
     return starts if layout.rows is None else tf.gather(layout.rows, starts)
 
 
-def split_heads(x: tf.Tensor, heads: int, layout: Layout) -> tf.Tensor:
-    """[T, H] -> [B, N, S, D]. In a packed layout padded slots hold copies of row 0, which their zero probability hides."""
+def split_heads(x: tf.Tensor, heads: int, layout: Layout, places: Places | None) -> list[tf.Tensor]:
+    """[T, H] -> [B_g, N, S_g, D] of each group of a packed layout's `places`, of a dense one [B, N, S, D] alone.
+
+    Padded slots hold copies of row 0, which their zero probability hides.
+    """
     width = x.shape[-1] // heads
-    if layout.slots is None:
-        return tf.transpose(tf.reshape(x, [layout.batch, layout.length, heads, width]), [0, 2, 1, 3])
-    to_heads, to_rows = layout.to_heads, layout.to_rows
+    if places is None:
+        return [tf.transpose(tf.reshape(x, [layout.batch, layout.length, heads, width]), [0, 2, 1, 3])]
 
     @tf.custom_gradient
     def forward(x):
-        def gradient(dy):  # padded keys and values have a gradient of exactly 0, so only real slots are read
-            return tf.reshape(tf.gather(tf.reshape(dy, [-1, width]), to_rows), [-1, heads * width])
+        def gradient(*parts):  # padded keys and values have a gradient of exactly 0, so only real slots are read
+            return tf.reshape(tf.gather(_flat(parts), places.to_rows), [-1, heads * width])
 
         # One gather both spreads and transposes: it moves rows of D numbers.
-        return tf.gather(tf.reshape(x, [-1, width]), to_heads), gradient
+        rows = tf.reshape(x, [-1, width])
+        return tuple(tf.gather(rows, group.rows) for group in places.groups), gradient
 
-    return tf.ensure_shape(forward(x), [None, heads, None, width])
+    return [tf.ensure_shape(part, [None, heads, None, width]) for part in forward(x)]
 
 
-def join_heads(x: tf.Tensor, heads: int, layout: Layout) -> tf.Tensor:
-    """[B, N, S, D] -> [T, H]: the inverse of split_heads; what stands in padded slots is dropped."""
-    width = x.shape[-1]
-    if layout.slots is None:
-        return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
-    to_heads, to_rows = layout.to_heads, layout.to_rows
-    real = tf.reshape(layout.real, [layout.batch, 1, layout.length, 1])
+def join_heads(parts: Sequence[tf.Tensor], heads: int, layout: Layout, places: Places | None) -> tf.Tensor:
+    """What split_heads gives -> [T, H]; what stands in padded slots is dropped."""
+    width = parts[0].shape[-1]
+    if places is None:
+        return tf.reshape(tf.transpose(parts[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
 
     @tf.custom_gradient
-    def forward(x):
+    def forward(*parts):
         def gradient(dy):
-            spread_out = tf.gather(tf.reshape(dy, [-1, width]), to_heads)
-            return tf.where(real, spread_out, tf.zeros([], dy.dtype))
+            rows, zero = tf.reshape(dy, [-1, width]), tf.zeros([], dy.dtype)
+            return [tf.where(group.real, tf.gather(rows, group.rows), zero) for group in places.groups]
 
-        return tf.reshape(tf.gather(tf.reshape(x, [-1, width]), to_rows), [-1, heads * width]), gradient
+        return tf.reshape(tf.gather(_flat(parts), places.to_rows), [-1, heads * width]), gradient
 
-    return tf.ensure_shape(forward(x), [None, heads * width])
+    return tf.ensure_shape(forward(*parts), [None, heads * width])
+
+
+def _flat(parts: Sequence[tf.Tensor]) -> tf.Tensor:
+    """[…, D] of each group -> rows of all, [places, D]."""
+    rows = [tf.reshape(part, [-1, part.shape[-1]]) for part in parts]
+    return rows[0] if len(rows) == 1 else tf.concat(rows, axis=0)

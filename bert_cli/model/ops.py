@@ -93,9 +93,10 @@ def at_place(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
     """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
 
-    A seed of four numbers is that of a share of a batch: behind the two stand the sequences and the computed tokens of the
-    shares before it, and the mask is this share's part of that of the whole batch. row: which row of the whole x [rows, …]
-    the first one is, where that is not the number of sequences.
+    A seed of six numbers is that of a share of a batch: behind the two stand the sequences and the computed tokens of the
+    shares before it, the width up to which the whole batch's sequences go apart in attention, and how many of the sequences
+    before it do (see model.layout). The mask is this share's part of that of the whole batch. row: which row of the whole x
+    [rows, …] the first one is, where that is not the number of sequences.
 
     One 32-bit random number serves two elements, so `rate` is met to 1/65536; the scale is the inverse of the exact
     keeping probability, which keeps the expectation exact.

@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.spec import INPUT_MASK
+from bert_cli.model.layout import short_width, widths_of
 from bert_cli.training.strategy import is_tpu
 
 # What `place` adds to the share of a replica: see ops.dropout.
@@ -25,14 +26,22 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
         )
 
 
-def share_start(mask: tf.Tensor, strategy: tf.distribute.Strategy) -> tf.Tensor:
-    """How many sequences, and tokens, are computed of a mask [B, …, S]; int32 [2].
+def share_start(
+    mask: tf.Tensor, start: tf.Tensor | int, strategy: tf.distribute.Strategy, bound: tf.Tensor | None = None
+) -> tf.Tensor:
+    """What stands, int32 [4], in the seed of a share that begins with row `start` of a mask [B, …, S]: see ops.dropout.
 
-    On a TPU, whose shapes do not change, the places of windows that a text does not have are computed too.
+    bound: the width up to which sequences go apart, where the mask is not that of the whole batch. On a TPU, whose shapes
+    do not change, the places of windows that a text does not have are computed too, and nothing goes apart.
     """
-    rows = tf.cast(tf.reshape(mask, [-1, tf.shape(mask)[-1]]) > 0, tf.int32)
-    sequences = tf.shape(rows)[0] if is_tpu(strategy) else tf.reduce_sum(rows[:, 0])
-    return tf.stack([sequences, tf.reduce_sum(rows)])
+    every, before = (tf.reshape(rows, [-1, tf.shape(mask)[-1]]) for rows in (mask, mask[:start]))
+    tokens = tf.reduce_sum(tf.cast(before > 0, tf.int32))
+    if is_tpu(strategy):
+        return tf.stack([tf.shape(before)[0], tokens, 0, 0])
+    every, before = (tf.boolean_mask(rows, rows[:, 0] > 0) for rows in (every, before))
+    bound = short_width(widths_of(every)) if bound is None else bound
+    shorter = tf.reduce_sum(tf.cast(widths_of(before) <= bound, tf.int32))
+    return tf.stack([tf.shape(before)[0], tokens, bound, shorter])
 
 
 def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
@@ -44,10 +53,9 @@ def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dic
     def share(context):
         size = len(next(iter(batch.values()))) // replicas
         start = context.replica_id_in_sync_group * size
-        before = {name: values[:start] for name, values in batch.items()}
         own = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
-        if INPUT_MASK not in before:
+        if INPUT_MASK not in batch:
             return own
-        return own | {SHARE_START: share_start(tf.constant(before[INPUT_MASK]), strategy)}
+        return own | {SHARE_START: share_start(tf.constant(batch[INPUT_MASK]), start, strategy)}
 
     return strategy.experimental_distribute_values_from_function(share)

@@ -65,7 +65,7 @@ def make_train_step(
     """Build `step(batch) -> (loss, learning rate)`, a compiled function of one update.
 
     loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean over the batch. `seed` is
-    int32 [2], different for each step and replica, or [4], see ops.dropout. `signature` is the tf.TensorSpec of each entry
+    int32 [2], different for each step and replica, or [6], see ops.dropout. `signature` is the tf.TensorSpec of each entry
     of a batch, so that no new length is a new trace; None with several replicas. parts: into how many equal parts a
     replica's rows are divided, whose gradients are computed one after the other and added up: the update of the whole, in
     the memory of a part. Dropout draws by the place in the whole batch there too.
@@ -172,10 +172,10 @@ def _seed_of_part(
     """The seed for the rows of a part, which has `size` of them, so that dropout draws what it would in the whole batch."""
     if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each part draws for itself
         return seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1))
-    start = share_start(batch[INPUT_MASK][: number * size], strategy)
     if seed.shape[0] == 2:
-        return tf.concat([seed, start], axis=0)
-    return seed + tf.concat([[0, 0], start], axis=0)
+        return tf.concat([seed, share_start(batch[INPUT_MASK], number * size, strategy)], axis=0)
+    sequences, tokens, _, shorter = tf.unstack(share_start(batch[INPUT_MASK], number * size, strategy, seed[4]))
+    return seed + tf.stack([0, 0, sequences, tokens, 0, shorter])
 
 
 def _squares(rows: tf.IndexedSlices) -> tf.Tensor:

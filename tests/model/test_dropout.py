@@ -201,10 +201,10 @@ def test_gradient_passes_through_the_same_mask(tiny_config, packed):
 def test_a_share_of_a_batch_has_its_part_of_the_mask(row):
     """Rows of seven elements, so that a share begins in the middle of what the generator draws at once."""
     whole = ops.dropout(tf.ones([12, 7]), 0.3, tf.constant([5, 9]))
-    share = ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, row, 99]))
+    share = ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, row, 99, 99, 99]))
     np.testing.assert_array_equal(share, whole[row : row + 2])
     np.testing.assert_array_equal(
-        ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, 99, 0]), tf.constant(row)), share
+        ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, 99, 0, 0, 0]), tf.constant(row)), share
     )
 
 

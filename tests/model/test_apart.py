@@ -1,0 +1,61 @@
+"""In training, attention over the shorter sequences of a batch goes apart from that over the longer ones."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.model.layout import packed_layout, short_width, widths_of
+from bert_cli.training.feeding import share_start
+
+SEED = tf.constant([5, 77])
+
+
+def mask_of(lengths):
+    return (np.arange(max(lengths)) < np.array(lengths)[:, np.newaxis]).astype(np.int32)
+
+
+@pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [7], [2, 9, 2, 8, 1, 1]])
+def test_outputs_and_gradients_are_those_of_padding(tiny_config, batch_of, lengths):
+    encoder = BertEncoder(tiny_config(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), seed=3)
+    inputs = batch_of(lengths, 9)
+    real = np.asarray(inputs["input_mask"])[:, :, np.newaxis]
+    weights = list(named_weights(encoder).values())
+    rows = np.random.default_rng(1).normal(size=(len(lengths), 9, encoder.config.hidden_size)).astype(np.float32) * real
+    found = []
+    for packed in (True, False):
+        with tf.GradientTape() as tape:
+            output = encoder(inputs, training=True, seed=SEED, packed=packed)["sequence_output"] * real
+            total = tf.reduce_sum(output * rows)
+        gradients = tape.gradient(total, [weight.value for weight in weights], unconnected_gradients="zero")
+        found.append([output, *(tf.convert_to_tensor(gradient) for gradient in gradients)])
+    for apart, together in zip(*found, strict=True):
+        np.testing.assert_allclose(apart, together, atol=2e-5)
+
+
+@pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [7], [2, 9, 2, 8, 1, 1]])
+def test_the_width_that_leaves_the_fewest_pairs(lengths):
+    def pairs(bound):
+        return sum(max(lengths) ** 2 if length > bound else bound**2 for length in lengths)
+
+    mask = mask_of(lengths)
+    found = int(short_width(widths_of(mask)))
+    assert found in lengths
+    assert pairs(found) == min(map(pairs, lengths))
+    layout = packed_layout(tf.constant(mask), 3, apart=True)
+    assert sum(group.real.shape[0] * group.real.shape[2] ** 2 for group in layout.apart.groups) == pairs(found)
+
+
+@pytest.mark.parametrize("shares", [2, 3, 6])
+def test_shares_draw_what_the_whole_batch_draws(tiny_config, batch_of, shares):
+    encoder = BertEncoder(tiny_config(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.5), seed=3)
+    inputs = batch_of([2, 9, 2, 8, 1, 5], 9)
+    whole = encoder(inputs, training=True, seed=SEED, packed=True)["sequence_output"]
+    assert not np.allclose(whole, encoder(inputs, training=True, seed=SEED + 1, packed=True)["sequence_output"])
+    size = 6 // shares
+    for start in range(0, 6, size):
+        own = {name: values[start : start + size] for name, values in inputs.items()}
+        seed = tf.concat([SEED, share_start(inputs["input_mask"], start, tf.distribute.get_strategy())], axis=0)
+        found = encoder(own, training=True, seed=seed, packed=True)["sequence_output"]
+        np.testing.assert_allclose(found, whole[start : start + size], atol=1e-5)
