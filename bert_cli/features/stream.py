@@ -28,8 +28,27 @@ def epoch_order(num_examples: int, seed: int, epoch: int) -> np.ndarray:
     return np.random.default_rng([seed, epoch]).permutation(num_examples)
 
 
-def training_rows(num_examples: int, batch_size: int, seed: int, start_step: int = 0) -> Iterator[np.ndarray]:
+def dealt(lengths: np.ndarray) -> np.ndarray:
+    """An order in which each half, and each half of a half, has about the same sum of `lengths` [n]; int64 [n].
+
+    So devices that share a batch by its rows have about as many tokens each, whatever their number is.
+    """
+
+    def deal(order: np.ndarray) -> np.ndarray:
+        if len(order) <= 2:
+            return order
+        goes_first = np.isin(np.arange(len(order)) % 4, (0, 3))  # the longest, then in turn two by two
+        return np.concatenate([deal(order[goes_first]), deal(order[~goes_first])])
+
+    return deal(np.argsort(-lengths, kind="stable"))
+
+
+def training_rows(
+    num_examples: int, batch_size: int, seed: int, start_step: int = 0, lengths: np.ndarray | None = None
+) -> Iterator[np.ndarray]:
     """Row numbers, int64 [batch_size], of batch `start_step` and all that follow, without end.
+
+    lengths: of all examples, in tokens, for an order within each batch that balances its shares: see `dealt`.
 
     Epochs follow one another without a gap, so a batch may hold the end of one and the start of the next, and each
     example is seen once per epoch. Batch k is the same whatever step the iteration starts from.
@@ -41,7 +60,8 @@ def training_rows(num_examples: int, batch_size: int, seed: int, start_step: int
         while len(rows) < batch_size:
             epoch += 1
             rows = np.concatenate([rows, epoch_order(num_examples, seed, epoch)])
-        yield rows[:batch_size]
+        chosen = rows[:batch_size]
+        yield chosen if lengths is None else chosen[dealt(lengths[chosen])]
         rows = rows[batch_size:]
 
 

@@ -180,7 +180,7 @@ class Session:
         elif run.compact:
             trained = with_token_ids(features, run.compact.compact_ids(token_ids))
         width = None if self.packed and not self.model.padding_counts else self.max_seq_length
-        rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start)
+        rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start, row_lengths(features))
         return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks, history=history)
 
     def train_stream(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.stream import check_steps, epoch_order, length_groups, training_rows
+from bert_cli.features.stream import check_steps, dealt, epoch_order, length_groups, training_rows
 
 
 def take(count: int, *arguments) -> list[list[int]]:
@@ -71,6 +71,28 @@ def test_the_order_depends_on_the_seed_alone():
     np.random.seed(2)
     assert take(9, 20, 6, 11) == first
     assert take(9, 20, 6, 12) != first
+
+
+@pytest.mark.parametrize(("shares", "most"), [(2, 1.03), (4, 1.06), (8, 1.12)])
+def test_the_shares_of_a_batch_have_about_as_many_tokens(shares, most):
+    """Batches as training draws them hold the same rows, in an order whose equal parts weigh about the same."""
+    lengths = np.random.default_rng(3).integers(3, 60, 500)
+    drawn, balanced = (itertools.islice(training_rows(500, 32, 1, 0, given), 40) for given in (None, lengths))
+    heaviest = []
+    for rows, dealt_rows in zip(drawn, balanced, strict=True):
+        assert sorted(rows) == sorted(dealt_rows)
+        heaviest.append([lengths[own].reshape(shares, -1).sum(1).max() for own in (rows, dealt_rows)])
+    before, after = np.mean(heaviest, axis=0) / (32 / shares * lengths.mean())
+    assert after < most < before
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 6, 7, 12])
+def test_any_number_of_rows_can_be_dealt(count):
+    lengths = np.arange(count)[::-1] ** 2
+    order = dealt(lengths)
+    assert sorted(order) == list(range(count))
+    if count == 6:  # 25, 16, 9, 4, 1, 0, of which 25, 4 and 1 come first, and there 25
+        assert lengths[order].tolist() == [25, 4, 1, 16, 9, 0]
 
 
 def test_a_late_start_does_not_walk_through_all_before():

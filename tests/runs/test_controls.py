@@ -253,7 +253,8 @@ def test_nothing_is_computed_behind_what_is_frozen():
     # Of a layer: six dense ones and two products of attention, two backwards for each; of the lowest trained one fewer.
     assert everything - first >= 16
     assert first - all_layers >= 14
-    forwards = 2 * 8 + 1 + 2  # two layers, the types' embeddings, pooler and head
+    # Two layers, attention over the shorter sequences in the first one, the types' embeddings, pooler and head.
+    forwards = 2 * 8 + 2 + 1 + 2
     assert all_layers == forwards + 3  # of the head two backwards, of the pooler its kernel's
 
 
