@@ -20,20 +20,24 @@ PRETRAINED ?= bert_output/pretrained
 PRETRAIN_FLAGS ?= --max_seq_length=64 --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \
   --num_warmup_steps=300
 
-# make builtin-model: the text (names or patterns with commas between), the steps at the constant rate and those of its fall,
-# how many of the last checkpoints are averaged, and where it works and what it writes.
+# make builtin-model: the text (names or patterns with commas between; one that is named twice counts twice), that of the phase
+# in which the rate falls, text to evaluate on (without it, a share of the first text is held out), the steps at the constant
+# rate and those of its fall, how many of the last checkpoints are averaged, and where it works and what it writes.
 BUILTIN_TEXT ?=
-BUILTIN_STEPS ?= 60000
+BUILTIN_FALL_TEXT ?= $(BUILTIN_TEXT)
+BUILTIN_EVAL ?=
+BUILTIN_STEPS ?= 7500
 BUILTIN_WARMUP_STEPS ?= 1000
-BUILTIN_FALL_STEPS ?= 30000
+BUILTIN_FALL_STEPS ?= 7000
+BUILTIN_FALL_WARMUP_STEPS ?= 100
 BUILTIN_AVERAGE ?= 4
 BUILTIN_VOCAB_SIZE ?= 10000
 BUILTIN_FLAGS ?=
 BUILTIN_WORK ?= bert_output/builtin
 BUILTIN = bert_cli/builtin/pretrained
-BUILTIN_RECIPE = "--input_file=$(BUILTIN_TEXT)" "--vocab_file=$(BUILTIN_WORK)/vocab.txt" \
-  "--bert_config_file=$(BUILTIN)/bert_config.json" --do_train --do_eval --no_nsp --max_seq_length=64 --max_predictions_per_seq=13 \
-  --masked_lm_prob=0.2 --eval_share=0.005 --train_batch_size=64 --learning_rate=1e-3 --save_checkpoints_steps=500 $(BUILTIN_FLAGS)
+BUILTIN_RECIPE = "--vocab_file=$(BUILTIN_WORK)/vocab.txt" "--bert_config_file=$(BUILTIN)/bert_config.json" --do_train --do_eval \
+  $(if $(BUILTIN_EVAL),"--eval_file=$(BUILTIN_EVAL)",--eval_share=0.005) --no_nsp --max_seq_length=64 --max_predictions_per_seq=13 \
+  --masked_lm_prob=0.2 --train_batch_size=64 --learning_rate=1e-3 --save_checkpoints_steps=250 $(BUILTIN_FLAGS)
 
 # Each target has a folder of its own; quickstart has the default of bert-classify, bert_output itself, which export takes.
 export: OUTPUT ?= bert_output
@@ -47,7 +51,7 @@ one = $(subst $(blank),\ ,$(1))
 
 .DEFAULT_GOAL := help
 .PHONY: help install lint format docs test test-all quickstart classify pretrain tag squad features convert export builtin-model \
-  clean
+  benchmark clean
 
 help:
 	@echo "make quickstart   set up .venv, train, evaluate and predict on the sample in data/"
@@ -59,6 +63,7 @@ help:
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
 	@echo "make export       bert-export of OUTPUT= (or what make quickstart made) into EXPORT="
 	@echo "make builtin-model  pre-train the model in the box on BUILTIN_TEXT=, with BUILTIN_STEPS= BUILTIN_FALL_STEPS="
+	@echo "make benchmark    measure speed beside other programs, from MODEL=, a Hugging Face folder; BENCHMARK_FLAGS=--only=short"
 	@echo "make install      set up .venv with the commands"
 	@echo "make test         the tests (under 5 minutes); make test-all: slow ones too"
 	@echo "make lint         report style and types; make format: mend style"
@@ -97,7 +102,7 @@ test-all: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 quickstart: install
-	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict
+	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict --num_train_epochs=0.5 --learning_rate=2e-4
 
 classify: install
 	$(BIN)/bert-classify "--task_name=$(TASK)" "--data_dir=$(DATA)" "--output_dir=$(OUTPUT)" \
@@ -113,12 +118,12 @@ pretrain: $(call one,$(PRETRAINED)).vocab.txt
 
 tag: install
 	$(BIN)/bert-tag "--data_dir=$(TAGS)" "--output_dir=$(OUTPUT)" --do_train --do_eval --do_predict \
-	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=1.5e-3 --num_train_epochs=8) $(FLAGS)
+	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=5e-4 --num_train_epochs=3) $(FLAGS)
 
 squad: install
 	$(BIN)/bert-squad "--train_file=$(SQUAD)/train.json" "--predict_file=$(SQUAD)/dev.json" "--output_dir=$(OUTPUT)" \
 	  --do_train --do_predict --do_eval \
-	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=5e-4 --num_train_epochs=6 --skip_padding) $(FLAGS)
+	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=3e-4 --num_train_epochs=3 --skip_padding) $(FLAGS)
 
 features: install
 	@mkdir -p "$$(dirname "$(FEATURES)")"
@@ -136,12 +141,16 @@ $(call one,$(BUILTIN_WORK))/vocab.txt: | install
 	@mkdir -p "$(BUILTIN_WORK)"
 	$(BIN)/bert-build-vocab "--input_file=$(BUILTIN_TEXT)" "--output_file=$@" --vocab_size=$(BUILTIN_VOCAB_SIZE)
 
+benchmark: | install
+	@test -n "$(MODEL)" || { echo "give MODEL=: a Hugging Face folder, from which all programs start"; exit 1; }
+	$(BIN)/python -m benchmarks "--model=$(MODEL)" --json=bert_output/benchmarks.json $(BENCHMARK_FLAGS)
+
 builtin-model: $(call one,$(BUILTIN_WORK))/vocab.txt
-	$(BIN)/bert-pretrain $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/constant" --lr_schedule=constant \
+	$(BIN)/bert-pretrain "--input_file=$(BUILTIN_TEXT)" $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/constant" --lr_schedule=constant \
 	  --num_train_steps=$(BUILTIN_STEPS) --num_warmup_steps=$(BUILTIN_WARMUP_STEPS)
-	$(BIN)/bert-pretrain $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/falling" --lr_schedule=linear \
-	  "--init_checkpoint=$(BUILTIN_WORK)/constant" --num_train_steps=$(BUILTIN_FALL_STEPS) --num_warmup_steps=0 --random_seed=2 \
-	  --keep_checkpoint_max=$(BUILTIN_AVERAGE)
+	$(BIN)/bert-pretrain "--input_file=$(BUILTIN_FALL_TEXT)" $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/falling" \
+	  --lr_schedule=linear "--init_checkpoint=$(BUILTIN_WORK)/constant" --num_train_steps=$(BUILTIN_FALL_STEPS) \
+	  --num_warmup_steps=$(BUILTIN_FALL_WARMUP_STEPS) --random_seed=2 --keep_checkpoint_max=$(BUILTIN_AVERAGE)
 	$(BIN)/bert-convert "--from=$(BUILTIN_WORK)/falling" "--to=$(BUILTIN_WORK)/float16" --head=masked_lm --float16 --check \
 	  --average_last=$(BUILTIN_AVERAGE) --overwrite
 	install -m 644 "$(BUILTIN_WORK)/float16/model.safetensors" "$(BUILTIN_WORK)/float16/vocab.txt" $(BUILTIN)

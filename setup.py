@@ -62,6 +62,16 @@ setup(
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
         "onnx": ONNX,  # 80 MB, and only bert-export --format=onnx needs them
+        # The programs that `make benchmark` compares with, in an environment of their own or in this one.
+        "benchmark": [
+            "torch>=2.4",
+            "transformers>=5",
+            "accelerate>=1",
+            "sentence-transformers>=5",
+            "openvino>=2025",
+            "ctranslate2>=4.5",
+            *ONNX,
+        ],
         "dev": [
             "pytest>=8",
             "pytest-xdist>=3.7",

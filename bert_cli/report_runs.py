@@ -1,14 +1,13 @@
 """Make the page of a training run, or one page that compares several.
 
 Of one output_dir it writes the report.html, as each training run does at its end: curves, scores, mistakes, the settings
-and the commands to repeat it, in one file that needs no network. Of several it writes a page on which the runs stand side
-by side: their results, their curves, and the settings that differ.
+and the commands to repeat it, in one file that needs no network. Of several of one command (bert-report bert_output my_second)
+it writes a page on which the runs stand side by side: their results, their curves, and the settings that differ.
 
 Examples:
 
     bert-report bert_output
-    bert-report bert_output/tag bert_output/squad \\
-      --output_file=bert_output/comparison.html
+    bert-report bert_output/tag --output_file=bert_output/tagger.html
 """
 
 import logging

@@ -20,7 +20,7 @@ their places in the text as JSON; --input_file does it line by line.
 Examples:
 
     bert-tag --data_dir=data/tagging --do_train --do_eval --do_predict \\
-      --output_dir=bert_output/tag --learning_rate=1.5e-3 --num_train_epochs=8
+      --output_dir=bert_output/tag --learning_rate=5e-4 --num_train_epochs=3
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 

@@ -105,8 +105,8 @@ TARGETS = (
     "help", "install", "quickstart", "classify", "pretrain", "tag", "squad", "features", "convert FROM=bert_output TO=hf",
     "export", "quickstart", "classify", "tag", "squad", "pretrain",
     # The last one but clean: what it writes is what the others would start from.
-    "builtin-model BUILTIN_TEXT=data/pretraining/corpus.txt BUILTIN_STEPS=4 BUILTIN_WARMUP_STEPS=1 BUILTIN_FALL_STEPS=4"
-    " BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
+    "builtin-model BUILTIN_TEXT=data/pretraining/corpus.txt BUILTIN_STEPS=4 BUILTIN_WARMUP_STEPS=1"
+    " BUILTIN_FALL_STEPS=4 BUILTIN_FALL_WARMUP_STEPS=1 BUILTIN_AVERAGE=2 BUILTIN_FLAGS=--save_checkpoints_steps=2", "clean",
 )  # fmt: skip
 OF_DEVELOPERS = {"lint", "format", "docs", "test", "test-all"}  # they need tests/, and what pip fetches
 

@@ -96,7 +96,8 @@ def test_several_labels(marked, marked_once, classify, marks):
     done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--precision=float32")
     assert done.code == 0, done.err
     assert (out.path / "predictions.tsv").read_text("utf-8") == before
-    done = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}", "--output_format=jsonl")
+    flags = ("--output_format=jsonl", "--precision=float32")  # rows stand on the tuned thresholds themselves
+    done = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}", *flags)
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in (out.path / "predictions.jsonl").read_text("utf-8").splitlines()]
     assert [row["labels"] for row in rows] == [text.split(",") if text else [] for text in table["labels"]]

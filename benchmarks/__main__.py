@@ -1,0 +1,84 @@
+"""bert_cli beside other programs that do the same work on this machine, and beside what its matrix products allow.
+
+    python -m benchmarks --model HF_FOLDER --rounds 3 --json bert_output/benchmarks.json
+    python -m benchmarks --model HF_FOLDER --only short,vectors-bfloat16 --peer_python OTHER_VENV/bin/python
+
+HF_FOLDER: a Hugging Face folder with config.json, model.safetensors, vocab.txt and tokenizer.json, from which all programs
+start. All inputs are made here. The programs take turns, and every other round goes backwards, so that a drift of the
+machine hits all alike; the table holds medians, and each ratio compares two runs of the same round. Programs that OTHER_VENV
+lacks are left out, and said to be. Run nothing else on the machine meanwhile.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+
+from rich.console import Console
+
+from benchmarks.limits import product_rates
+from benchmarks.measured import Round, make_table
+from benchmarks.workloads import NAMES, Context, workloads
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", required=True, help="Hugging Face folder")
+    parser.add_argument("--only", default=",".join(NAMES), help="workloads with commas: " + ", ".join(NAMES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer_python", default=sys.executable, help="the interpreter that has the other programs")
+    parser.add_argument(
+        "--precision", default="bfloat16", help="of all programs, where the name of a workload says none"
+    )
+    parser.add_argument("--share", type=float, default=1.0, help="of the rows that each workload has; less for a trial")
+    parser.add_argument("--json", help="where all figures of all rounds are kept")
+    settings = parser.parse_args(arguments)
+    unknown = sorted(set(settings.only.split(",")) - set(NAMES))
+    if unknown:
+        parser.error(f"--only: {', '.join(unknown)} is none of {', '.join(NAMES)}")
+    if settings.rounds < 1 or not 0 < settings.share <= 1:
+        parser.error("--rounds must be at least 1, and --share above 0 and at most 1")
+    if not (pathlib.Path(settings.model) / "vocab.txt").exists():
+        parser.error(f"--model={settings.model}: has no vocab.txt; give a Hugging Face folder")
+    return settings
+
+
+def main(arguments: list[str] | None = None) -> None:
+    settings = parse_arguments(arguments)
+    progress, results = Console(stderr=True, highlight=False, soft_wrap=True), {}
+    with tempfile.TemporaryDirectory() as folder:
+        context = Context(
+            settings.model, pathlib.Path(folder), settings.peer_python, settings.precision, settings.share
+        )
+        for workload in workloads(context, settings.only.split(",")):
+            programs = workload.programs()
+            for name, reason in workload.absent.items():
+                progress.print(f"{workload.name}: {name} is left out: {reason}")
+            rounds: list[Round] = []
+            for number in range(settings.rounds):
+                limits = product_rates(context.peer_python, workload.width, workload.precision)
+                figures = {}
+                for name in reversed(programs) if number % 2 else programs:
+                    figures[name] = programs[name]()
+                    shown = ", ".join(f"{key} {value:.4g}" for key, value in figures[name].items())
+                    progress.print(f"{workload.name}, round {number + 1} of {settings.rounds}, {name}: {shown}")
+                rounds.append(Round(figures, limits))
+            results[workload.name] = (workload, rounds)
+    Console(width=None if sys.stdout.isatty() else 140).print(make_table(results))
+    if settings.json:
+        kept = {
+            "machine": {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()},
+            "workloads": {name: [dataclasses.asdict(one) for one in rounds] for name, (_, rounds) in results.items()},
+        }
+        pathlib.Path(settings.json).parent.mkdir(parents=True, exist_ok=True)
+        pathlib.Path(settings.json).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

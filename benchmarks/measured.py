@@ -1,0 +1,87 @@
+"""Figures of rounds, and the table that is made of them."""
+
+import dataclasses
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+OURS = "bert_cli"
+# How a figure is told, and whether more of it is better.
+FIGURES = {
+    "train": ("training, ex/s with the start", True),
+    "steady": ("training, ex/s steady", True),
+    "predict": ("prediction, ex/s", True),
+    "lines": ("lines/s", True),
+    "sequences": ("sequences/s", True),
+    "seconds": ("the whole process, s", False),
+    "first": ("first step, s", False),
+    "one": ("one text, ms", False),
+}
+MEMORY, QUALITY = "mib", "accuracy"  # not compared as speed
+
+
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """`figures`: of each program, name -> value; `limits`: see limits.product_rates."""
+
+    figures: dict[str, dict[str, float]]
+    limits: dict[str, float]
+
+
+def median(rounds: Sequence[Round], program: str, figure: str) -> float:
+    return statistics.median(one.figures[program][figure] for one in rounds)
+
+
+def best_peer(rounds: Sequence[Round], figure: str) -> str | None:
+    """The other program whose median is the best; None where no other tells this figure."""
+    sign = 1 if FIGURES[figure][1] else -1
+    peers = [name for name, found in rounds[0].figures.items() if name != OURS and figure in found]
+    return max(peers, key=lambda name: sign * median(rounds, name, figure), default=None)
+
+
+def speed_up(rounds: Sequence[Round], peer: str, figure: str) -> float:
+    """Median over the rounds of how many times as fast ours was as the peer in that round: above 1 is faster."""
+    sign = 1 if FIGURES[figure][1] else -1
+    return statistics.median((one.figures[OURS][figure] / one.figures[peer][figure]) ** sign for one in rounds)
+
+
+def share_of_limit(rounds: Sequence[Round], figure: str, operations: float) -> float | None:
+    """The operations that an example needs, over time, divided by the best rate of products in the same round."""
+    shares = [one.figures[OURS][figure] * operations / max(one.limits.values()) for one in rounds if one.limits]
+    return statistics.median(shares) if shares else None
+
+
+def rows_of(workload: Any, rounds: Sequence[Round]) -> list[list[str]]:
+    """A row of the table for each figure of ours."""
+    rows = []
+    for figure in (name for name in FIGURES if name in rounds[0].figures[OURS]):
+        peer = best_peer(rounds, figure)
+        share = share_of_limit(rounds, figure, workload.operations[figure]) if figure in workload.operations else None
+        memory = [f"{median(rounds, name, MEMORY):.0f}" if name else "" for name in (OURS, peer)]
+        rows.append(
+            [
+                workload.name,
+                FIGURES[figure][0],
+                f"{median(rounds, OURS, figure):.4g}",
+                f"{median(rounds, peer, figure):.4g}" if peer else "",
+                peer or "",
+                f"{speed_up(rounds, peer, figure):.2f}" if peer else "",
+                f"{share:.0%}" if share is not None else "",
+                *memory,
+            ]
+        )
+    return rows
+
+
+def make_table(results: Mapping[str, tuple[Any, Sequence[Round]]]) -> Table:
+    """All workloads: (workload, its rounds)."""
+    rounds = max((len(found) for _, found in results.values()), default=0)
+    table = Table(title=f"Medians of {rounds} rounds; × above 1: ours is that many times as fast")
+    for name in ("workload", "figure", "ours", "best peer", "which", "×", "of the limit", "MiB, ours", "MiB, peer"):
+        table.add_column(name, justify="left" if name in ("workload", "figure", "which") else "right")
+    for workload, found in results.values():
+        for row in rows_of(workload, found):
+            table.add_row(*row)
+    return table

@@ -1,0 +1,87 @@
+"""Our commands, as programs of a workload."""
+
+import json
+import pathlib
+import re
+import shutil
+import statistics
+import sys
+
+from benchmarks.measured import MEMORY, QUALITY
+from benchmarks.processes import run
+
+_LOGGED = 10  # steps between two lines of history.jsonl
+
+
+def classify(flags: dict[str, object], output_dir: pathlib.Path, rows: int) -> dict[str, float]:
+    """bert-classify trains, evaluates and predicts; rows: that are trained on."""
+    shutil.rmtree(output_dir, ignore_errors=True)
+    command = [sys.executable, "-m", "bert_cli.run_classifier", "--do_train", "--do_eval", "--do_predict", "--noreport"]
+    command += [f"--log_steps={_LOGGED}", f"--output_dir={output_dir}", "--task_name=cola", "--bias_correction"]
+    done = run(command + [f"--{name}={value}" for name, value in flags.items()], "bert-classify")
+    report = json.loads((output_dir / "run_report.json").read_text(encoding="utf-8"))
+    history = (output_dir / "history.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    lines = [line for line in map(json.loads, history) if "examples_per_second" in line]
+    batch = int(str(flags["train_batch_size"]))
+    steady = [line["examples_per_second"] for line in lines[1:]] or [lines[0]["examples_per_second"]]
+    found = {
+        "train": report["train_examples_per_second"],
+        "steady": statistics.median(steady),
+        "predict": report["predict_examples_per_second"],
+        "seconds": done.seconds,
+        QUALITY: report["eval"]["eval_accuracy"],
+        MEMORY: done.mib,
+    }
+    # What the first lines' steps took beyond the time of as many steady ones.
+    first_steps = min(_LOGGED, rows // batch)
+    found["first"] = first_steps * batch * (1 / lines[0]["examples_per_second"] - 1 / found["steady"])
+    found["first"] += batch / found["steady"]
+    return found
+
+
+def vectors(model: str, lines: pathlib.Path, output: pathlib.Path, precision: str) -> dict[str, float]:
+    """bert-extract-features makes the mean vector of each line, of length 1."""
+    command = [sys.executable, "-m", "bert_cli.extract_features", f"--init_checkpoint={model}", f"--input_file={lines}"]
+    command += [f"--output_file={output}", "--output_format=npy", "--pooling=mean", "--normalize"]
+    done = run([*command, f"--precision={precision}", "--max_seq_length=128"], "bert-extract-features")
+    rate = re.search(r"^\d+ lines, ([\d.]+) a second$", done.errors, re.MULTILINE)
+    if not rate:
+        sys.exit(f"error: bert-extract-features told no rate:\n{done.errors[-2000:]}")
+    return {"lines": float(rate[1]), "seconds": done.seconds, MEMORY: done.mib}
+
+
+def pretrain(flags: dict[str, object], output_dir: pathlib.Path) -> dict[str, float]:
+    """bert-pretrain on text."""
+    shutil.rmtree(output_dir, ignore_errors=True)
+    command = [sys.executable, "-m", "bert_cli.run_pretraining", "--do_train", "--noreport", f"--log_steps={_LOGGED}"]
+    command += [f"--output_dir={output_dir}", *(f"--{name}={value}" for name, value in flags.items())]
+    done = run(command, "bert-pretrain")
+    history = (output_dir / "history.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    rates = [line["examples_per_second"] for line in map(json.loads, history) if "examples_per_second" in line]
+    return {"sequences": statistics.median(rates[1:] or rates), "seconds": done.seconds, MEMORY: done.mib}
+
+
+def export_encoder(model: str, graph: pathlib.Path) -> None:
+    """The encoder as the ONNX file that other engines read."""
+    command = [sys.executable, "-m", "bert_cli.export_model", "--format=onnx", f"--init_checkpoint={model}"]
+    run([*command, f"--export_dir={graph.parent / 'export'}"], "bert-export")
+    shutil.copy(graph.parent / "export" / "model.onnx", graph)
+
+
+_ONE_TEXT = """
+import json, sys, time
+from bert_cli import Classifier
+model = Classifier.load(sys.argv[1])
+text, times = sys.argv[2], []
+for _ in range(60):
+    began = time.perf_counter(); model.predict([text]); times.append(time.perf_counter() - began)
+print(json.dumps({"one": sorted(times)[30] * 1000}))
+"""
+
+
+def one_text(folder: pathlib.Path, text: str) -> dict[str, float]:
+    """A text while the process is running, in Python, and from a cold start, by the command."""
+    warm = run([sys.executable, "-c", _ONE_TEXT, str(folder), text], "Classifier.predict").last_object()
+    command = [sys.executable, "-m", "bert_cli.run_classifier", f"--output_dir={folder}", f"--text={text}"]
+    done = run(command, "bert-classify --text")
+    return {"one": warm["one"], "seconds": done.seconds, MEMORY: done.mib}

@@ -1,0 +1,113 @@
+"""The mean vector of each line of a file, of length 1, by an engine that people use on a processor.
+
+    vectors.py ENGINE MODEL LINES [--onnx FILE] [--ct2 FOLDER]
+
+ENGINE: sentence-transformers, sentence-transformers-bf16; onnxruntime, openvino, openvino-bf16, which read FILE, a graph
+from input_word_ids, input_mask and input_type_ids to sequence_output; ctranslate2, which reads FOLDER. All get batches of 32
+lines in the order of their lengths, cut to 128 tokens. Prints a JSON object: lines, a second without loading.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+BATCH, LONGEST = 32, 128
+
+
+def padded(ids: list[list[int]]) -> dict[str, np.ndarray]:
+    words = np.zeros((len(ids), max(map(len, ids))), np.int32)
+    for row, own in zip(words, ids, strict=True):
+        row[: len(own)] = own
+    mask = np.arange(words.shape[1]) < np.array([len(own) for own in ids])[:, None]
+    return {"input_word_ids": words, "input_mask": mask.astype(np.int32), "input_type_ids": np.zeros_like(words)}
+
+
+def mean(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    total = (states * mask[:, :, None].astype(np.float32)).sum(1)
+    return total / np.linalg.norm(total, axis=1, keepdims=True)
+
+
+def batches(model: str, lines: list[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(f"{model}/tokenizer.json")
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(LONGEST)
+    ids = [encoded.ids for encoded in tokenizer.encode_batch(lines)]
+    order = sorted(range(len(ids)), key=lambda number: -len(ids[number]))
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        yield rows, [ids[row] for row in rows]
+
+
+def onnxruntime_engine(path: str) -> Callable:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return lambda feed: session.run(["sequence_output"], feed)[0]
+
+
+def openvino_engine(path: str, precision: str) -> Callable:
+    import openvino
+
+    hints = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+    model = openvino.Core().compile_model(path, "CPU", hints)
+    output = next(port for port in model.outputs if "sequence_output" in port.get_names())
+    request = model.create_infer_request()
+    return lambda feed: request.infer(feed)[output]
+
+
+def sentence_transformers(model: str, lines: list[str], halved: bool) -> float:
+    from sentence_transformers import SentenceTransformer
+
+    loaded = SentenceTransformer(model, device="cpu")
+    loaded.max_seq_length = LONGEST
+    if halved:
+        loaded = loaded.bfloat16()
+    loaded.encode(lines[:BATCH])
+    began = time.perf_counter()
+    loaded.encode(lines, batch_size=BATCH, normalize_embeddings=True)
+    return time.perf_counter() - began
+
+
+def graph_engine(settings: argparse.Namespace, lines: list[str]) -> float:
+    if settings.engine == "ctranslate2":
+        import ctranslate2
+
+        encoder = ctranslate2.Encoder(settings.ct2, device="cpu", compute_type="float32")
+        as_float = ctranslate2.DataType.float32
+        states = lambda ids, feed: np.array(encoder.forward_batch(ids).last_hidden_state.to(as_float))  # noqa: E731
+    else:
+        precision = "bf16" if settings.engine.endswith("bf16") else "f32"
+        engine = (
+            onnxruntime_engine(settings.onnx)
+            if settings.engine == "onnxruntime"
+            else openvino_engine(settings.onnx, precision)
+        )
+        states = lambda ids, feed: engine(feed)  # noqa: E731
+    began = time.perf_counter()
+    for _, ids in batches(settings.model, lines):
+        feed = padded(ids)
+        mean(states(ids, feed), feed["input_mask"])
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    for name in ("engine", "model", "lines", "--onnx", "--ct2"):
+        parser.add_argument(name)
+    settings = parser.parse_args()
+    with open(settings.lines, encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file]
+    if settings.engine.startswith("sentence-transformers"):
+        seconds = sentence_transformers(settings.model, lines, settings.engine.endswith("bf16"))
+    else:
+        seconds = graph_engine(settings, lines)
+    print(json.dumps({"lines": len(lines) / seconds}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""What is measured: each workload's inputs, the programs that do it, and the operations that it needs."""
+
+import dataclasses
+import functools
+import json
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from benchmarks import inputs, ours
+from benchmarks.limits import operations_of_token
+from benchmarks.measured import MEMORY, OURS
+from benchmarks.processes import missing, run
+
+PEERS = pathlib.Path(__file__).parent / "peers"
+_RATE = 1e-4
+_BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+_SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+_TRAINING = 3  # forwards, and backwards to inputs and weights
+
+Program = Callable[[], dict[str, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """model: a Hugging Face folder; folder: for inputs and outputs; share: of the rows."""
+
+    model: str
+    folder: pathlib.Path
+    peer_python: str
+    precision: str
+    share: float
+
+    def count(self, rows: int) -> int:
+        return max(64, round(rows * self.share))
+
+    @functools.cached_property
+    def words(self) -> list[str]:
+        return inputs.whole_words(pathlib.Path(self.model) / "vocab.txt")
+
+    @functools.cached_property
+    def config(self) -> dict[str, int]:
+        return json.loads((pathlib.Path(self.model) / "config.json").read_text(encoding="utf-8"))
+
+
+@dataclasses.dataclass
+class Workload:
+    """operations: of a figure, for each example. absent: other programs that are not there, and why."""
+
+    name: str
+    width: int
+    precision: str
+    operations: dict[str, float]
+    make: Callable[["Workload"], dict[str, Program]]
+    absent: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def programs(self) -> dict[str, Program]:
+        return self.make(self)
+
+
+def _operations(config: dict[str, int], lengths: dict[str, np.ndarray]) -> dict[str, float]:
+    each = operations_of_token(config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"])
+    train, test = (float(lengths[split].mean()) * each for split in ("train", "test"))
+    return {"steady": _TRAINING * train, "predict": test}
+
+
+def _peer(
+    context: Context, workload: Workload, name: str, modules: list[str], arguments: list[object]
+) -> dict[str, Program]:
+    """{name: program} of a script of PEERS, whose name stands first in `arguments`; {} where its modules are not there."""
+    reason = missing(context.peer_python, modules)
+    if reason:
+        workload.absent[name] = reason
+        return {}
+    script, *rest = arguments
+
+    def program() -> dict[str, float]:
+        done = run([context.peer_python, str(PEERS / str(script)), *map(str, rest)], name)
+        return done.last_object() | {"seconds": done.seconds, MEMORY: done.mib}
+
+    return {name: program}
+
+
+def _fine_tuning(context: Context, name: str, kind: str, train_rows: int) -> Workload:
+    """One epoch of batches of 32 from the model's weights, an evaluation, a prediction of twice the rows."""
+    folder = context.folder / name
+    count = context.count(train_rows)
+    lengths = inputs.write_tsv(folder, context.words, kind, {"train": count, "dev": 500, "test": 2 * count})
+
+    def make(workload: Workload) -> dict[str, Program]:
+        flags: dict[str, object] = {
+            "data_dir": folder, "init_checkpoint": context.model, "num_train_epochs": 1, "train_batch_size": 32,
+            "learning_rate": _RATE, "precision": context.precision, "max_seq_length": 128,
+        }  # fmt: skip
+        programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", count)}
+        shared = ["trainer.py", context.model, folder, "--batch", 32, "--epochs", 1, "--max_seq_length", 128]
+        shared += ["--rate", _RATE, *(["--bf16"] if context.precision == "bfloat16" else [])]
+        for mode, more in (("Trainer, dynamic padding", []), ("Trainer, batches of like length", ["--group"])):
+            programs |= _peer(context, workload, mode, ["transformers", "accelerate"], [*shared, *more])
+        return programs
+
+    return Workload(name, context.config["hidden_size"], context.precision, _operations(context.config, lengths), make)
+
+
+def _base(context: Context) -> Workload:
+    """BERT-Base from random weights on rows of 128 tokens, 16 a batch."""
+    folder, size = context.folder / "base", {"train": 320, "dev": 32, "test": 160}
+    lengths = inputs.write_tsv(folder, context.words, "full", size)
+    vocab = pathlib.Path(context.model) / "vocab.txt"
+    config = {**_BASE, "vocab_size": context.config["vocab_size"], "model_type": "bert", "num_labels": 2}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for name in ("vocab.txt", "tokenizer.json"):
+        (folder / name).write_bytes(vocab.with_name(name).read_bytes())
+
+    def make(workload: Workload) -> dict[str, Program]:
+        flags: dict[str, object] = {
+            "data_dir": folder, "vocab_file": vocab, "bert_config_file": folder / "config.json", "num_train_epochs": 1,
+            "train_batch_size": 16, "learning_rate": _RATE, "precision": context.precision, "max_seq_length": 128,
+        }  # fmt: skip
+        arguments = ["trainer.py", folder, folder, "--batch", 16, "--epochs", 1, "--max_seq_length", 128, "--random"]
+        arguments += ["--rate", _RATE, *(["--bf16"] if context.precision == "bfloat16" else [])]
+        programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", size["train"])}
+        return programs | _peer(context, workload, "Trainer", ["transformers", "accelerate"], arguments)
+
+    return Workload("base", _BASE["hidden_size"], context.precision, _operations(_BASE, lengths), make)
+
+
+def _vectors(context: Context, precision: str) -> Workload:
+    count = context.count(5000)
+    lengths = inputs.token_counts("lines", count, 7)
+    lines = context.folder / "lines.txt"
+    made = inputs.texts(context.words, lengths, np.zeros(count, np.int64), 7)
+    lines.write_text("\n".join(made) + "\n", encoding="utf-8")
+    names = [("sentence-transformers", "sentence_transformers"), ("openvino", "openvino")]
+    engines = [(f"{name}-bf16", module) for name, module in names] if precision == "bfloat16" else names
+    engines += [("onnxruntime", "onnxruntime"), ("ctranslate2", "ctranslate2")] if precision == "float32" else []
+
+    def make(workload: Workload) -> dict[str, Program]:
+        output, graph, ct2 = (context.folder / name for name in ("vectors.npy", "encoder.onnx", "ct2"))
+        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, output, precision)}
+        for engine, module in engines:
+            modules = [module] if module == "sentence_transformers" else [module, "tokenizers"]
+            arguments = ["vectors.py", engine, context.model, lines, "--onnx", graph, "--ct2", ct2]
+            programs |= _peer(context, workload, engine, modules, arguments)
+        if {"openvino", "openvino-bf16", "onnxruntime"} & programs.keys() and not graph.exists():
+            ours.export_encoder(context.model, graph)
+        if "ctranslate2" in programs and not ct2.exists():
+            converter = pathlib.Path(context.peer_python).with_name("ct2-transformers-converter")
+            run([str(converter), "--model", context.model, "--output_dir", str(ct2)], "ct2-transformers-converter")
+        return programs
+
+    config = context.config
+    each = operations_of_token(config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"])
+    operations = {"lines": float(lengths.mean()) * each}
+    return Workload(f"vectors-{precision}", config["hidden_size"], precision, operations, make)
+
+
+def _pretraining(context: Context) -> Workload:
+    """A 4 × 256 model, batches of 32 × 128 tokens, 20 of them predicted."""
+    vocab, steps = pathlib.Path(context.model) / "vocab.txt", 60
+    config = {**_SMALL, "vocab_size": context.config["vocab_size"]}
+    path, text = context.folder / "small.json", context.folder / "corpus.txt"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    count = 6000
+    made = inputs.texts(context.words, inputs.token_counts("lines", count, 9), np.zeros(count, np.int64), 9)
+    paragraphs = ["\n".join(made[start : start + 40]) for start in range(0, count, 40)]
+    text.write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
+
+    def make(workload: Workload) -> dict[str, Program]:
+        flags: dict[str, object] = {
+            "input_file": text, "vocab_file": vocab, "bert_config_file": path, "max_seq_length": 128,
+            "max_predictions_per_seq": 20, "train_batch_size": 32, "num_train_steps": steps, "num_warmup_steps": 10,
+            "precision": context.precision,
+        }  # fmt: skip
+        arguments = ["pretraining.py", path, "--batch", 32, "--length", 128, "--predictions", 20, "--steps", steps // 2]
+        arguments += ["--bf16"] if context.precision == "bfloat16" else []
+        programs: dict[str, Program] = {OURS: lambda: ours.pretrain(flags, context.folder / "out")}
+        return programs | _peer(context, workload, "BertForMaskedLM and a loop", ["transformers"], arguments)
+
+    encoder = 128 * operations_of_token(_SMALL["hidden_size"], _SMALL["intermediate_size"], 4)
+    head = 20 * 2 * _SMALL["hidden_size"] * (_SMALL["hidden_size"] + config["vocab_size"])
+    operations = {"sequences": float(_TRAINING * (encoder + head))}
+    return Workload("pretraining", _SMALL["hidden_size"], context.precision, operations, make)
+
+
+def _one(context: Context) -> Workload:
+    """One text of ten words, from a process that runs and from a cold start."""
+    folder, trained = context.folder / "one", context.folder / "one-trained"
+    inputs.write_tsv(folder, context.words, "short", {"train": 64, "dev": 8, "test": 8})
+
+    def make(workload: Workload) -> dict[str, Program]:
+        flags: dict[str, object] = {
+            "data_dir": folder, "init_checkpoint": context.model, "num_train_epochs": 1, "train_batch_size": 32,
+            "precision": context.precision, "max_seq_length": 128,
+        }  # fmt: skip
+        ours.classify(flags, trained, 64)
+        return {OURS: lambda: ours.one_text(trained, " ".join(context.words[:10]))}
+
+    return Workload("one-text", context.config["hidden_size"], context.precision, {}, make)
+
+
+_MAKERS: dict[str, Callable[[Context], Workload]] = {
+    "short": lambda context: _fine_tuning(context, "short", "short", 4000),
+    "news": lambda context: _fine_tuning(context, "news", "news", 2000),
+    "base": _base,
+    "vectors-bfloat16": lambda context: _vectors(context, "bfloat16"),
+    "vectors-float32": lambda context: _vectors(context, "float32"),
+    "pretraining": _pretraining,
+    "one-text": _one,
+}
+NAMES = tuple(_MAKERS)
+
+
+def workloads(context: Context, names: Sequence[str]) -> Iterator[Workload]:
+    """Those of these names, in the order of NAMES; each makes its inputs when it is asked for."""
+    return (_MAKERS[name](context) for name in NAMES if name in names)

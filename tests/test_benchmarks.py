@@ -1,0 +1,61 @@
+"""The benchmarks' own arithmetic and inputs; nothing is timed here."""
+
+import types
+
+import numpy as np
+import pytest
+
+from benchmarks import inputs, measured
+from benchmarks.limits import operations_of_token
+from benchmarks.workloads import NAMES
+
+WORKLOAD = types.SimpleNamespace(name="short", operations={"steady": 2e9})
+
+
+def rounds_of(ours: list[float], **peers: list[float]) -> list[measured.Round]:
+    """Rates of training and seconds of twelve over the rate, ours and others', in rounds."""
+    programs = {measured.OURS: ours, **peers}
+    return [
+        measured.Round(
+            {
+                name: {"steady": rates[number], "seconds": 12 / rates[number], "mib": 7.0}
+                for name, rates in programs.items()
+            },
+            {"tensorflow": 4e11, "torch": 8e11},
+        )
+        for number in range(len(ours))
+    ]
+
+
+def test_a_ratio_is_of_the_same_round_and_of_the_best_peer():
+    rounds = rounds_of([200.0, 100.0, 240.0], slow=[1.0, 1.0, 1.0], fast=[100.0, 50.0, 160.0])
+    assert measured.best_peer(rounds, "steady") == measured.best_peer(rounds, "seconds") == "fast"
+    assert measured.speed_up(rounds, "fast", "steady") == pytest.approx(2.0)  # of 2, 2 and 1.5
+    assert measured.speed_up(rounds, "fast", "seconds") == pytest.approx(2.0)
+    assert measured.share_of_limit(rounds, "steady", 2e9) == pytest.approx(200 * 2e9 / 8e11)
+    rows = measured.rows_of(WORKLOAD, rounds)
+    assert rows[0] == ["short", "training, ex/s steady", "200", "100", "fast", "2.00", "50%", "7", "7"]
+    assert rows[1][:6] == ["short", "the whole process, s", "0.06", "0.12", "fast", "2.00"]
+
+
+def test_without_another_program_ours_stands_alone():
+    assert measured.rows_of(WORKLOAD, rounds_of([5.0]))[0][3:6] == ["", "", ""]
+
+
+def test_texts_have_the_lengths_that_were_asked_for(tmp_path):
+    vocab = tmp_path / "vocab.txt"
+    vocab.write_text("[CLS]\nthe\n##ing\nOld\ndog\nan\nwork\n", encoding="utf-8")
+    words = inputs.whole_words(vocab)
+    assert words == ["dog", "the", "work"]
+    lengths = inputs.write_tsv(tmp_path / "data", words, "short", {"train": 40, "test": 9})
+    train = (tmp_path / "data" / "train.tsv").read_text(encoding="utf-8").splitlines()
+    assert [len(line.split("\t")[3].split()) + 2 for line in train] == lengths["train"].tolist()
+    assert {line.split("\t")[1] for line in train} == {"0", "1"}
+    assert len((tmp_path / "data" / "test.tsv").read_text(encoding="utf-8").splitlines()) == 10
+    assert np.array_equal(inputs.token_counts("full", 3, 1), [128, 128, 128])
+
+
+def test_the_operations_of_bert_base():
+    """85,054,464 parameters of its layers are weights of products, each multiplied and added once for a token."""
+    assert operations_of_token(768, 3072, 12) == 2 * 12 * (4 * 768 * 768 + 2 * 768 * 3072) == 169_869_312
+    assert {"short", "news", "base", "pretraining"} < set(NAMES)
