@@ -125,6 +125,10 @@ squad: install
 	  --do_train --do_predict --do_eval \
 	  $(if $(MODEL),"--init_checkpoint=$(MODEL)",--learning_rate=3e-4 --num_train_epochs=3 --skip_padding) $(FLAGS)
 
+benchmark: install
+	@test -n "$(MODEL)" || { echo "give MODEL=: a Hugging Face folder, from which all programs start"; exit 1; }
+	$(BIN)/python -m benchmarks "--model=$(MODEL)" --json=bert_output/benchmarks.json $(BENCHMARK_FLAGS)
+
 features: install
 	@mkdir -p "$$(dirname "$(FEATURES)")"
 	$(BIN)/bert-extract-features "--input_file=$(TEXTS)" "--output_file=$(FEATURES)" \
@@ -140,10 +144,6 @@ $(call one,$(BUILTIN_WORK))/vocab.txt: | install
 	@test -n "$(BUILTIN_TEXT)" || { echo "give BUILTIN_TEXT=: text, a sentence a line, a blank line between documents"; exit 1; }
 	@mkdir -p "$(BUILTIN_WORK)"
 	$(BIN)/bert-build-vocab "--input_file=$(BUILTIN_TEXT)" "--output_file=$@" --vocab_size=$(BUILTIN_VOCAB_SIZE)
-
-benchmark: | install
-	@test -n "$(MODEL)" || { echo "give MODEL=: a Hugging Face folder, from which all programs start"; exit 1; }
-	$(BIN)/python -m benchmarks "--model=$(MODEL)" --json=bert_output/benchmarks.json $(BENCHMARK_FLAGS)
 
 builtin-model: $(call one,$(BUILTIN_WORK))/vocab.txt
 	$(BIN)/bert-pretrain "--input_file=$(BUILTIN_TEXT)" $(BUILTIN_RECIPE) "--output_dir=$(BUILTIN_WORK)/constant" --lr_schedule=constant \

@@ -1,9 +1,9 @@
 """What the processor could do: the rate of matrix products alone, and how many of their operations a model needs."""
 
-import functools
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 
 _TF = """
 import json, os, time
@@ -39,7 +39,7 @@ def product_rates(peer_python: str, width: int, precision: str) -> dict[str, flo
     return found
 
 
-@functools.cache
-def operations_of_token(hidden: int, wide: int, layers: int) -> int:
-    """Of the dense products of an encoder forwards, for one token: two for each weight."""
-    return 2 * layers * (4 * hidden * hidden + 2 * hidden * wide)
+def operations_of_token(config: Mapping[str, int]) -> int:
+    """Of the dense products of an encoder forwards, for one token: two for each weight. config: as in bert_config.json."""
+    hidden, wide = config["hidden_size"], config["intermediate_size"]
+    return 2 * config["num_hidden_layers"] * (4 * hidden * hidden + 2 * hidden * wide)

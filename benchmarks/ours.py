@@ -9,8 +9,14 @@ import sys
 
 from benchmarks.measured import MEMORY, QUALITY
 from benchmarks.processes import run
+from bert_cli.outputs.history import read_history
 
 _LOGGED = 10  # steps between two lines of history.jsonl
+
+
+def _rates(output_dir: pathlib.Path) -> list[float]:
+    """Examples a second of each _LOGGED steps."""
+    return [line["examples_per_second"] for line in read_history(str(output_dir)) if "examples_per_second" in line]
 
 
 def classify(flags: dict[str, object], output_dir: pathlib.Path, rows: int) -> dict[str, float]:
@@ -20,13 +26,10 @@ def classify(flags: dict[str, object], output_dir: pathlib.Path, rows: int) -> d
     command += [f"--log_steps={_LOGGED}", f"--output_dir={output_dir}", "--task_name=cola", "--bias_correction"]
     done = run(command + [f"--{name}={value}" for name, value in flags.items()], "bert-classify")
     report = json.loads((output_dir / "run_report.json").read_text(encoding="utf-8"))
-    history = (output_dir / "history.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    lines = [line for line in map(json.loads, history) if "examples_per_second" in line]
-    batch = int(str(flags["train_batch_size"]))
-    steady = [line["examples_per_second"] for line in lines[1:]] or [lines[0]["examples_per_second"]]
+    batch, rates = int(str(flags["train_batch_size"])), _rates(output_dir)
     found = {
         "train": report["train_examples_per_second"],
-        "steady": statistics.median(steady),
+        "steady": statistics.median(rates[1:] or rates),
         "predict": report["predict_examples_per_second"],
         "seconds": done.seconds,
         QUALITY: report["eval"]["eval_accuracy"],
@@ -34,7 +37,7 @@ def classify(flags: dict[str, object], output_dir: pathlib.Path, rows: int) -> d
     }
     # What the first lines' steps took beyond the time of as many steady ones.
     first_steps = min(_LOGGED, rows // batch)
-    found["first"] = first_steps * batch * (1 / lines[0]["examples_per_second"] - 1 / found["steady"])
+    found["first"] = first_steps * batch * (1 / rates[0] - 1 / found["steady"])
     found["first"] += batch / found["steady"]
     return found
 
@@ -56,8 +59,7 @@ def pretrain(flags: dict[str, object], output_dir: pathlib.Path) -> dict[str, fl
     command = [sys.executable, "-m", "bert_cli.run_pretraining", "--do_train", "--noreport", f"--log_steps={_LOGGED}"]
     command += [f"--output_dir={output_dir}", *(f"--{name}={value}" for name, value in flags.items())]
     done = run(command, "bert-pretrain")
-    history = (output_dir / "history.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    rates = [line["examples_per_second"] for line in map(json.loads, history) if "examples_per_second" in line]
+    rates = _rates(output_dir)
     return {"sequences": statistics.median(rates[1:] or rates), "seconds": done.seconds, MEMORY: done.mib}
 
 

@@ -35,6 +35,11 @@ class Context:
     def count(self, rows: int) -> int:
         return max(64, round(rows * self.share))
 
+    @property
+    def peer_precision(self) -> list[str]:
+        """A peer script's flag."""
+        return ["--bf16"] if self.precision == "bfloat16" else []
+
     @functools.cached_property
     def words(self) -> list[str]:
         return inputs.whole_words(pathlib.Path(self.model) / "vocab.txt")
@@ -60,7 +65,7 @@ class Workload:
 
 
 def _operations(config: dict[str, int], lengths: dict[str, np.ndarray]) -> dict[str, float]:
-    each = operations_of_token(config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"])
+    each = operations_of_token(config)
     train, test = (float(lengths[split].mean()) * each for split in ("train", "test"))
     return {"steady": _TRAINING * train, "predict": test}
 
@@ -95,7 +100,7 @@ def _fine_tuning(context: Context, name: str, kind: str, train_rows: int) -> Wor
         }  # fmt: skip
         programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", count)}
         shared = ["trainer.py", context.model, folder, "--batch", 32, "--epochs", 1, "--max_seq_length", 128]
-        shared += ["--rate", _RATE, *(["--bf16"] if context.precision == "bfloat16" else [])]
+        shared += ["--rate", _RATE, *context.peer_precision]
         for mode, more in (("Trainer, dynamic padding", []), ("Trainer, batches of like length", ["--group"])):
             programs |= _peer(context, workload, mode, ["transformers", "accelerate"], [*shared, *more])
         return programs
@@ -119,7 +124,7 @@ def _base(context: Context) -> Workload:
             "train_batch_size": 16, "learning_rate": _RATE, "precision": context.precision, "max_seq_length": 128,
         }  # fmt: skip
         arguments = ["trainer.py", folder, folder, "--batch", 16, "--epochs", 1, "--max_seq_length", 128, "--random"]
-        arguments += ["--rate", _RATE, *(["--bf16"] if context.precision == "bfloat16" else [])]
+        arguments += ["--rate", _RATE, *context.peer_precision]
         programs: dict[str, Program] = {OURS: lambda: ours.classify(flags, context.folder / "out", size["train"])}
         return programs | _peer(context, workload, "Trainer", ["transformers", "accelerate"], arguments)
 
@@ -150,10 +155,8 @@ def _vectors(context: Context, precision: str) -> Workload:
             run([str(converter), "--model", context.model, "--output_dir", str(ct2)], "ct2-transformers-converter")
         return programs
 
-    config = context.config
-    each = operations_of_token(config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"])
-    operations = {"lines": float(lengths.mean()) * each}
-    return Workload(f"vectors-{precision}", config["hidden_size"], precision, operations, make)
+    operations = {"lines": float(lengths.mean()) * operations_of_token(context.config)}
+    return Workload(f"vectors-{precision}", context.config["hidden_size"], precision, operations, make)
 
 
 def _pretraining(context: Context) -> Workload:
@@ -174,11 +177,11 @@ def _pretraining(context: Context) -> Workload:
             "precision": context.precision,
         }  # fmt: skip
         arguments = ["pretraining.py", path, "--batch", 32, "--length", 128, "--predictions", 20, "--steps", steps // 2]
-        arguments += ["--bf16"] if context.precision == "bfloat16" else []
+        arguments += context.peer_precision
         programs: dict[str, Program] = {OURS: lambda: ours.pretrain(flags, context.folder / "out")}
         return programs | _peer(context, workload, "BertForMaskedLM and a loop", ["transformers"], arguments)
 
-    encoder = 128 * operations_of_token(_SMALL["hidden_size"], _SMALL["intermediate_size"], 4)
+    encoder = 128 * operations_of_token(_SMALL)
     head = 20 * 2 * _SMALL["hidden_size"] * (_SMALL["hidden_size"] + config["vocab_size"])
     operations = {"sequences": float(_TRAINING * (encoder + head))}
     return Workload("pretraining", _SMALL["hidden_size"], context.precision, operations, make)

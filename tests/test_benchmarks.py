@@ -57,5 +57,6 @@ def test_texts_have_the_lengths_that_were_asked_for(tmp_path):
 
 def test_the_operations_of_bert_base():
     """85,054,464 parameters of its layers are weights of products, each multiplied and added once for a token."""
-    assert operations_of_token(768, 3072, 12) == 2 * 12 * (4 * 768 * 768 + 2 * 768 * 3072) == 169_869_312
+    config = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}
+    assert operations_of_token(config) == 2 * 12 * (4 * 768 * 768 + 2 * 768 * 3072) == 169_869_312
     assert {"short", "news", "base", "pretraining"} < set(NAMES)

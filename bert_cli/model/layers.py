@@ -14,7 +14,7 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.draws import gathered
-from bert_cli.model.layout import Group, Layout, collect, first_rows, first_token, join_heads, split_heads
+from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
 
 
 class Scoped(keras.layers.Layer):
@@ -141,9 +141,8 @@ class SelfAttention(keras.layers.Layer):
             queries = [tf.reshape(query, [layout.batch, self.heads, 1, keys[0].shape[-1]])]
         else:
             queries = split_heads(self.query(x), self.heads, layout, places)
-        whole = Group(None, None, layout.key_bias, None)
         contexts, probabilities = [], []
-        for number, group in enumerate(places.groups if places else [whole]):
+        for number, group in enumerate(places.groups):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + group.key_bias))
             own_seed = None if seed is None else ops.at_place(seed, 2 * number, 0)  # 1 is that of the head

@@ -23,22 +23,25 @@ MASKED_SCORE = -10000.0
 class Group(NamedTuple):
     """Sequences over which attention is computed together: B_g of them, S_g tokens at most. T·N rows are those of heads."""
 
-    rows: tf.Tensor  # int32 [B_g, N, S_g]: the row of T·N for each place
-    real: tf.Tensor  # bool [B_g, 1, S_g, 1]: False where the place is padding
+    rows: tf.Tensor | None  # int32 [B_g, N, S_g]: the row of T·N for each place
+    real: tf.Tensor | None  # bool [B_g, 1, S_g, 1]: False where the place is padding
     key_bias: tf.Tensor  # float32 [B_g, 1, 1, S_g], as that of the layout
     first: tf.Tensor | None  # for ops.dropout: how many sequences of this group other shares have before; None for none
 
 
 class Places(NamedTuple):
-    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each group; flat, one group behind the other."""
+    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each group; flat, one group behind the other.
+
+    A dense layout has one group, without rows and real, and no to_rows.
+    """
 
     groups: tuple[Group, ...]
-    to_rows: tf.Tensor  # int32 [T, N]: the place of each row
+    to_rows: tf.Tensor | None  # int32 [T, N]: the place of each row
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
-    """Index arrays of one batch, made once for all layers. A dense layout has None from `slots` on, and T = B·S."""
+    """Index arrays of one batch, made once for all layers. A dense layout has no slots, rows and real, and T = B·S."""
 
     batch: tf.Tensor | int  # B
     length: tf.Tensor | int  # S
@@ -46,10 +49,8 @@ class Layout:
     slots: tf.Tensor | None  # int32 [T]: flat slot b·S+s of each computed token, ascending
     rows: tf.Tensor | None  # int32 [B·S]: the computed token of each slot; 0 where the slot is padding
     real: tf.Tensor | None  # bool [B·S]: False where the slot is padding
-    whole: Places | None = None  # for attention over all sequences together
-    apart: Places | None = (
-        None  # for attention over the longer and the shorter ones; `whole` where that is not asked for
-    )
+    whole: Places  # for attention over all sequences together
+    apart: Places  # for attention over the longer and the shorter ones; `whole` where that is not asked for
 
 
 def _sizes(mask: tf.Tensor) -> tuple:
@@ -61,7 +62,8 @@ def dense_layout(mask: tf.Tensor) -> Layout:
     """Compute every slot, padding included, as the original does. mask: int32 [B, S]."""
     batch, length = _sizes(mask)
     key_bias = (1.0 - tf.cast(mask, tf.float32))[:, tf.newaxis, tf.newaxis, :] * MASKED_SCORE
-    return Layout(batch, length, key_bias, None, None, None)
+    whole = Places((Group(None, None, key_bias, None),), None)
+    return Layout(batch, length, key_bias, None, None, None, whole, whole)
 
 
 def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Tensor | None = None) -> Layout:
@@ -149,13 +151,13 @@ def first_rows(layout: Layout) -> tf.Tensor:
     return starts if layout.rows is None else tf.gather(layout.rows, starts)
 
 
-def split_heads(x: tf.Tensor, heads: int, layout: Layout, places: Places | None) -> list[tf.Tensor]:
+def split_heads(x: tf.Tensor, heads: int, layout: Layout, places: Places) -> list[tf.Tensor]:
     """[T, H] -> [B_g, N, S_g, D] of each group of a packed layout's `places`, of a dense one [B, N, S, D] alone.
 
     Padded slots hold copies of row 0, which their zero probability hides.
     """
     width = x.shape[-1] // heads
-    if places is None:
+    if places.to_rows is None:
         return [tf.transpose(tf.reshape(x, [layout.batch, layout.length, heads, width]), [0, 2, 1, 3])]
 
     @tf.custom_gradient
@@ -170,10 +172,10 @@ def split_heads(x: tf.Tensor, heads: int, layout: Layout, places: Places | None)
     return [tf.ensure_shape(part, [None, heads, None, width]) for part in forward(x)]
 
 
-def join_heads(parts: Sequence[tf.Tensor], heads: int, layout: Layout, places: Places | None) -> tf.Tensor:
+def join_heads(parts: Sequence[tf.Tensor], heads: int, layout: Layout, places: Places) -> tf.Tensor:
     """What split_heads gives -> [T, H]; what stands in padded slots is dropped."""
     width = parts[0].shape[-1]
-    if places is None:
+    if places.to_rows is None:
         return tf.reshape(tf.transpose(parts[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
 
     @tf.custom_gradient
