@@ -63,17 +63,16 @@ def pretrain(flags: dict[str, object], output_dir: pathlib.Path) -> dict[str, fl
     return {"sequences": statistics.median(rates[1:] or rates), "seconds": done.seconds, MEMORY: done.mib}
 
 
-def export_encoder(model: str, graph: pathlib.Path) -> None:
-    """The encoder as the ONNX file that other engines read."""
+def export_encoder(model: str, folder: pathlib.Path) -> None:
+    """The encoder as the ONNX files that other engines read, model.onnx and, quantized by onnxruntime, model_int8.onnx."""
     command = [sys.executable, "-m", "bert_cli.export_model", "--format=onnx", f"--init_checkpoint={model}"]
-    run([*command, f"--export_dir={graph.parent / 'export'}"], "bert-export")
-    shutil.copy(graph.parent / "export" / "model.onnx", graph)
+    run([*command, f"--export_dir={folder}", "--quantize=int8"], "bert-export")
 
 
 _ONE_TEXT = """
 import json, sys, time
 from bert_cli import Classifier
-model = Classifier.load(sys.argv[1])
+model = Classifier.load(sys.argv[1], precision=sys.argv[3])
 text, times = sys.argv[2], []
 for _ in range(60):
     began = time.perf_counter(); model.predict([text]); times.append(time.perf_counter() - began)
@@ -81,9 +80,9 @@ print(json.dumps({"one": sorted(times)[30] * 1000}))
 """
 
 
-def one_text(folder: pathlib.Path, text: str) -> dict[str, float]:
+def one_text(folder: pathlib.Path, text: str, precision: str) -> dict[str, float]:
     """A text while the process is running, in Python, and from a cold start, by the command."""
-    warm = run([sys.executable, "-c", _ONE_TEXT, str(folder), text], "Classifier.predict").last_object()
+    warm = run([sys.executable, "-c", _ONE_TEXT, str(folder), text, precision], "Classifier.predict").last_object()
     command = [sys.executable, "-m", "bert_cli.run_classifier", f"--output_dir={folder}", f"--text={text}"]
-    done = run(command, "bert-classify --text")
+    done = run([*command, f"--precision={precision}"], "bert-classify --text")
     return {"one": warm["one"], "seconds": done.seconds, MEMORY: done.mib}

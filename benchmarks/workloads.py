@@ -17,6 +17,16 @@ PEERS = pathlib.Path(__file__).parent / "peers"
 _RATE = 1e-4
 _BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
 _SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+_ENGINES = {
+    "float32": (
+        ("sentence-transformers", "sentence_transformers"),
+        ("openvino", "openvino"),
+        ("onnxruntime", "onnxruntime"),
+        ("ctranslate2", "ctranslate2"),
+    ),
+    "bfloat16": (("sentence-transformers-bf16", "sentence_transformers"), ("openvino-bf16", "openvino")),
+    "int8": (("onnxruntime-int8", "onnxruntime"), ("ctranslate2-int8", "ctranslate2")),
+}
 _TRAINING = 3  # forwards, and backwards to inputs and weights
 
 Program = Callable[[], dict[str, float]]
@@ -137,26 +147,33 @@ def _vectors(context: Context, precision: str) -> Workload:
     lines = context.folder / "lines.txt"
     made = inputs.texts(context.words, lengths, np.zeros(count, np.int64), 7)
     lines.write_text("\n".join(made) + "\n", encoding="utf-8")
-    names = [("sentence-transformers", "sentence_transformers"), ("openvino", "openvino")]
-    engines = [(f"{name}-bf16", module) for name, module in names] if precision == "bfloat16" else names
-    engines += [("onnxruntime", "onnxruntime"), ("ctranslate2", "ctranslate2")] if precision == "float32" else []
+    vectors, wanted = context.folder / "vectors.npy", context.folder / "wanted.npy"
 
     def make(workload: Workload) -> dict[str, Program]:
-        output, graph, ct2 = (context.folder / name for name in ("vectors.npy", "encoder.onnx", "ct2"))
-        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, output, precision)}
-        for engine, module in engines:
+        graphs, ct2 = context.folder / "export", context.folder / "ct2"
+        graph = graphs / ("model_int8.onnx" if precision == "int8" else "model.onnx")
+        programs: dict[str, Program] = {OURS: lambda: ours.vectors(context.model, lines, vectors, precision)}
+        for engine, module in _ENGINES[precision]:
             modules = [module] if module == "sentence_transformers" else [module, "tokenizers"]
-            arguments = ["vectors.py", engine, context.model, lines, "--onnx", graph, "--ct2", ct2]
+            arguments = ["vectors.py", engine, context.model, lines, "--onnx", graph, "--ct2", ct2, "--output", vectors]
             programs |= _peer(context, workload, engine, modules, arguments)
-        if {"openvino", "openvino-bf16", "onnxruntime"} & programs.keys() and not graph.exists():
-            ours.export_encoder(context.model, graph)
-        if "ctranslate2" in programs and not ct2.exists():
+        if any(engine.startswith(("openvino", "onnxruntime")) for engine in programs) and not graph.exists():
+            ours.export_encoder(context.model, graphs)
+        if any(engine.startswith("ctranslate2") for engine in programs) and not ct2.exists():
             converter = pathlib.Path(context.peer_python).with_name("ct2-transformers-converter")
             run([str(converter), "--model", context.model, "--output_dir", str(ct2)], "ct2-transformers-converter")
-        return programs
+        ours.vectors(context.model, lines, wanted, "float32")
+        return {name: functools.partial(compared, program) for name, program in programs.items()}
+
+    def compared(program: Program) -> dict[str, float]:
+        """Its figures, and how like its vectors are to those of float32."""
+        found, cosines = program(), (np.load(vectors) * np.load(wanted)).sum(axis=1)
+        return found | {"cosine": float(np.median(cosines)), "cosine_of_worst": float(np.quantile(cosines, 0.01))}
 
     operations = {"lines": float(lengths.mean()) * operations_of_token(context.config)}
-    return Workload(f"vectors-{precision}", context.config["hidden_size"], precision, operations, make)
+    # Beside int8 stands the limit of the products of other programs, which have none of 8 bits.
+    products = "bfloat16" if precision == "int8" else precision
+    return Workload(f"vectors-{precision}", context.config["hidden_size"], products, operations, make)
 
 
 def _pretraining(context: Context) -> Workload:
@@ -187,9 +204,9 @@ def _pretraining(context: Context) -> Workload:
     return Workload("pretraining", _SMALL["hidden_size"], context.precision, operations, make)
 
 
-def _one(context: Context) -> Workload:
+def _one(context: Context, name: str, precision: str) -> Workload:
     """One text of ten words, from a process that runs and from a cold start."""
-    folder, trained = context.folder / "one", context.folder / "one-trained"
+    folder, trained = context.folder / name, context.folder / f"{name}-trained"
     inputs.write_tsv(folder, context.words, "short", {"train": 64, "dev": 8, "test": 8})
 
     def make(workload: Workload) -> dict[str, Program]:
@@ -198,9 +215,9 @@ def _one(context: Context) -> Workload:
             "precision": context.precision, "max_seq_length": 128,
         }  # fmt: skip
         ours.classify(flags, trained, 64)
-        return {OURS: lambda: ours.one_text(trained, " ".join(context.words[:10]))}
+        return {OURS: lambda: ours.one_text(trained, " ".join(context.words[:10]), precision)}
 
-    return Workload("one-text", context.config["hidden_size"], context.precision, {}, make)
+    return Workload(name, context.config["hidden_size"], context.precision, {}, make)
 
 
 _MAKERS: dict[str, Callable[[Context], Workload]] = {
@@ -209,8 +226,10 @@ _MAKERS: dict[str, Callable[[Context], Workload]] = {
     "base": _base,
     "vectors-bfloat16": lambda context: _vectors(context, "bfloat16"),
     "vectors-float32": lambda context: _vectors(context, "float32"),
+    "vectors-int8": lambda context: _vectors(context, "int8"),
     "pretraining": _pretraining,
-    "one-text": _one,
+    "one-text": lambda context: _one(context, "one-text", context.precision),
+    "one-text-int8": lambda context: _one(context, "one-text-int8", "int8"),
 }
 NAMES = tuple(_MAKERS)
 

@@ -23,6 +23,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.exports import onnx_run
 from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
+from bert_cli.graphs.running import check_packages
 from bert_cli.settings.command import run_command
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.training.host import prepare_host
@@ -52,7 +53,7 @@ def run(settings: ExportSettings) -> list[str]:
     folder = export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.absolute(export.export_dir)
     check_target(folder, settings.replacing.overwrite)
     if export.format == "onnx":
-        onnx_run.check_packages()
+        check_packages("--format=onnx")
     checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
     length = settings.length.max_seq_length
     exported = find_exported(checkpoint, export, settings.model, settings.labels.labels, length)

@@ -30,11 +30,13 @@ from bert_cli.outputs.features_files import is_whole, lines_to_skip
 from bert_cli.runs import builtin, shards, sources
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.checkpoint_choice import find_module
+from bert_cli.runs.extraction import show_attention, write_features
+from bert_cli.runs.opening import open_extractor
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
+from bert_cli.settings.int8 import check_int8
 from bert_cli.settings.tools import ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
@@ -43,6 +45,7 @@ _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """InputError for flags that do not go together."""
     check_hub(values)
+    check_int8(values)
     if values["show_attention"]:
         return values
     for name in ("input_file", "output_file"):
@@ -99,12 +102,9 @@ def run(settings: ExtractSettings) -> int:
     if planned and not todo:
         return 0
 
-    prepare_host()
-    from bert_cli.runs.extraction import FeaturesSession, show_attention, write_features
-
     with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
     batch_size, devices = settings.batch.batch_size, shards.alone(settings.devices) if planned else settings.devices
-    session = FeaturesSession(
+    session = open_extractor(
         model.config, devices, extraction.pooling, places, max_seq_length, batch_size, with_attention
     )
     if shown:

@@ -36,6 +36,7 @@ from bert_cli.runs.pretraining import PretrainingTask
 from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_share
+from bert_cli.settings.int8 import refuse_int8
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.saved import remembered
 
@@ -47,6 +48,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     for name in ("input_file", "output_dir"):
         if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
+    refuse_int8(values)
     complete(values)
     if not values["do_train"]:
         folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder

@@ -30,7 +30,7 @@ from bert_cli.settings.classification import ClassifySettings, read_threshold
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.predictor import Predictor
 
 
 class Predictions(NamedTuple):
@@ -56,7 +56,7 @@ class Classifier(Trained):
 
     def __init__(
         self,
-        session: "Session",
+        session: "Predictor",
         tokenizer: FullTokenizer,
         task: ClassificationTask,
         answers: Answers,
@@ -147,9 +147,9 @@ class Classifier(Trained):
 
         labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows), do_lower_case: default as the files
         beside the checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32,
-        bfloat16 or float16. hub_module: the handle of the module that the model was trained on, where it is no BERT and does
-        not lie in the model's folder. threshold: of labels that do not exclude each other, a probability, or "tuned" for the
-        thresholds.json in the model's folder; default as the model was trained. Raises InputError where something is
+        bfloat16, float16 or int8. hub_module: the handle of the module that the model was trained on, where it is no BERT
+        and does not lie in the model's folder. threshold: of labels that do not exclude each other, a probability, or "tuned"
+        for the thresholds.json in the model's folder; default as the model was trained. Raises InputError where something is
         missing, damaged, or does not fit together, and for a model that chooses one of several endings.
         """
         checkpoint = loading.find(path, ClassificationTask.command)

@@ -8,7 +8,7 @@ is a float32 array with a row for each text.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,13 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.features_rows import FeatureRows, feature_rows
 from bert_cli.runs.builtin import ready_checkpoint
+from bert_cli.runs.extraction import Extractor
 from bert_cli.runs.extraction_plan import chunk_limits
+from bert_cli.runs.opening import open_extractor
 from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
-
-if TYPE_CHECKING:
-    from bert_cli.runs.extraction import FeaturesSession
 
 
 class TokenFeatures(NamedTuple):
@@ -44,7 +42,7 @@ class FeatureExtractor:
 
     def __init__(
         self,
-        session: "FeaturesSession",
+        session: Extractor,
         tokenizer: FullTokenizer,
         extraction: Extraction,
         max_seq_length: int,
@@ -74,7 +72,7 @@ class FeatureExtractor:
         pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is
         the hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in
         tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap by half.
-        precision: auto, float32, bfloat16 or float16. hub_module: the handle of the module that the model was trained on,
+        precision: auto, float32, bfloat16, float16 or int8. hub_module: the handle of the module that the model was trained on,
         where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or
         does not fit together.
         """
@@ -93,11 +91,8 @@ class FeatureExtractor:
         check_max_seq_length(length, pairs=long_text)
         chosen = parse_layers(layers, config.num_hidden_layers)
 
-        prepare_host()
-        from bert_cli.runs.extraction import FeaturesSession
-
         places = [layer.place for layer in chosen]
-        session = FeaturesSession(config, settings.devices, pooling, places, length, settings.batch.batch_size)
+        session = open_extractor(config, settings.devices, pooling, places, length, settings.batch.batch_size)
         session.load(checkpoint)
         limits = chunk_limits(config, len(chosen), pooling != "none")
         return cls(session, model.tokenizer, settings.extraction, length, config.hidden_size * len(chosen), limits)

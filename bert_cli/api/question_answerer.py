@@ -25,7 +25,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.predictor import Predictor
 
 
 class QuestionAnswerer(Trained):
@@ -34,7 +34,7 @@ class QuestionAnswerer(Trained):
     `report` and `output_dir`: of its training by `train`.
     """
 
-    def __init__(self, session: "Session", tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
+    def __init__(self, session: "Predictor", tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
         self._session, self._tokenizer, self._windows, self._rules = session, tokenizer, windows, rules
 
     @classmethod

@@ -28,7 +28,7 @@ from bert_cli.settings.tagging import TagSettings, TagStride
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.predictor import Predictor
 
 
 class TaggedText(NamedTuple):
@@ -45,7 +45,7 @@ class Tagger(Trained):
     `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training by `train`.
     """
 
-    def __init__(self, session: "Session", tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
+    def __init__(self, session: "Predictor", tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
         self.labels = labels
         self._session, self._tokenizer, self._settings = session, tokenizer, settings
 

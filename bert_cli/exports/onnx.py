@@ -2,7 +2,6 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable
 
 import keras
 import numpy as np
@@ -10,10 +9,11 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import CLASSIFIER, ENCODER, POOLER, REGRESSION, SPANS, TAGGER, head_of
-from bert_cli.exports import onnx_graph
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
+from bert_cli.graphs import bert as onnx_graph
+from bert_cli.graphs.running import make_runner
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
@@ -124,23 +124,6 @@ def quantize(path: str, target: str) -> None:
         quantize_dynamic(path, target, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
     finally:
         logging.getLogger().setLevel(advice)
-
-
-def make_runner(path: str) -> Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]:
-    """A function of the inputs that runs the ONNX file with onnxruntime on the CPU."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    outputs = [output.name for output in session.get_outputs()]
-    taken = {each.name for each in session.get_inputs()}
-
-    def run(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        fed = {name: values for name, values in inputs.items() if name in taken}
-        return dict(zip(outputs, session.run(outputs, fed), strict=True))
-
-    return run
 
 
 def largest_difference(path: str, loaded: Loaded, config: BertConfig, seed: int) -> float:

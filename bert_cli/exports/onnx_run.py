@@ -1,6 +1,5 @@
 """bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program around it needs."""
 
-import importlib.util
 import json
 import logging
 import os
@@ -21,14 +20,6 @@ LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 # What an export leaves in its folder.
 FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
-_PACKAGES = ("onnx", "onnxruntime")
-
-
-def check_packages() -> None:
-    """InputError where the extra is not installed."""
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(f"--format=onnx needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
 
 
 def read_dev(exported: Exported, labels: tuple[str, ...], data_dir: str) -> ClassificationFeatures | None:

@@ -14,7 +14,7 @@ import numpy as np
 from bert_cli.examples.text_lines import LineWord, TextLine, line_words
 from bert_cli.features.doc_spans import DocSpan, doc_spans
 from bert_cli.features.packing import pack
-from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
@@ -54,6 +54,11 @@ class ExtractionFeatures:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def counted(self, rows: np.ndarray, width: int) -> np.ndarray:
+        """1 for each token of these windows that counts: int32 [len(rows), width]."""
+        counts = (self.places >= 0).astype(np.int32)
+        return padded_values(counts, self.sequences.offsets, rows, width, 0)
 
 
 def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:

@@ -11,6 +11,8 @@ from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
 
 GELU_FORMS = ("erf", "tanh")
+# Added to the scores of padded keys in attention, as in the original.
+MASKED_SCORE = -10000.0
 # Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
 _ACTIVATIONS = {
     "": "linear",
@@ -62,6 +64,26 @@ class BertConfig:
         """One of linear, relu, tanh, gelu_tanh, gelu_erf."""
         name = _ACTIVATIONS[self.hidden_act.lower()]
         return f"gelu_{self.gelu}" if name == "gelu" else name
+
+
+def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
+    """Google's name -> shape of each variable of an encoder."""
+    hidden, wide = config.hidden_size, config.intermediate_size
+    shapes: dict[str, tuple[int, ...]] = {
+        "bert/embeddings/word_embeddings": (config.vocab_size, hidden),
+        "bert/embeddings/token_type_embeddings": (config.type_vocab_size, hidden),
+        "bert/embeddings/position_embeddings": (config.max_position_embeddings, hidden),
+    }
+    dense, norms = {"bert/pooler/dense": (hidden, hidden)}, ["bert/embeddings/LayerNorm"]
+    for number in range(config.num_hidden_layers):
+        scope = f"bert/encoder/layer_{number}"
+        dense |= {f"{scope}/attention/self/{part}": (hidden, hidden) for part in ("query", "key", "value")}
+        dense |= {f"{scope}/attention/output/dense": (hidden, hidden)}
+        dense |= {f"{scope}/intermediate/dense": (hidden, wide), f"{scope}/output/dense": (wide, hidden)}
+        norms += [f"{scope}/attention/output/LayerNorm", f"{scope}/output/LayerNorm"]
+    for scope, shape in dense.items():
+        shapes |= {f"{scope}/kernel": shape, f"{scope}/bias": shape[1:]}
+    return shapes | {f"{scope}/{name}": (hidden,) for scope in norms for name in ("gamma", "beta")}
 
 
 def _check_memory(config: BertConfig) -> None:

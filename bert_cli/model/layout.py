@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# Added to the scores of padded keys, as in the original.
-MASKED_SCORE = -10000.0
+from bert_cli.model.config import MASKED_SCORE
 
 
 class Group(NamedTuple):

@@ -16,9 +16,14 @@ _PER_CENT = ("bert-tag", "bert-squad")  # whose scores are in per cent
 _TEXT = "'a text'"
 
 
+def is_per_cent(command: str, metric: str) -> bool:
+    """Whether a metric goes from 0 to 100, not to 1."""
+    return command in _PER_CENT and not is_loss(metric)
+
+
 def score(command: str, metric: str, value: float) -> str:
     """A metric as it stands in a large number."""
-    if command in _PER_CENT and not is_loss(metric):
+    if is_per_cent(command, metric):
         return f"{value:.2f} %"
     return number(value)
 

@@ -19,17 +19,19 @@ from bert_cli.features.classification import ClassificationFeatures, classificat
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.dry_run import Survey
-from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
+from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.outputs.metrics import known_metrics, main_metrics
 from bert_cli.runs import classification_folds, controls, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_files import prediction_files, write_predictions
-from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
+from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
-from bert_cli.runs.explanation import explain_rows
+from bert_cli.runs.explanation import explained_examples
+from bert_cli.runs.int8 import Int8Head, text_head
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.runs.trained_kind import stated_problem_type, trained_labels
 from bert_cli.settings.classification import ClassifySettings
@@ -201,12 +203,8 @@ class ClassificationTask:
                 **({} if self.problem_type == SINGLE_LABEL else {"problem_type": self.problem_type}),
                 **({"distill_from": self._teacher.identity} if self._teacher else {}),
             },
-            found={
-                **self.data.found,
-                "problem_type": self.problem_type,
-                "do_lower_case": lower,
-                "labels": None if has_comma else labels,
-            },
+            found={**self.data.found, "problem_type": self.problem_type, "do_lower_case": lower}
+            | {"labels": None if has_comma else labels},
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
@@ -232,6 +230,10 @@ class ClassificationTask:
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
+    def int8_head(self, model: sources.AnyModel) -> Int8Head:
+        head_input, long_text = self.settings.head_input.head_input, self.settings.long_text.long_text
+        return text_head(self.problem_type, len(self.labels), head_input, long_text)
+
     @property
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
@@ -253,7 +255,7 @@ class ClassificationTask:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}
         return {"labels": list(self.labels), "problem_type": self.problem_type, "cut_examples": cut}
 
-    def evaluate(self, session: "Session") -> Evaluation:
+    def evaluate(self, session: Predictor) -> Evaluation:
         """Metrics and scores of each label; of a second half the same, its name behind that of each metric."""
         batch_size, task = self.settings.evaluation.eval_batch_size, self.data.task
         metrics: dict[str, Any] = {}
@@ -278,17 +280,13 @@ class ClassificationTask:
             self.answers.write_companions(self.settings.phases.output_dir)
         return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details}, examples)
 
-    def _eval_examples(self, session: "Session", split: Split, found: dict[str, Any]) -> EvalExamples:
-        texts = [(each.text_a, each.text_b) for each in split.examples if isinstance(each, ClassificationExample)]
-        thresholds = self.answers.thresholds if isinstance(self.answers, SeveralLabels) else None
-        kind, features, batch_size = self.problem_type, split.features, self.settings.evaluation.eval_batch_size
-        examples = classification_examples(
-            kind, self.labels, features.guids, texts, features.label_ids, found, thresholds
+    def _eval_examples(self, session: Predictor, split: Split, found: dict[str, Any]) -> EvalExamples:
+        batch_size = self.settings.evaluation.eval_batch_size
+        return explained_examples(
+            session, self._tokenizer, split, self.answers, self.problem_type, self.labels, found, batch_size
         )
-        explain_rows(session, self._tokenizer, kind, self.labels, examples.rows, batch_size)
-        return examples
 
-    def predict(self, session: "Session") -> dict[str, Any]:
+    def predict(self, session: Predictor) -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
         rate = 0.0
         for name, split in ((name, split) for name, split in self.splits.items() if name.startswith("test")):

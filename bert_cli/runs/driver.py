@@ -19,14 +19,17 @@ from bert_cli.outputs.selection import find_metric
 from bert_cli.runs import controls, lock, several, together
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.dry_run import survey, try_out
+from bert_cli.runs.int8_cost import evaluate_whole, tell_cost
 from bert_cli.runs.longer import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.manifest import COMMAND, read_manifest
 from bert_cli.runs.model_checks import check_unknown
-from bert_cli.runs.opening import open_model, open_session
+from bert_cli.runs.opening import open_model, open_predictor, open_session
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.tensorboard import Events
 from bert_cli.runs.watching import Watch, interval
+from bert_cli.settings.groups import INT8
 from bert_cli.settings.option import deciding
 from bert_cli.settings.repeats import is_several
 from bert_cli.settings.saved import flags_to_save, write_flags
@@ -74,17 +77,26 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         if not settings.dry_run.dry_run:
             stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
         stack.enter_context(together.others_watched(settings.devices.distribution_strategy))
-        session = open_session(task, model, settings)
-        if plan and settings.dry_run.dry_run:
-            done = step_number(plan.state) if plan.state else 0
-            factors = controls.prepare(session, task, model, settings, plan.class_weights)
-            return try_out(task, session, model, plan.updates, factors, done, plan.watch, settings, reading, ready)
-        report = {**task.facts(), "precision": session.precision} | ({"metric": plan.metric} if plan else {})
         has_news = phases.do_eval or (plan is not None and plan.finished is None)
-        report |= train_or_load(task, session, model, plan, settings)
+        session: Predictor
+        if plan:
+            session = trained = open_session(task, model, settings)
+            if settings.dry_run.dry_run:
+                done = step_number(plan.state) if plan.state else 0
+                factors = controls.prepare(trained, task, model, settings, plan.class_weights)
+                return try_out(task, trained, model, plan.updates, factors, done, plan.watch, settings, reading, ready)
+            figures = {"metric": plan.metric} | train_or_take(task, trained, model, plan, settings)
+        else:
+            session = open_predictor(task, model, settings)
+            figures = {"global_step": session.load_trained(model.sources.required_checkpoint)}
+        report = {**task.facts(), "precision": session.precision, **figures}
         files.make_directory(folder)
         if phases.do_eval:
+            # First, as an evaluation leaves what predictions read, such as thresholds.
+            whole = evaluate_whole(task, model, settings) if session.precision == INT8 else None
             report |= evaluate(task, session, settings, report["global_step"], plan.history if plan else None)
+            if whole:
+                tell_cost(task.command, task.metrics[0], whole, report["eval"])
         if does_predict:
             report |= task.predict(session)
         report |= run_facts(session, task.sequences())
@@ -157,15 +169,13 @@ class _Planned:
         return self.state if is_over else None
 
 
-def train_or_load(
-    task: Task[Model], session: "Session", model: Model, plan: _Planned | None, settings: TrainingSettings
+def train_or_take(
+    task: Task[Model], session: "Session", model: Model, plan: _Planned, settings: TrainingSettings
 ) -> dict[str, Any]:
-    """Train what the plan says, or take a trained model where there is no plan, or nothing left to train.
+    """Train what the plan says, or take the trained model where nothing is left to train.
 
     Returns figures for the report, `global_step` among them.
     """
-    if plan is None:
-        return {"global_step": session.load_trained(model.sources.required_checkpoint)}
     folder, finished, watch = settings.phases.output_dir, plan.finished, plan.watch
     if finished is None:
         figures = _train(task, session, model, plan, settings)
@@ -237,7 +247,7 @@ def _files(task: Task[Model], settings: TrainingSettings) -> tuple[str, ...]:
 
 def evaluate(
     task: Task[Model],
-    session: "Session",
+    session: Predictor,
     settings: TrainingSettings,
     global_step: int,
     history: History | None = None,

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_shares, word_tokens
+from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
+from bert_cli.runs.classification_results import Answers, SeveralLabels
+from bert_cli.runs.classification_split import Split
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.predictor import Predictor
 
 BUDGET = 512  # rows of a text that is asked about
 DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48  # of the rows of the dev file that are explained for the report
@@ -38,7 +42,7 @@ def scores(kind: str, found: Mapping[str, np.ndarray], label: int) -> np.ndarray
 
 
 def explain(
-    session: "Session",
+    session: "Predictor",
     tokenizer: FullTokenizer,
     kind: str,
     labels: tuple[str, ...],
@@ -52,8 +56,6 @@ def explain(
     "words", [{"word", "share"}] in the order of the text, "text_b" at those of the second one. The shares add up to
     score − masked_score. budget: about how many rows are computed.
     """
-    from bert_cli.heads.windows import BertWindowsClassifier
-
     tokens = word_tokens(*texts, tokenizer, session.max_seq_length)
     orders = uncovering_orders(len(tokens.seen), budget, seed=0)
     sequences = masked_rows(tokens, orders, tokenizer)
@@ -61,7 +63,7 @@ def explain(
     shape = (len(ids), len(labels)) if kind == MULTI_LABEL else (len(ids),)
     label_ids = np.zeros(shape, np.float32 if kind in (MULTI_LABEL, REGRESSION) else np.int32)
     # A text is explained in one sequence, also to a model that reads several.
-    starts = np.arange(len(ids) + 1) if isinstance(session.model, BertWindowsClassifier) else None
+    starts = np.arange(len(ids) + 1) if session.has_windows else None
     features = ClassificationFeatures(sequences, label_ids, ids, 0, row_starts=starts)
     found = session.infer(features, batch_size, None)
     label = 0 if kind == REGRESSION else int(found["probabilities"][0].argmax())
@@ -83,8 +85,26 @@ def _short(value: Any) -> float:
     return float(f"{value:.6g}")
 
 
+def explained_examples(
+    session: "Predictor",
+    tokenizer: FullTokenizer,
+    split: Split,
+    answers: Answers,
+    kind: str,
+    labels: tuple[str, ...],
+    found: dict[str, Any],
+    batch_size: int,
+) -> EvalExamples:
+    """What the report shows of the rows of a split, of which the model `found` this, with explanations of some."""
+    texts = [(each.text_a, each.text_b) for each in split.examples if isinstance(each, ClassificationExample)]
+    thresholds, features = answers.thresholds if isinstance(answers, SeveralLabels) else None, split.features
+    examples = classification_examples(kind, labels, features.guids, texts, features.label_ids, found, thresholds)
+    explain_rows(session, tokenizer, kind, labels, examples.rows, batch_size)
+    return examples
+
+
 def explain_rows(
-    session: "Session",
+    session: "Predictor",
     tokenizer: FullTokenizer,
     kind: str,
     labels: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
+"""Vectors of lines, computed and written chunk by chunk. Imports no TensorFlow."""
 
 import contextlib
 import itertools
@@ -7,139 +7,46 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
-import tensorflow as tf
 
-from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import split_line
-from bert_cli.features import spec
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
-from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.stream import length_groups
-from bert_cli.heads.model import make_encoder
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_arrays import open_archive, strongest_links, write_attention
 from bert_cli.outputs.features_files import Form, Writer, open_writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs import extraction_plan as plan
-from bert_cli.runs.session import Session
 from bert_cli.runs.sources import AnyModel
-from bert_cli.runs.training_run import memory_advice
-from bert_cli.settings.groups import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.hub_encoder import ModuleEncoder
-from bert_cli.weights.path import HUB, CheckpointPath
+from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
-_ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes layers · heads · length numbers a token
 
 
-class FeaturesSession(Session):
-    """A BertEncoder with its strategy and precision."""
+class Extractor(Protocol):
+    """An encoder: runs.features_session.FeaturesSession with TensorFlow, runs.int8_features.Int8Features with onnxruntime."""
 
-    def __init__(
-        self,
-        config: BertConfig | ModuleConfig,
-        devices: Devices,
-        pooling: str,
-        places: Sequence[int],
-        max_seq_length: int,
-        batch_size: int,
-        attention: bool = False,
-    ):
-        """pooling: of settings.tools.POOLINGS; places: of the layers that are asked for, 0 for the embedding, n for the
-        n-th Transformer layer; max_seq_length: tokens of a window; batch_size: windows of so many tokens that are
-        computed at once; attention: whether extract gives it.
-        """
-        super().__init__(
-            lambda precision: make_encoder(config, precision), devices, max_seq_length, weights_follow=True
-        )
-        self._pooling, self._places, self._attention = pooling, tuple(places), attention
-        self._batch_size = batch_size
-        self._runner = self.runner(self._forward, spec.EXTRACTION)
+    precision: str
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """Take the weights. InputError where one is missing; the pooler's count only where it is asked for.
-
-        A module that is no BERT has its own.
-        """
-        if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
-            return
-        report = self._fill(open_checkpoint(checkpoint))
-        missing = [name for name in report.missing if self._pooling == "pooler" or "/pooler/" not in name]
-        if missing:
-            raise InputError(
-                f"{report.source}: lacks {', '.join(missing[:3])}: it is not the model of this config; check "
-                "--init_checkpoint and --bert_config_file"
-            )
-
-    def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
-        """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention` [B, layers, N, S, S].
-
-        What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
-        """
-        inputs = {name: batch[name] for name in spec.INPUTS}
-        only_pooler = self._pooling == "pooler" and not self._attention
-        outputs = self.model(inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._attention)
-        results = {}
-        if self._pooling == "pooler":
-            results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
-        else:
-            states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
-            results["vectors"] = self._pool([states[place] for place in self._places], batch["counted"])
-        if self._attention:
-            results["attention"] = tf.stack(outputs["attention_probs"], axis=1)
-        return results
-
-    def _pool(self, states: list[tf.Tensor], counted: tf.Tensor) -> tf.Tensor:
-        """states: L of float32 [B, S, H]; counted: int32 [B, S], 1 for the tokens that count."""
-        if self._pooling == "mean":
-            weights = tf.cast(counted, tf.float32)[:, tf.newaxis]  # [B, 1, S]
-            return tf.concat([tf.matmul(weights, state) for state in states], axis=1)
-        if self._pooling == "max":
-            real = counted[:, :, tf.newaxis] > 0
-            states = [tf.reduce_max(tf.where(real, state, state.dtype.min), axis=1) for state in states]
-            return tf.stack(states, axis=1)
-        if self._pooling == "cls":
-            return tf.stack([state[:, 0] for state in states], axis=1)
-        return tf.stack(states, axis=2)
+        """Take the weights. InputError where one is missing that is needed."""
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H]; and where it was asked
-        for, the attention of each window, float32 [layers, N, length, length], else an empty list.
+        """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H] (for mean: the sum); and
+        where it was asked for, the attention of each window, float32 [layers, N, length, length], else an empty list.
         """
-        sequences, lengths = features.sequences, features.sequences.lengths
-        counted = RaggedFeatures((features.places >= 0).astype(np.int32), sequences.segment_ids, sequences.offsets)
-        tokens = self._batch_size * self.max_seq_length
-        vectors: np.ndarray | None = None
-        attention: dict[int, np.ndarray] = {}
-
-        def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
-            width = int(lengths[rows].max()) if self.packed else self.max_seq_length
-            return sequences.padded(rows, width) | {"counted": counted.padded(rows, width)["input_word_ids"]}
-
-        with memory_advice("batch_size"):
-            for rows in length_groups(lengths, min(tokens, _ATTENTION_TOKENS) if self._attention else tokens):
-                results = self._runner(rows, make_batch)
-                values = results["vectors"]
-                if vectors is None:
-                    count = len(features.token_ids) if self._pooling == "none" else len(sequences)
-                    vectors = np.empty((count, *values.shape[-2:]), np.float32)
-                if self._pooling == "none":
-                    _put_tokens(vectors, values, rows, features)
-                else:
-                    vectors[rows] = values
-                if self._attention:
-                    for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
-                        attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
-        assert vectors is not None, "a chunk holds at least one line"
-        return vectors, [attention[row] for row in sorted(attention)]
+        raise NotImplementedError
 
 
-def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
+def empty_vectors(features: ExtractionFeatures, pooling: str, shape: Sequence[int]) -> np.ndarray:
+    """For what Extractor.extract gives of them; shape: [L, H]."""
+    count = len(features.token_ids) if pooling == "none" else len(features.sequences)
+    return np.empty((count, *shape), np.float32)
+
+
+def put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
     """Copy values [B, S, L, H] of the windows `rows` to where the tokens count: `vectors` [T, L, H]."""
     sequences = features.sequences
     for row, window in zip(rows.tolist(), values, strict=True):
@@ -149,7 +56,7 @@ def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, featu
 
 
 def extract_lines(
-    session: FeaturesSession,
+    session: Extractor,
     chunks: Iterable[ExtractionFeatures],
     extraction: Extraction,
     combine: str,
@@ -178,7 +85,7 @@ def extract_lines(
 
 
 def write_features(
-    session: FeaturesSession,
+    session: Extractor,
     settings: ExtractSettings,
     model: AnyModel,
     tokenizer: FullTokenizer,
@@ -213,7 +120,7 @@ def write_features(
     return lines
 
 
-def show_attention(session: FeaturesSession, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
+def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
     """Print the strongest links of one text: asked.show_attention."""
     features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, max_seq_length))
     tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())

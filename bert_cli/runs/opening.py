@@ -1,10 +1,18 @@
-"""A task's model: found and opened, put on its devices, its weights loaded."""
+"""A task's model: found and opened, put on its devices, its weights loaded; and an encoder for its vectors."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bert_cli.base.errors import InputError
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
+from bert_cli.runs.extraction import Extractor
+from bert_cli.runs.int8 import Int8Session
+from bert_cli.runs.int8_features import Int8Features
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
+from bert_cli.settings.groups import INT8, Devices
 from bert_cli.training.host import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
@@ -39,8 +47,35 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
     )
 
 
-def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
+def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
+    """As open_session where nothing is trained, for any --precision; int8 needs no TensorFlow."""
+    if settings.devices.precision == INT8:
+        return Int8Session(task.int8_head(model), model.config, settings.length.max_seq_length)
+    return open_session(task, model, settings)
+
+
+def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
     """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
-    session = open_session(task, model, settings)
+    session = open_predictor(task, model, settings)
     session.load_trained(model.sources.required_checkpoint)
     return session
+
+
+def open_extractor(
+    config: BertConfig | ModuleConfig,
+    devices: Devices,
+    pooling: str,
+    places: Sequence[int],
+    max_seq_length: int,
+    batch_size: int,
+    attention: bool = False,
+) -> Extractor:
+    """An encoder on its devices, its weights still to be loaded; for the arguments see features_session.FeaturesSession."""
+    if devices.precision == INT8:
+        if attention:
+            raise InputError(f"--precision={INT8} shows no attention; leave it out")
+        return Int8Features(config, pooling, places, max_seq_length, batch_size)
+    prepare_host()
+    from bert_cli.runs.features_session import FeaturesSession
+
+    return FeaturesSession(config, devices, pooling, places, max_seq_length, batch_size, attention)

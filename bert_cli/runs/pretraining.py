@@ -4,7 +4,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
+from bert_cli.runs.int8 import Int8Head
 from bert_cli.runs.model_checks import check_unknown_share
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.task import Evaluation, Plan
@@ -153,6 +155,9 @@ class PretrainingTask:
         settings = self.settings
         return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
 
+    def int8_head(self, model: PretrainingModel) -> Int8Head:
+        raise NotImplementedError("settings.groups.refuse_int8 comes first")
+
     @property
     def metrics(self) -> tuple[str, ...]:
         names = ("masked_lm_loss", "masked_lm_accuracy", "masked_lm_perplexity")
@@ -166,8 +171,11 @@ class PretrainingTask:
     def facts(self) -> dict[str, Any]:
         return {}
 
-    def evaluate(self, session: "Session") -> Evaluation:
+    def evaluate(self, session: Predictor) -> Evaluation:
         """Accuracies and losses of masked words and next sentences."""
+        return self._evaluate(cast("Session", session))  # int8_head refuses what is none
+
+    def _evaluate(self, session: "Session") -> Evaluation:
         batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut and not session.is_quiet:
@@ -192,7 +200,7 @@ class PretrainingTask:
         shown = examples if self._vocabulary and session.packed else None  # a TPU computes nothing op by op
         return Evaluation(metrics, [], {"eval_examples_per_second": rate}, shown)
 
-    def predict(self, session: "Session") -> dict[str, Any]:
+    def predict(self, session: Predictor) -> dict[str, Any]:
         """There is nothing to predict."""
         return {}
 

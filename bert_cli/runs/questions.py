@@ -24,7 +24,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.predictor import Predictor
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 256  # questions that are read and computed at a time
@@ -58,7 +58,11 @@ def typed_example(question: str, context: str, context_file: str) -> SquadExampl
 
 
 def answer(
-    session: "Session", examples: Sequence[SquadExample], tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules
+    session: "Predictor",
+    examples: Sequence[SquadExample],
+    tokenizer: FullTokenizer,
+    windows: Windows,
+    rules: AnswerRules,
 ) -> list[Prediction]:
     """The answers to some questions in their order."""
     features = squad_features(

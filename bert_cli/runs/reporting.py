@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
@@ -27,34 +29,20 @@ from bert_cli.runs.ownership import owned_names, read_report
 from bert_cli.settings.reporting import Page
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.predictor import Predictor
 
 LOG = logging.getLogger("bert_cli")
 
 
-def run_facts(session: "Session", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
+def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
     """For run_report.json: when and on what the run was computed, its memory, and the lengths of its inputs."""
-    import keras
-    import numpy as np
-    import tensorflow as tf
-
-    from bert_cli.training.strategy import describe, peak_device_memory
-
-    facts = {
-        "finished": time.strftime("%Y-%m-%d %H:%M"),
-        "devices": describe(session.strategy),
-        "versions": {
-            "bert_cli": __version__,
-            "tensorflow": tf.__version__,
-            "keras": keras.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "peak_memory_bytes": peak_memory(),
+    facts = {"finished": time.strftime("%Y-%m-%d %H:%M"), "peak_memory_bytes": peak_memory()} | session.facts()
+    facts["versions"] = {
+        "bert_cli": __version__,
+        **facts["versions"],
+        "numpy": np.__version__,
+        "python": platform.python_version(),
     }
-    of_device = peak_device_memory()
-    if of_device is not None:
-        facts["peak_device_memory_bytes"] = of_device
     known = {split: each.lengths for split, each in sequences.items() if len(each)}
     limit = session.max_seq_length
     return facts | {"lengths": {split: length_figures(lengths, limit) for split, lengths in known.items()}}

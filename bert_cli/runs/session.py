@@ -3,7 +3,6 @@
 Imports TensorFlow. What differs from kind to kind is said by its model (heads/) and its features.
 """
 
-import contextlib
 import functools
 import logging
 import math
@@ -11,7 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import keras
 import numpy as np
+import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch, training_batch
@@ -19,19 +20,30 @@ from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.heads.model import TaskModel, tensor_specs
+from bert_cli.heads.windows import BertWindowsClassifier
 from bert_cli.model.draws import Draws
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs import builtin
 from bert_cli.runs.frozen_states import frozen_states
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
 from bert_cli.settings.groups import Devices, Saving
 from bert_cli.training.feeding import check_batch_size
-from bert_cli.training.inference import infer, make_runner, put_rows
+from bert_cli.training.inference import make_runner
 from bert_cli.training.loop import Hook
-from bert_cli.training.strategy import check_agreement, compute_dtype, describe, is_chief, is_tpu, make_strategy
+from bert_cli.training.rows import infer
+from bert_cli.training.strategy import (
+    check_agreement,
+    compute_dtype,
+    describe,
+    is_chief,
+    is_tpu,
+    make_strategy,
+    peak_device_memory,
+)
 from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -39,14 +51,12 @@ from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
-_BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
 
 
-class Session:
+class Session(Predictor):
     """A model with its strategy and precision.
 
-    `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `packed`: padding is skipped.
-    `variables`: Google's name -> variable. `is_quiet`: no progress is shown, see `quietly`.
+    `packed`: padding is skipped. `variables`: Google's name -> variable.
     """
 
     def __init__(
@@ -85,18 +95,26 @@ class Session:
             with self._draws.gathering(weights_follow):
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
-        self.is_quiet = False
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
 
     def check_agreement(self, facts: dict[str, Any]) -> None:
         """See training.strategy.check_agreement."""
         check_agreement(self.strategy, facts)
 
-    def load_trained(self, checkpoint: CheckpointPath) -> int:
-        """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none.
+    @property
+    def has_windows(self) -> bool:
+        return isinstance(self.model, BertWindowsClassifier)
 
-        InputError where it lacks a variable that is not `optional` for the model.
-        """
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "devices": describe(self.strategy),
+            "versions": {"tensorflow": tf.__version__, "keras": keras.__version__},
+        }
+        of_device = peak_device_memory()
+        return facts if of_device is None else facts | {"peak_device_memory_bytes": of_device}
+
+    def load_trained(self, checkpoint: CheckpointPath) -> int:
+        """See Predictor: a variable may be missing that is `optional` for the model."""
         reader = open_checkpoint(checkpoint)
         report = self._fill(reader)
         missing = [name for name in report.missing if not name.startswith(self.model.optional)]
@@ -141,15 +159,6 @@ class Session:
         """Take what `weights` gave."""
         for name, variable in self.variables.items():
             variable.assign(values[name])
-
-    @contextlib.contextmanager
-    def quietly(self) -> Iterator[None]:
-        """Within it, what is computed shows no progress of its own: something else, such as training, does."""
-        self.is_quiet = True
-        try:
-            yield
-        finally:
-            self.is_quiet = False
 
     def train(
         self,
@@ -226,36 +235,19 @@ class Session:
     def _predict(self) -> Callable:
         return self.runner(lambda batch: self.model.predictions(batch, self.packed), self.model.prediction_columns)
 
-    def over(
-        self,
-        features: Features,
-        batch_size: int,
-        title: str | None,
-        unit: str = "examples",
-        flag: str = _BATCH_FLAGS,
-        run: Callable | None = None,
+    def _computed(
+        self, features: Features, batch_size: int, flag: str, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """(row numbers, the model's predictions for these rows) of all rows, the longest first.
-
-        As many are computed at once as have the tokens of `batch_size` padded ones. title: of the progress that is shown,
-        None for none; flag: what to lower where memory is short; run: what `runner` made, instead of the predictions, for
-        batches of the model's prediction_columns.
-        """
         run, names = run or self._predict, [column.name for column in self.model.prediction_columns]
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             batch = features.batch(rows, None if self._trims else self.max_seq_length)
             return {name: batch[name] for name in names}
 
-        every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
-        shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
-        with shown or contextlib.nullcontext():
-            for rows in self._groups(row_lengths(features), batch_size):
-                with memory_advice(flag):
-                    found = run(rows, make_batch)
-                yield rows, found
-                if shown:
-                    shown.update(shown.position + len(rows))
+        for rows in self._groups(row_lengths(features), batch_size):
+            with memory_advice(flag):
+                found = run(rows, make_batch)
+            yield rows, found
 
     def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
         if self._trims:
@@ -263,15 +255,6 @@ class Session:
         replicas = self.strategy.num_replicas_in_sync
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))
-
-    def infer(self, features: Features, batch_size: int, title: str | None, flag: str = _BATCH_FLAGS) -> dict:
-        """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
-        began = time.monotonic()
-        results: dict[str, np.ndarray] = {}
-        for rows, found in self.over(features, batch_size, title, flag=flag):
-            put_rows(results, rows, found, len(features))
-        seconds = time.monotonic() - began
-        return results | {"examples_per_second": round(len(features) / seconds, 2)}
 
     def infer_chunks(
         self, chunks: Iterable[dict[str, np.ndarray]], count: int, batch_size: int, title: str

@@ -36,6 +36,8 @@ from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scor
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs.int8 import Int8Head, span_head
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.option import build
 from bert_cli.settings.squad import Answers, SquadSettings
@@ -202,6 +204,9 @@ class SquadTask:
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
         return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
 
+    def int8_head(self, model: sources.AnyModel) -> Int8Head:
+        return span_head(self.settings.answers.keep_padding)
+
     def again(self, settings: SquadSettings) -> "SquadTask":
         return SquadTask(settings)
 
@@ -219,14 +224,14 @@ class SquadTask:
     def facts(self) -> dict[str, Any]:
         return {}
 
-    def _answers(self, session: "Session") -> tuple[list[Prediction], float]:
+    def _answers(self, session: Predictor) -> tuple[list[Prediction], float]:
         """The answers to all questions, and how many windows there were each second."""
         windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
         decoder = Decoder(windows, self.rules.n_best_size)
         rate = fill(session, decoder, windows, batch_size, "predicting")
         return decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
 
-    def evaluate(self, session: "Session") -> Evaluation:
+    def evaluate(self, session: Predictor) -> Evaluation:
         """Exact match and F1. `predict` writes the answers of the last evaluation, where there was one."""
         self._answered = predictions, rate = self._answers(session)
         version_2 = self.settings.task.version_2_with_negative
@@ -237,7 +242,7 @@ class SquadTask:
         scores, report = score(version_2, self.gold, answers, odds), {"predict_windows_per_second": rate}
         return Evaluation(scores, [], report, lambda: squad_examples(self.examples["predict"], predictions, self.gold))
 
-    def predict(self, session: "Session") -> dict[str, Any]:
+    def predict(self, session: Predictor) -> dict[str, Any]:
         """Write the files of the answers, and say for which questions nothing could be one."""
         predictions, rate = self._answered or self._answers(session)
         if session.is_chief:
@@ -259,7 +264,7 @@ class SquadTask:
 
 
 def fill(
-    session: "Session", decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
+    session: Predictor, decoder: Decoder, windows: SquadFeatures, batch_size: int, title: str | None = None
 ) -> float:
     """Give the logits of all windows to their decoder; returns how many windows there were each second.
 

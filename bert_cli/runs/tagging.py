@@ -35,6 +35,8 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.runs import answers, controls, opening, sources
 from bert_cli.runs import folder as run_folder
+from bert_cli.runs.int8 import Int8Head, tag_head
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.tagging_data import (
     Split,
     TaggingData,
@@ -156,6 +158,9 @@ class TaggingTask:
         seed = self.settings.seed.random_seed
         return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
 
+    def int8_head(self, model: sources.AnyModel) -> Int8Head:
+        return tag_head(len(self.data.labels), self.layers)
+
     @property
     def metrics(self) -> tuple[str, ...]:
         return known_results(self.data.labels)
@@ -167,14 +172,14 @@ class TaggingTask:
     def facts(self) -> dict[str, Any]:
         return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
 
-    def _tag(self, session: "Session", split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+    def _tag(self, session: Predictor, split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
         windows = log_probabilities(session, split.features, batch_size, title)
         predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
-    def evaluate(self, session: "Session") -> Evaluation:
+    def evaluate(self, session: Predictor) -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them."""
         split = self.data.splits["dev"]
         predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
@@ -188,7 +193,7 @@ class TaggingTask:
 
         return Evaluation(results, lines, report, examples)
 
-    def predict(self, session: "Session") -> dict[str, Any]:
+    def predict(self, session: Predictor) -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
         split = self.data.splits["test"]
         predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
@@ -207,7 +212,7 @@ class TaggingTask:
 
 
 def log_probabilities(
-    session: "Session", features: TaggingFeatures, batch_size: int, title: str | None
+    session: Predictor, features: TaggingFeatures, batch_size: int, title: str | None
 ) -> Iterator[tuple[int, np.ndarray]]:
     """(number of the window, float32 [S, L]) of every window; rows behind its tokens mean nothing."""
     for rows, found in session.over(features, batch_size, title):

@@ -11,6 +11,8 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
+from bert_cli.runs.int8 import Int8Head
+from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
@@ -182,6 +184,9 @@ class Task(Protocol[Model]):
     def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
 
+    def int8_head(self, model: Model) -> Int8Head:
+        """The same head for --precision=int8; InputError where there is none."""
+
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
 
@@ -191,10 +196,10 @@ class Task(Protocol[Model]):
     def facts(self) -> dict[str, Any]:
         """What the report says of the task itself."""
 
-    def evaluate(self, session: "Session") -> Evaluation:
+    def evaluate(self, session: Predictor) -> Evaluation:
         """The task's metrics."""
 
-    def predict(self, session: "Session") -> dict[str, Any]:
+    def predict(self, session: Predictor) -> dict[str, Any]:
         """Write the files of the predictions; further entries of the report."""
 
 

@@ -6,7 +6,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.settings.option import option
 
-PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+INT8 = "int8"
+PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
 
@@ -253,7 +254,8 @@ class Devices:
     worker_timeout: int = option(600, "seconds to wait for the other processes that TF_CONFIG names", lower=1)
     precision: str = option(
         "auto",
-        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32",
+        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
+        "features, on the CPU",
         choices=PRECISIONS,
     )
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.machine import processor_flags
 from bert_cli.base.meeting import meet
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
@@ -145,13 +146,4 @@ def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
         details = [tf.config.experimental.get_device_details(gpu) for gpu in tf.config.list_physical_devices("GPU")]
         fast = all(detail.get("compute_capability", (0, 0)) >= _BFLOAT16_CAPABILITY for detail in details)
         return "bfloat16" if fast else "float32"
-    return "bfloat16" if _cpu_has_bfloat16() else "float32"
-
-
-def _cpu_has_bfloat16() -> bool:
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="ignore") as file:
-            flags = next((line for line in file if line.startswith("flags")), "").split()
-    except FileNotFoundError:  # not Linux
-        return False
-    return "amx_bf16" in flags or "avx512_bf16" in flags
+    return "bfloat16" if {"amx_bf16", "avx512_bf16"} & processor_flags() else "float32"

@@ -1,16 +1,16 @@
 """Weights from and to files, under Google's TF1 variable names."""
 
+import contextlib
 import dataclasses
 import os
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-import tensorflow as tf
 
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.weights.checkpoint_index import check_index
-from bert_cli.weights.hub import HubReader
+from bert_cli.weights.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
 from bert_cli.weights.names import is_of_training
@@ -31,27 +31,40 @@ class Tf1Reader:
     """Variables of a TF1 checkpoint (`prefix`.index and its data files)."""
 
     def __init__(self, prefix: str):
+        """InputError for a checkpoint that is damaged or cut short."""
         self.description = prefix
-        try:
-            check_index(prefix)
-            # load_checkpoint would take a folder of the same name for the checkpoint.
-            self._reader = tf.compat.v1.train.NewCheckpointReader(prefix)
-            self.shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
-            self._reader.get_tensor(max(self.shapes))  # stands at the end of the data: a file cut anywhere lacks it
-        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
-            raise InputError(_damaged(prefix, error)) from None
+        with _damage_told(prefix):
+            self._entries = read_index(prefix, checks_itself=True)
+        self.shapes = {name: entry.shape for name, entry in self._entries.items()}
         self.unused: list[str] = []
 
     def read(self, name: str) -> np.ndarray:
+        """The values of a variable; InputError where they are not what was written."""
+        entry = self._entries[name]
+        with _damage_told(self.description):
+            return read_array(entry, name) if entry.is_plain else self._read_foreign(name)
+
+    def _read_foreign(self, name: str) -> np.ndarray:
+        """Texts, and variables in parts, as TensorFlow reads them."""
+        import tensorflow as tf
+
         try:
-            return self._reader.get_tensor(name)
+            # load_checkpoint would take a folder of the same name for the checkpoint.
+            return tf.compat.v1.train.NewCheckpointReader(self.description).get_tensor(name)
         # The reader turns a short data file into one of several exceptions, by the place of the cut.
-        except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
-            raise InputError(_damaged(self.description, error)) from None
+        except (tf.errors.OpError, RuntimeError, IndexError) as error:
+            raise ValueError(first_line(error)) from None
 
 
-def _damaged(prefix: str, error: Exception) -> str:
-    return f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
+@contextlib.contextmanager
+def _damage_told(prefix: str) -> Iterator[None]:
+    """Within it, what is wrong with the files of a checkpoint becomes an InputError."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise InputError(
+            f"{prefix}: this checkpoint is damaged or cut short ({first_line(error)}); download or copy it again"
+        ) from None
 
 
 class AverageReader:
@@ -95,6 +108,8 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
     if path.kind == HUGGING_FACE:
         return HuggingFaceReader(path.location)
     if path.kind == HUB:
+        from bert_cli.weights.hub import HubReader  # imports TensorFlow
+
         return HubReader(path.location, path.name)
     return KerasReader(path.location) if path.kind == KERAS else Tf1Reader(path.location)
 
@@ -160,6 +175,8 @@ def _shape_advice(name: str) -> str:
 
 def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
     """Write a TF1 checkpoint that the original's scripts read; the folder must exist."""
+    import tensorflow as tf
+
     names = sorted(tensors)
     tf.raw_ops.SaveV2(
         prefix=tf.constant(prefix),

@@ -1,4 +1,5 @@
-"""The index of a TF1 checkpoint (`prefix`.index), checked before TensorFlow takes its word for how large things are.
+"""The index of a TF1 checkpoint (`prefix`.index), checked before anybody takes its word for how large things are, and the
+arrays that it names, read without TensorFlow.
 
 The file is a table as LevelDB has it: blocks of entries, a block that lists the blocks, and a footer. TensorFlow reads it
 with C++ that allocates what a size in it claims, and ends the process where that fails.
@@ -8,32 +9,70 @@ import math
 import os
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import google_crc32c
+import ml_dtypes  # noqa: F401  (gives NumPy the type bfloat16)
+import numpy as np
 
 from bert_cli.base.checksums import mask, masked_crc32c
 from bert_cli.base.files import file_size, list_directory, open_binary, read_bytes
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER, _TRAILER = 48, 5  # bytes; behind each block stand its compression (1) and checksum (4)
-# Bytes of a number of each fixed-size type, by its number in TensorFlow's DataType.
-_WIDTHS = {1: 4, 2: 8, 3: 4, 4: 1, 5: 2, 6: 1, 8: 8, 9: 8, 10: 1, 14: 2, 17: 2, 18: 16, 19: 2, 22: 4, 23: 8}
+# The fixed-size types as NumPy calls them, by their numbers in TensorFlow's DataType.
+_DTYPES = {
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 8: "complex64", 9: "int64", 10: "bool",
+    14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 22: "uint32", 23: "uint64",
+}  # fmt: skip
 _LONGEST_VARINT = 10  # bytes
 _MOST_DIMENSIONS = 254  # of a TensorShape
 _STRING = 7  # the DataType of texts, whose checksum is of another kind
 _PIECE = 1 << 24  # bytes of a data file that are read at once
 
 
-def check_index(prefix: str) -> None:
-    """ValueError where an index is no table, or claims what its data files have not."""
+class Entry(NamedTuple):
+    """Where a variable stands in a data file, and as what."""
+
+    path: str
+    dtype: int  # by its number in TensorFlow's DataType
+    shape: tuple[int, ...]
+    offset: int  # bytes
+    size: int  # bytes
+    checksum: bytes  # masked CRC-32C
+    is_in_parts: bool  # each part has an entry of its own
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its bytes are those of an array."""
+        return self.dtype in _DTYPES and not self.is_in_parts
+
+
+def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
+    """The entries of all variables. ValueError where an index is no table, or claims what its data files have not.
+
+    checks_itself: ValueError, too, where a checksum says that the index is not what was written.
+    """
     sizes: dict[str, int] = {}
-    shards = 1
-    for key, value, _ in _entries_of_index(prefix):
+    entries, shards = {}, 1
+    for key, value, is_sound in _entries_of_index(prefix):
+        name, fields = key.decode("utf-8", "replace"), dict(_fields(value))
+        if checks_itself and not is_sound:
+            raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
         if key:
-            _check_entry(key.decode("utf-8", "replace"), dict(_fields(value)), prefix, shards, sizes)
+            path = f"{prefix}.data-{fields.get(3, 0):05d}-of-{shards:05d}"
+            entry = Entry(path, fields.get(1, 0), _shape(fields), fields.get(4, 0), fields.get(5, 0),
+                          fields.get(6, mask(0)), 7 in fields)  # fmt: skip
+            _check_entry(name, entry, prefix, sizes)
+            entries[name] = entry
         else:
-            shards = dict(_fields(value)).get(1, 1)
+            shards = fields.get(1, 1)
+    return entries
+
+
+def check_index(prefix: str) -> None:
+    """See read_index."""
+    read_index(prefix)
 
 
 def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True) -> None:
@@ -41,31 +80,40 @@ def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True
 
     is_wanted(name): whether the data of a variable is looked at. Raises OSError where a file cannot be read.
     """
-    check_index(prefix)
-    shards = 1
-    places: list[tuple[int, int, int, bytes, str]] = []
-    for key, value, is_sound in _entries_of_index(prefix):
-        name, entry = key.decode("utf-8", "replace"), dict(_fields(value))
-        if not is_sound:
-            raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
-        if not key:
-            shards = entry.get(1, 1)
-        elif is_wanted(name) and entry.get(1) != _STRING and 7 not in entry:
-            places.append((entry.get(3, 0), entry.get(4, 0), entry.get(5, 0), entry.get(6, mask(0)), name))
-    for shard in sorted({place[0] for place in places}):
-        path = f"{prefix}.data-{shard:05d}-of-{shards:05d}"
+    wanted: dict[str, list[tuple[int, str, Entry]]] = {}
+    for name, entry in read_index(prefix, checks_itself=True).items():
+        if is_wanted(name) and entry.dtype != _STRING and not entry.is_in_parts:
+            wanted.setdefault(entry.path, []).append((entry.offset, name, entry))
+    for path in sorted(wanted):
         with open_binary(path) as file:
-            for _, offset, size, checksum, name in sorted(place for place in places if place[0] == shard):
-                if _checksum(file, offset, size) != checksum:
-                    raise ValueError(f"the checksum of {name} in {os.path.basename(path)} is wrong")
+            for _, name, entry in sorted(wanted[path]):
+                if _checksum(file, entry.offset, entry.size) != entry.checksum:
+                    raise ValueError(_wrong_checksum(name, path))
 
 
-def _checksum(file: Any, offset: int, size: int) -> bytes:
+def read_array(entry: Entry, name: str) -> np.ndarray:
+    """The values of an entry that `is_plain`. ValueError where they are not what was written; OSError for no file."""
+    values = np.empty(entry.shape, _DTYPES[entry.dtype])
+    raw = values.reshape(-1).view(np.uint8)
+    with open_binary(entry.path) as file:
+        if _checksum(file, entry.offset, entry.size, raw) != entry.checksum:
+            raise ValueError(_wrong_checksum(name, entry.path))
+    return values
+
+
+def _wrong_checksum(name: str, path: str) -> str:
+    return f"the checksum of {name} in {os.path.basename(path)} is wrong"
+
+
+def _checksum(file: Any, offset: int, size: int, target: np.ndarray | None = None) -> bytes:
+    """Of some bytes of a file, which are also put into `target`, uint8 [size], if it is given."""
     file.seek(offset)
-    found = 0
-    while size > 0 and (piece := file.read(min(size, _PIECE))):
+    found = done = 0
+    while done < size and (piece := file.read(min(size - done, _PIECE))):
         found = google_crc32c.extend(found, piece)
-        size -= len(piece)
+        if target is not None:
+            target[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+        done += len(piece)
     return mask(found)
 
 
@@ -91,23 +139,24 @@ def _entries_of_index(prefix: str) -> Iterator[tuple[bytes, bytes, bool]]:
             yield key, value, is_sound
 
 
-def _check_entry(name: str, entry: dict, prefix: str, shards: int, sizes: dict[str, int]) -> None:
-    """`entry` is a BundleEntryProto by the numbers of its fields: dtype 1, shape 2, shard 3, offset 4, size 5, slices 7."""
-    dimensions = [dict(_fields(value)).get(1, 0) for number, value in _fields(entry.get(2, b"")) if number == 2]
-    if len(dimensions) > _MOST_DIMENSIONS or math.prod(filter(None, dimensions)) >= 1 << 63:
+def _shape(fields: dict) -> tuple[int, ...]:
+    return tuple(dict(_fields(value)).get(1, 0) for number, value in _fields(fields.get(2, b"")) if number == 2)
+
+
+def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) -> None:
+    """sizes: of the data files that were looked at."""
+    if len(entry.shape) > _MOST_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
-    count, width, size = math.prod(dimensions), _WIDTHS.get(entry.get(1, 0)), entry.get(5, 0)
-    if 7 in entry:  # a variable in parts, each of which has an entry of its own
-        size = _size_of_all(prefix)
-    if count * (width or 1) > size or (width and 7 not in entry and count * width < size):
-        raise ValueError(f"{name} has the shape {dimensions[:9]}, but {size} bytes")
-    if 7 in entry:
+    dtype, size = _DTYPES.get(entry.dtype), _size_of_all(prefix) if entry.is_in_parts else entry.size
+    count, width = math.prod(entry.shape), np.dtype(dtype).itemsize if dtype else 1
+    if count * width > size or (dtype and not entry.is_in_parts and count * width < size):
+        raise ValueError(f"{name} has the shape {list(entry.shape[:9])}, but {size} bytes")
+    if entry.is_in_parts:
         return
-    path = f"{prefix}.data-{entry.get(3, 0):05d}-of-{shards:05d}"
-    if path not in sizes:
-        sizes[path] = file_size(path)
-    if entry.get(4, 0) + size > sizes[path]:
-        raise ValueError(f"{name} stands behind the end of {os.path.basename(path)}")
+    if entry.path not in sizes:
+        sizes[entry.path] = file_size(entry.path)
+    if entry.offset + size > sizes[entry.path]:
+        raise ValueError(f"{name} stands behind the end of {os.path.basename(entry.path)}")
 
 
 def _size_of_all(prefix: str) -> int:

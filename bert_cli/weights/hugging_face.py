@@ -3,6 +3,7 @@
 import os
 import re
 
+import ml_dtypes  # noqa: F401  (gives NumPy the type bfloat16, which safetensors asks for by its name)
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
@@ -86,8 +87,7 @@ class HuggingFaceReader:
     def __init__(self, folder: str):
         self.description = os.path.join(folder, SAFETENSORS)
         try:
-            # Older releases read no bfloat16 with "np"; TensorFlow's reader does, as arrays of ml_dtypes.
-            self._file = safe_open(local(self.description), framework="tf")
+            self._file = safe_open(local(self.description), framework="np")
         except (SafetensorError, OSError) as error:
             raise InputError(f"{self.description}: is no whole safetensors file: {error}") from None
         self.shapes: dict[str, tuple[int, ...]] = {}
@@ -105,7 +105,7 @@ class HuggingFaceReader:
     def read(self, name: str) -> np.ndarray:
         """float32, in Google's orientation."""
         source, transposed = self._sources[name]
-        values = np.asarray(self._file.get_tensor(source)).astype(np.float32)
+        values = self._file.get_tensor(source).astype(np.float32)
         return np.ascontiguousarray(values.T) if transposed else values
 
     def check_tied(self) -> None:
@@ -113,7 +113,7 @@ class HuggingFaceReader:
         for name in self.unused:
             original = _TIED.get(name)
             if original in self.shapes:
-                values = np.asarray(self._file.get_tensor(name)).astype(np.float32)
+                values = self._file.get_tensor(name).astype(np.float32)
                 if not np.array_equal(values, self.read(original), equal_nan=True):
                     raise InputError(
                         f"{self.description}: {name} differs from {original}; in Google's BERT they are one, so this model "

@@ -1,11 +1,11 @@
-"""A BERT as an ONNX graph, from its tensors; needs the package onnx.
+"""A BERT as an ONNX graph, from its tensors; needs the package onnx of the extra onnx.
 
 The graph is written operator by operator, in the forms that onnxruntime fuses and quantizes: two-dimensional constants as
 second factors of MatMul, LayerNormalization and Gelu as single operators (opset 20).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from bert_cli.base.kinds import CLASSIFIER, FIRST, MEAN, MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL, SPANS, TAGGER
 from bert_cli.features.spec import INPUTS
-from bert_cli.model.config import BertConfig
-from bert_cli.model.layout import MASKED_SCORE
+from bert_cli.model.config import MASKED_SCORE, BertConfig
 
 OPSET, IR_VERSION = 20, 9  # the newest that onnxruntime 1.17 and later read
 
 
-class _Graph:
+class Graph:
     """Nodes and constants as they are added; each method returns the name of its result."""
 
     def __init__(self):
@@ -31,6 +30,12 @@ class _Graph:
         name = name or f"{kind}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], name=f"{name}:{kind}", **attributes))
         return name
+
+    def split(self, x: str, widths: Sequence[int]) -> list[str]:
+        """Parts of these widths along the last axis."""
+        names = [f"{x}:part_{number}" for number in range(len(widths))]
+        self.nodes.append(helper.make_node("Split", [x, self.numbers(*widths)], names, name=f"{x}:Split", axis=-1))
+        return names
 
     def constant(self, name: str, value: np.ndarray) -> str:
         self.constants[name] = value
@@ -44,7 +49,7 @@ class _Graph:
         return self.constant(f"number:{value!r}", np.array(value, np.float32))
 
 
-def _activate(graph: _Graph, x: str, activation: str) -> str:
+def activate(graph: Graph, x: str, activation: str) -> str:
     if activation == "linear":
         return x
     if activation.startswith("gelu"):
@@ -52,10 +57,10 @@ def _activate(graph: _Graph, x: str, activation: str) -> str:
     return graph.add({"relu": "Relu", "tanh": "Tanh"}[activation], x)
 
 
-class _Bert:
+class Bert:
     """The encoder's parts; `tensors` are under Google's names."""
 
-    def __init__(self, graph: _Graph, tensors: dict[str, np.ndarray], config: BertConfig):
+    def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
         self.graph, self.tensors, self.config = graph, tensors, config
 
     def weight(self, name: str) -> str:
@@ -70,16 +75,19 @@ class _Bert:
         gamma, beta = self.weight(f"{scope}/gamma"), self.weight(f"{scope}/beta")
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
-    def embeddings(self) -> str:
-        """[B, S, H]."""
+    def embedded(self) -> str:
+        """The sum of the three embeddings, [B, S, H]; see also `embed`."""
         graph, scope = self.graph, "bert/embeddings"
         words = graph.add("Gather", self.weight(f"{scope}/word_embeddings"), INPUTS[0])
         types = graph.add("Gather", self.weight(f"{scope}/token_type_embeddings"), INPUTS[2])
         length = graph.add("Shape", INPUTS[0], start=1, end=2)
         positions = self.weight(f"{scope}/position_embeddings")
         positions = graph.add("Slice", positions, graph.numbers(0), length, graph.numbers(0))  # [S, H]
-        total = graph.add("Add", graph.add("Add", words, types), positions)
-        return self.norm(total, f"{scope}/LayerNorm")
+        return graph.add("Add", graph.add("Add", words, types), positions)
+
+    def embeddings(self) -> str:
+        """[B, S, H]."""
+        return self.norm(self.embedded(), "bert/embeddings/LayerNorm")
 
     def key_bias(self) -> str:
         """[B, 1, 1, S]: 0 for a real key, -10000 for a padded one."""
@@ -109,7 +117,7 @@ class _Bert:
         context = self.attention(x, f"{scope}/attention/self", key_bias)
         attended = self.dense(context, f"{scope}/attention/output/dense")
         x = self.norm(graph.add("Add", attended, x), f"{scope}/attention/output/LayerNorm")
-        wide = _activate(graph, self.dense(x, f"{scope}/intermediate/dense"), self.config.activation)
+        wide = activate(graph, self.dense(x, f"{scope}/intermediate/dense"), self.config.activation)
         return self.norm(graph.add("Add", self.dense(wide, f"{scope}/output/dense"), x), f"{scope}/output/LayerNorm")
 
     def states(self) -> list[str]:
@@ -142,7 +150,17 @@ class _Bert:
         return self.graph.add("Add", self.graph.add("MatMul", x, kernel), self.weight(f"{scope}output_bias"))
 
 
-def _outputs(bert: _Bert, kind: str, layers: Sequence[int], problem_type: str, head_input: str) -> dict[str, list]:
+def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
+    """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B, S, H]."""
+    words, _, types = (batch[name] for name in INPUTS)
+    scope = "bert/embeddings"
+    total = tensors[f"{scope}/word_embeddings"][words]
+    total += tensors[f"{scope}/token_type_embeddings"][types]
+    total += tensors[f"{scope}/position_embeddings"][: words.shape[1]]
+    return total
+
+
+def _outputs(bert: Bert, kind: str, layers: Sequence[int], problem_type: str, head_input: str) -> dict[str, list]:
     """Adds what stands on the encoder; returns the shape of each output: B is the batch, S the length."""
     graph, states = bert.graph, bert.states()
     hidden = bert.config.hidden_size
@@ -192,14 +210,33 @@ def build(
     an encoder `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H]. `metadata` is
     kept in metadata_props.
     """
-    graph = _Graph()
-    shapes = _outputs(_Bert(graph, tensors, config), kind, layers, problem_type, head_input)
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in INPUTS]
-    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
-    constants = [numpy_helper.from_array(value, name) for name, value in graph.constants.items()]
-    made = helper.make_graph(graph.nodes, "bert", inputs, outputs, constants)
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="bert_cli")
-    model.ir_version = IR_VERSION
+    graph = Graph()
+    shapes = _outputs(Bert(graph, tensors, config), kind, layers, problem_type, head_input)
+    model = assemble(graph, INPUTS, shapes)
     helper.set_model_props(model, metadata)
     onnx.checker.check_model(model)
+    return model
+
+
+def assemble(
+    graph: Graph,
+    inputs: Sequence[str],
+    outputs: Mapping[str, Sequence[str | int]],
+    fed: Mapping[str, Sequence[str | int]] | None = None,
+) -> onnx.ModelProto:
+    """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, with their shapes.
+
+    fed: further inputs, float32, with their shapes; a constant among them is not kept in the model.
+    """
+    fed = fed or {}
+    taken = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in inputs]
+    taken += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in fed.items()]
+    given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
+    kept = {name: value for name, value in graph.constants.items() if name not in fed}
+    constants = [numpy_helper.from_array(value, name) for name, value in kept.items()]
+    made = helper.make_graph(graph.nodes, "bert", taken, given, constants)
+    domains = sorted({node.domain for node in graph.nodes} | {""})
+    opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]
+    model = helper.make_model(made, opset_imports=opsets, producer_name="bert_cli")
+    model.ir_version = IR_VERSION
     return model

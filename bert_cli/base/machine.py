@@ -1,0 +1,10 @@
+"""What the processor of this machine can do."""
+
+
+def processor_flags() -> frozenset[str]:
+    """Names of instruction sets as Linux tells them, such as avx512_bf16; none on another system."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="ignore") as file:
+            return frozenset(next((line for line in file if line.startswith(("flags", "Features"))), "").split())
+    except FileNotFoundError:
+        return frozenset()

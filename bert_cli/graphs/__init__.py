@@ -1,0 +1,1 @@
+"""The network as ONNX graphs, and what runs them; no TensorFlow."""

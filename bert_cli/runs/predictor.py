@@ -1,0 +1,90 @@
+"""What predicts: the part of a session that has nothing to do with what computes it. Imports no TensorFlow."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bert_cli.features.ragged import Features
+from bert_cli.outputs.progress import Progress
+from bert_cli.training.rows import put_rows
+from bert_cli.weights.path import CheckpointPath
+
+_BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
+
+
+class Predictor:
+    """A trained model on its devices: runs.session.Session with TensorFlow, runs.int8.Int8Session with onnxruntime.
+
+    `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `max_seq_length`: in tokens.
+    `is_quiet`: no progress is shown, see `quietly`. `has_windows`: whether it reads several windows of a text.
+    """
+
+    precision: str
+    is_chief: bool
+    max_seq_length: int
+    is_quiet = False
+
+    @property
+    def has_windows(self) -> bool:
+        """See above."""
+        return False
+
+    def load_trained(self, checkpoint: CheckpointPath) -> int:
+        """Take all weights of a trained checkpoint; returns its global_step, 0 where it has none. InputError where it lacks
+        one.
+        """
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """For run_report.json: on what and with what it computes."""
+        raise NotImplementedError
+
+    def _computed(
+        self, features: Features, batch_size: int, flag: str, run: Callable | None
+    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """See `over`."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Within it, what is computed shows no progress of its own: something else, such as training, does."""
+        self.is_quiet = True
+        try:
+            yield
+        finally:
+            self.is_quiet = False
+
+    def over(
+        self,
+        features: Features,
+        batch_size: int,
+        title: str | None,
+        unit: str = "examples",
+        flag: str = _BATCH_FLAGS,
+        run: Callable | None = None,
+    ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """(row numbers, the model's predictions for these rows) of all rows, the longest first.
+
+        As many are computed at once as have the tokens of `batch_size` padded ones. title: of the progress that is shown,
+        None for none; flag: what to lower where memory is short; run: what Session.runner made, instead of the predictions,
+        for batches of the model's prediction_columns.
+        """
+        every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
+        shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
+        with shown or contextlib.nullcontext():
+            for rows, found in self._computed(features, batch_size, flag, run):
+                yield rows, found
+                if shown:
+                    shown.update(shown.position + len(rows))
+
+    def infer(self, features: Features, batch_size: int, title: str | None, flag: str = _BATCH_FLAGS) -> dict:
+        """The model's predictions for all rows, in their order, and examples_per_second; see `over`."""
+        began = time.monotonic()
+        results: dict[str, np.ndarray] = {}
+        for rows, found in self.over(features, batch_size, title, flag=flag):
+            put_rows(results, rows, found, len(features))
+        seconds = time.monotonic() - began
+        return results | {"examples_per_second": round(len(features) / seconds, 2)}

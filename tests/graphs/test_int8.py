@@ -1,0 +1,127 @@
+"""The graphs of 8 bits beside an independent encoder in NumPy."""
+
+import importlib.util
+
+import numpy as np
+import numpy_bert
+import pytest
+
+from bert_cli.base.kinds import CLASSIFIER, FIRST, MEAN, TAGGER
+from bert_cli.features.spec import INPUTS
+
+if importlib.util.find_spec("onnx") is None:
+    pytest.skip("needs the extra onnx", allow_module_level=True)
+
+from bert_cli.graphs import int8
+from bert_cli.model.config import BertConfig
+
+CONFIG = {
+    "vocab_size": 50,
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 96,
+    "max_position_embeddings": 20,
+    "type_vocab_size": 2,
+    "hidden_act": "gelu",
+    "initializer_range": 0.02,
+}
+
+
+def weights_of(outliers: float = 1.0, **changes) -> tuple[BertConfig, dict, dict[str, np.ndarray]]:
+    """A config and random weights; `outliers` times as large are two channels of each LayerNorm."""
+    config = CONFIG | changes
+    weights = numpy_bert.random_weights(numpy_bert.variable_shapes(config), seed=3, scale=0.1)
+    for name, value in weights.items():
+        if name.endswith("/gamma"):
+            value[:] = 1.0
+            value[[5, 40]] = outliers
+    return BertConfig(**config), config, {name: value.astype(np.float32) for name, value in weights.items()}
+
+
+def batch(rows: int = 6, length: int = 12) -> dict[str, np.ndarray]:
+    words = np.random.default_rng(1).integers(1, 50, (rows, length)).astype(np.int32)
+    types = np.broadcast_to(np.arange(length) >= length // 2, words.shape).astype(np.int32)
+    return dict(zip(INPUTS, (words, np.ones_like(words), types), strict=True))
+
+
+def oracle(config: dict, weights: dict, inputs: dict) -> dict:
+    wide = {name: value.astype(np.float64) for name, value in weights.items()}
+    return numpy_bert.forward(config, wide, *(inputs[name] for name in INPUTS))
+
+
+def likeness(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The least cosine of two rows."""
+    found, wanted = (values.reshape(-1, values.shape[-1]) for values in (found, wanted))
+    lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(wanted, axis=1)
+    return float(((found * wanted).sum(axis=1) / lengths).min())
+
+
+@pytest.mark.parametrize("act", ["gelu", "relu", "tanh", ""])
+def test_all_layers_are_nearly_those_of_float32(act):
+    config, plain, weights = weights_of(hidden_act=act)
+    inputs = batch()
+    wanted = oracle(plain, weights, inputs)
+    found = int8.int8_encoder(weights, config, range(4))(inputs)
+    for number, state in enumerate([wanted["embedding_output"], *wanted["encoder_outputs"]]):
+        assert likeness(found[f"state_{number}"], state) > 0.999, number
+    pooled = int8.int8_encoder(weights, config, ())(inputs)["pooled_output"]
+    assert likeness(pooled, wanted["pooled_output"]) > 0.995
+
+
+def test_channels_of_large_values_cost_little(monkeypatch):
+    """Without the factors, their range would leave few levels to all other channels."""
+    config, plain, weights = weights_of(outliers=60.0)
+    inputs = batch()
+    wanted = oracle(plain, weights, inputs)["encoder_outputs"][-1]
+
+    def error() -> float:
+        found = int8.int8_encoder(weights, config, [3])(inputs)["state_0"]
+        others = np.delete(np.arange(64), [5, 40])
+        return float(np.abs(found - wanted)[..., others].mean())
+
+    smooth = error()
+    monkeypatch.setattr(int8._Int8Bert, "smooth_norm", plain_norm)
+    assert smooth < error() / 2
+
+
+def plain_norm(bert, x, scope, kernel):
+    made = bert.norm(x, scope)
+    return made, kernel, made
+
+
+def test_weights_of_seven_bits_where_the_processor_adds_in_sixteen(monkeypatch):
+    for flags, levels in (
+        ({"avx2", "avx512f"}, 63),
+        ({"avx2", "avx_vnni"}, 127),
+        ({"avx2", "avx512_vnni"}, 127),
+        ({"asimddp"}, 127),
+        (set(), 127),
+    ):
+        monkeypatch.setattr(int8, "processor_flags", lambda flags=flags: frozenset(flags))
+        assert int8._levels() == levels
+
+
+@pytest.mark.parametrize("head_input", [FIRST, MEAN, "pooled"])
+def test_a_head_of_texts(head_input):
+    config, plain, weights = weights_of()
+    rng = np.random.default_rng(0)
+    head = {"output_weights": rng.normal(size=(3, 64)), "output_bias": np.array([0.1, -0.2, 0.3])}
+    weights |= {name: value.astype(np.float32) for name, value in head.items()}
+    inputs = batch()
+    wanted = oracle(plain, weights, inputs)
+    last = wanted["encoder_outputs"][-1]
+    rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), "pooled": wanted["pooled_output"]}[head_input]
+    found = int8.int8_logits(weights, config, CLASSIFIER, head_input=head_input)(inputs)["logits"]
+    assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > 0.995
+
+
+def test_a_head_of_tokens_reads_layers_side_by_side():
+    config, plain, weights = weights_of()
+    rng = np.random.default_rng(0)
+    weights |= {"output_weights": rng.normal(size=(2, 128)).astype(np.float32), "output_bias": np.ones(2, np.float32)}
+    inputs = batch()
+    states = oracle(plain, weights, inputs)["encoder_outputs"]
+    wanted = np.concatenate([states[0], states[2]], axis=-1) @ weights["output_weights"].T + 1
+    found = int8.int8_logits(weights, config, TAGGER, layers=(0, -1))(inputs)["logits"]
+    assert likeness(found, wanted) > 0.995
