@@ -18,6 +18,10 @@ import tensorflow as tf
 
 from bert_cli.model.config import MASKED_SCORE
 
+# Each new shape of a product costs milliseconds before it is computed, as code is made for it. So the sizes that differ from
+# batch to batch are multiples of these: ROWS of numbers up to 512, twice as many up to 1,024, and so on.
+ROWS, WIDTHS = 16, 8
+
 
 class Group(NamedTuple):
     """Sequences over which attention is computed together: B_g of them, S_g tokens at most. T·N rows are those of heads."""
@@ -68,8 +72,9 @@ def dense_layout(mask: tf.Tensor) -> Layout:
 def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Tensor | None = None) -> Layout:
     """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N.
 
-    apart: attention over the shorter sequences goes apart. share: of a share of a batch, what stands behind the first two
-    numbers of its seed, see ops.dropout.
+    apart: attention over the shorter sequences goes apart, and its widths are multiples of WIDTHS. share: of a share of a
+    batch, what stands behind the first two numbers of its seed, see ops.dropout. Behind the rows of T tokens stand so many
+    more that T is a multiple of ROWS, where there is a padded place for them; nothing reads them, and their gradient is 0.
     """
     dense = dense_layout(mask)
     first = tf.one_hot(0, dense.length, on_value=True, off_value=False, dtype=tf.bool)[tf.newaxis, :]  # [1, S]
@@ -77,16 +82,35 @@ def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Te
     slots = tf.cast(tf.where(real)[:, 0], tf.int32)
     rows = tf.maximum(tf.cumsum(tf.cast(real, tf.int32)) - 1, 0)
     rows = tf.where(real, rows, 0)
+
+    widths, width = widths_of(mask), _rounded(dense.length, WIDTHS) if apart else dense.length
+    groups = whole = [(tf.range(dense.batch), width, None if share is None else share[0])]
+    group_widths = tf.fill([dense.batch], width)
+    if apart:
+        bound = short_width(widths) if share is None else share[2]
+        longer, shorter = (tf.cast(tf.where(chosen)[:, 0], tf.int32) for chosen in (widths > bound, widths <= bound))
+        before = (None, None) if share is None else (share[0] - share[3], share[3])
+        short = _rounded(bound, WIDTHS)
+        groups = [(longer, width, before[0]), (shorter, short, before[1])]
+        group_widths = tf.where(widths > bound, width, short)
+
+    # The place behind the end of a sequence: attention reads nothing of it, and so it has no gradient.
+    spare = tf.argmax(group_widths - widths, output_type=tf.int32)
+    tokens = tf.size(slots)
+    lacking = tf.where(group_widths[spare] > widths[spare], -tokens % (ROWS * (1 + tokens // 512)), 0)
+    sequence = tf.concat([slots // dense.length, tf.fill([lacking], spare)], axis=0)
+    position = tf.concat([slots % dense.length, tf.fill([lacking], widths[spare])], axis=0)
+    slots = tf.concat([slots, tf.fill([lacking], spare * dense.length)], axis=0)
     layout = dataclasses.replace(dense, slots=slots, rows=rows, real=real)
-    whole = _places(layout, slots, heads, [(tf.range(dense.batch), dense.length, None if share is None else share[0])])
-    if not apart:
-        return dataclasses.replace(layout, whole=whole, apart=whole)
-    widths = widths_of(mask)
-    bound = short_width(widths) if share is None else share[2]
-    longer, shorter = (tf.cast(tf.where(chosen)[:, 0], tf.int32) for chosen in (widths > bound, widths <= bound))
-    before = (None, None) if share is None else (share[0] - share[3], share[3])
-    groups = [(longer, dense.length, before[0]), (shorter, bound, before[1])]
-    return dataclasses.replace(layout, whole=whole, apart=_places(layout, slots, heads, groups))
+    made = _places(layout, (sequence, position), heads, whole)
+    return dataclasses.replace(
+        layout, whole=made, apart=_places(layout, (sequence, position), heads, groups) if apart else made
+    )
+
+
+def _rounded(count: tf.Tensor | int, multiple: int) -> tf.Tensor | int:
+    """The next multiple that is not below."""
+    return -(-count // multiple) * multiple
 
 
 def widths_of(mask: tf.Tensor) -> tf.Tensor:
@@ -102,10 +126,15 @@ def short_width(widths: tf.Tensor) -> tf.Tensor:
     return widths[tf.argmin(pairs, output_type=tf.int32)]
 
 
-def _places(layout: Layout, slots: tf.Tensor, heads: int, groups: Sequence[tuple]) -> Places:
-    """groups: of each the numbers of its sequences, int32 [B_g], its width S_g, and Group.first."""
+def _places(layout: Layout, at: tuple[tf.Tensor, tf.Tensor], heads: int, groups: Sequence[tuple]) -> Places:
+    """at: sequence and position of each row, int32 [T]. groups: of each the numbers of its sequences, int32 [B_g], its width
+    S_g, and Group.first.
+    """
     head, shape = tf.range(heads), [layout.batch, layout.length]
-    rows, real, key_bias = tf.reshape(layout.rows, shape), tf.reshape(layout.real, shape), layout.key_bias[:, 0, 0]
+    widest = [[0, 0], [0, groups[0][1] - layout.length]]
+    rows = tf.pad(tf.reshape(layout.rows, shape), widest)
+    real = tf.pad(tf.reshape(layout.real, shape), widest)
+    key_bias = tf.pad(layout.key_bias[:, 0, 0], widest, constant_values=MASKED_SCORE)
     found, start = [], tf.constant(0)
     starts, widths = tf.zeros([layout.batch], tf.int32), tf.zeros([layout.batch], tf.int32)  # of each sequence
     for chosen, width, first in groups:
@@ -118,7 +147,7 @@ def _places(layout: Layout, slots: tf.Tensor, heads: int, groups: Sequence[tuple
         starts = tf.tensor_scatter_nd_update(starts, chosen[:, tf.newaxis], own_starts)
         widths = tf.tensor_scatter_nd_update(widths, chosen[:, tf.newaxis], tf.fill([count], width))
         start += count * heads * width
-    sequence, position = slots // layout.length, slots % layout.length
+    sequence, position = at
     starts, widths = tf.gather(starts, sequence), tf.gather(widths, sequence)  # [T]
     return Places(tuple(found), (starts + position)[:, tf.newaxis] + widths[:, tf.newaxis] * head)
 

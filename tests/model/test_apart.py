@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.model.layout import packed_layout, short_width, widths_of
+from bert_cli.model.layout import ROWS, WIDTHS, packed_layout, short_width, widths_of
 from bert_cli.training.feeding import share_start
 
 SEED = tf.constant([5, 77])
@@ -44,7 +44,9 @@ def test_the_width_that_leaves_the_fewest_pairs(lengths):
     assert found in lengths
     assert pairs(found) == min(map(pairs, lengths))
     layout = packed_layout(tf.constant(mask), 3, apart=True)
-    assert sum(group.real.shape[0] * group.real.shape[2] ** 2 for group in layout.apart.groups) == pairs(found)
+    longer, shorter = (group.real.shape for group in layout.apart.groups)
+    assert (longer[2], shorter[2]) == tuple(-(-width // WIDTHS) * WIDTHS for width in (max(lengths), found))
+    assert shorter[0] == sum(length <= found for length in lengths) == len(lengths) - longer[0]
 
 
 @pytest.mark.parametrize("shares", [2, 3, 6])
@@ -59,3 +61,19 @@ def test_shares_draw_what_the_whole_batch_draws(tiny_config, batch_of, shares):
         seed = tf.concat([SEED, share_start(inputs["input_mask"], start, tf.distribute.get_strategy())], axis=0)
         found = encoder(own, training=True, seed=seed, packed=True)["sequence_output"]
         np.testing.assert_allclose(found, whole[start : start + size], atol=1e-5)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [8, 8], [2, 9, 2, 8, 1, 1], [24] * 3 + [7] * 9])
+def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
+    """So products have few shapes; where each place of attention is a token, there is none to stand for more rows."""
+    mask = tf.constant(mask_of(lengths))
+    layout = packed_layout(mask, 3, apart)
+    slots, tokens = layout.slots.numpy(), sum(lengths)
+    assert slots[:tokens].tolist() == np.flatnonzero(mask).tolist()
+    places = layout.apart
+    real = np.concatenate([np.repeat(group.real.numpy(), 3, axis=1).ravel() for group in places.groups])
+    assert len(slots) == (tokens if real.all() else -(-tokens // ROWS) * ROWS)
+    assert real[places.to_rows.numpy()[:tokens]].all()
+    assert not real[places.to_rows.numpy()[tokens:]].any()
+    assert len(set(places.to_rows.numpy()[:tokens].ravel().tolist())) == 3 * tokens
