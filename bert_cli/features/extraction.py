@@ -57,8 +57,7 @@ class ExtractionFeatures:
 
     def counted(self, rows: np.ndarray, width: int) -> np.ndarray:
         """1 for each token of these windows that counts: int32 [len(rows), width]."""
-        counts = (self.places >= 0).astype(np.int32)
-        return padded_values(counts, self.sequences.offsets, rows, width, 0)
+        return (padded_values(self.places, self.sequences.offsets, rows, width, -1) >= 0).astype(np.int32)
 
 
 def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:
