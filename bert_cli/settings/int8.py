@@ -1,5 +1,6 @@
 """What --precision=int8 is for."""
 
+from bert_cli.base.cluster import trains_together
 from bert_cli.base.errors import InputError
 from bert_cli.settings.groups import INT8
 
@@ -12,9 +13,10 @@ def check_int8(values: dict) -> None:
         raise InputError(
             f"--precision={INT8} is for predictions: train with another one, then predict with it in a second command"
         )
-    if values["distribution_strategy"] not in ("auto", "one") or values["use_tpu"]:
+    strategy = values["distribution_strategy"]
+    if strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy):
         raise InputError(
-            f"--precision={INT8} computes on the CPU, alone: leave --distribution_strategy and --use_tpu out"
+            f"--precision={INT8} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out"
         )
 
 

@@ -24,6 +24,7 @@ def test_a_classifier(trained, trained_flags, classify, run_folder, tmp_path):
     for precision in ("float32", "int8"):
         out = tmp_path / precision
         flags = [f"--init_checkpoint={trained}", f"--output_dir={out}", f"--precision={precision}"]
+        flags += ["--distribution_strategy=one_device"]
         outcome = classify(*data, *flags, "--do_eval", "--do_predict")
         assert outcome.code == 0, outcome.err
         found[precision] = run_folder(out)
@@ -117,6 +118,10 @@ def test_what_it_is_not_for(trained, classify, cola, model_flags, capfd, tmp_pat
     classify(*given, "--do_train").assert_refused("--precision=int8 is for predictions: train with another one")
     classify(*given, "--do_eval", "--distribution_strategy=mirrored").assert_refused("on the CPU, alone")
     classify(*given, "--do_predict", "--long_text=windows").assert_refused("is not for --long_text=windows")
+    with pytest.MonkeyPatch.context() as patch:
+        workers = {"worker": ["localhost:1", "localhost:2"]}
+        patch.setenv("TF_CONFIG", json.dumps({"cluster": workers, "task": {"type": "worker", "index": 0}}))
+        classify(*given, "--do_predict").assert_refused("on the CPU, alone")
     assert not (tmp_path / "out").exists()
     shown = ["--show_attention=the dog", "--max_seq_length=16", f"--init_checkpoint={trained}", "--precision=int8"]
     for main, flags, told in (
