@@ -30,8 +30,8 @@ from bert_cli.outputs.features_files import is_whole, lines_to_skip
 from bert_cli.runs import builtin, shards, sources
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.checkpoint_choice import find_module
-from bert_cli.runs.extraction import show_attention, write_features
-from bert_cli.runs.opening import open_extractor
+from bert_cli.runs.extraction import open_extractor, show_attention, write_features
+from bert_cli.runs.extractor import VectorChoice
 from bert_cli.settings.command import run_command
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.int8 import check_int8
@@ -104,9 +104,8 @@ def run(settings: ExtractSettings) -> int:
 
     with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
     batch_size, devices = settings.batch.batch_size, shards.alone(settings.devices) if planned else settings.devices
-    session = open_extractor(
-        model.config, devices, extraction.pooling, places, max_seq_length, batch_size, with_attention
-    )
+    choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
+    session = open_extractor(model.config, devices, choice)
     if shown:
         session.load(checkpoint)
         show_attention(session, attention, tokenizer, max_seq_length)

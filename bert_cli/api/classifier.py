@@ -9,7 +9,7 @@ TensorFlow (seconds).
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,10 @@ from bert_cli.runs import opening, sources
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.classification import ClassifySettings, read_threshold
 from bert_cli.text.tokenization import FullTokenizer
-
-if TYPE_CHECKING:
-    from bert_cli.runs.predictor import Predictor
 
 
 class Predictions(NamedTuple):
@@ -56,7 +54,7 @@ class Classifier(Trained):
 
     def __init__(
         self,
-        session: "Predictor",
+        session: Predictor,
         tokenizer: FullTokenizer,
         task: ClassificationTask,
         answers: Answers,

@@ -21,9 +21,9 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.features_rows import FeatureRows, feature_rows
 from bert_cli.runs.builtin import ready_checkpoint
-from bert_cli.runs.extraction import Extractor
+from bert_cli.runs.extraction import open_extractor
 from bert_cli.runs.extraction_plan import chunk_limits
-from bert_cli.runs.opening import open_extractor
+from bert_cli.runs.extractor import Extractor, VectorChoice
 from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
@@ -92,7 +92,8 @@ class FeatureExtractor:
         chosen = parse_layers(layers, config.num_hidden_layers)
 
         places = [layer.place for layer in chosen]
-        session = open_extractor(config, settings.devices, pooling, places, length, settings.batch.batch_size)
+        choice = VectorChoice(pooling, places, length, settings.batch.batch_size)
+        session = open_extractor(config, settings.devices, choice)
         session.load(checkpoint)
         limits = chunk_limits(config, len(chosen), pooling != "none")
         return cls(session, model.tokenizer, settings.extraction, length, config.hidden_size * len(chosen), limits)

@@ -8,7 +8,7 @@ is a part of the context, "" for no answer; `train` makes a new model.
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
@@ -18,14 +18,12 @@ from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs import opening
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.questions import Windows, answer, answer_record
 from bert_cli.runs.squad import SquadTask, check_values
 from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
-
-if TYPE_CHECKING:
-    from bert_cli.runs.predictor import Predictor
 
 
 class QuestionAnswerer(Trained):
@@ -34,7 +32,7 @@ class QuestionAnswerer(Trained):
     `report` and `output_dir`: of its training by `train`.
     """
 
-    def __init__(self, session: "Predictor", tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
+    def __init__(self, session: Predictor, tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
         self._session, self._tokenizer, self._windows, self._rules = session, tokenizer, windows, rules
 
     @classmethod

@@ -8,7 +8,7 @@ is a list of {"type", "text", "start", "end", "score"}; `train` makes a new one.
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
@@ -21,14 +21,12 @@ from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.runs import opening
+from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
 from bert_cli.runs.trained_model import open_model
 from bert_cli.settings.tagging import TagSettings, TagStride
 from bert_cli.text.tokenization import FullTokenizer
-
-if TYPE_CHECKING:
-    from bert_cli.runs.predictor import Predictor
 
 
 class TaggedText(NamedTuple):
@@ -45,7 +43,7 @@ class Tagger(Trained):
     `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training by `train`.
     """
 
-    def __init__(self, session: "Predictor", tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
+    def __init__(self, session: Predictor, tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
         self.labels = labels
         self._session, self._tokenizer, self._settings = session, tokenizer, settings
 

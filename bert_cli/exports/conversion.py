@@ -15,7 +15,15 @@ from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import AverageReader, LoadReport, Reader, load_weights, open_checkpoint, write_tf1
+from bert_cli.weights.checkpoint import (
+    NO_BERT,
+    AverageReader,
+    LoadReport,
+    Reader,
+    load_weights,
+    open_checkpoint,
+    write_tf1,
+)
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.hugging_face_writing import write_safetensors
 from bert_cli.weights.keras_weights import write_keras
@@ -70,10 +78,7 @@ def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: 
     model = BertWithHeads(config, heads, (shape[0], shape[1]) if CLASSIFIER in heads else (0, 0), of_tokens)
     variables = named_weights(model)
     report = load_weights(variables, reader)
-    missing = [name for name in report.missing if not name.startswith(POOLER)]
-    if missing:
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        raise InputError(f"{reader.description}: lacks {', '.join(missing[:3])}{more}; it is no whole BERT")
+    report.check_whole(NO_BERT, POOLER)
     tensors = {name: variables[name].numpy() for name in report.loaded}
     unused = {name for name in report.unused if name in reader.shapes}
     return Loaded(model, tensors, report, len(reader.shapes) - len(tensors) - len(unused))

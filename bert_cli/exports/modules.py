@@ -19,7 +19,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
-from bert_cli.weights.checkpoint import LoadReport, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 
 TOKENS_SIGNATURE = "token_ids"
@@ -53,20 +53,15 @@ def load_classifier(
             "--labels"
         )
     model = BertClassifier(config, count, problem_type=problem_type, head_input=head_input)
-    _check_whole(load_weights(named_weights(model), reader))
+    load_weights(named_weights(model), reader).check_whole(NO_BERT)
     return model
 
 
 def load_encoder(checkpoint: CheckpointPath, config: BertConfig) -> BertEncoder:
     """The encoder with its weights; InputError where one is missing."""
     model = BertEncoder(config)
-    _check_whole(load_weights(named_weights(model), open_checkpoint(checkpoint)))
+    load_weights(named_weights(model), open_checkpoint(checkpoint)).check_whole(NO_BERT)
     return model
-
-
-def _check_whole(report: LoadReport) -> None:
-    if report.missing:
-        raise InputError(f"{report.source}: lacks {', '.join(report.missing[:3])}; it is no whole BERT")
 
 
 @contextlib.contextmanager

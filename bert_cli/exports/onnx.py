@@ -20,7 +20,7 @@ from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import Reader, load_weights
+from bert_cli.weights.checkpoint import NO_BERT, Reader, load_weights
 
 _MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096
@@ -86,10 +86,7 @@ def load(
     }[kind]()
     variables = named_weights(model)
     report = load_weights(variables, reader)
-    optional = () if kind == CLASSIFIER else (POOLER,)
-    missing = [name for name in report.missing if not name.startswith(optional)]
-    if missing:
-        raise InputError(f"{report.source}: lacks {', '.join(missing[:3])}; it is no whole BERT")
+    report.check_whole(NO_BERT, () if kind == CLASSIFIER else POOLER)
     tensors = {name: variables[name].numpy() for name in report.loaded}
     return Loaded(kind, layers, problem_type, model, tensors, head_input)
 

@@ -72,7 +72,9 @@ class Bert:
         return self.graph.add("Add", product, self.weight(f"{scope}/bias"))
 
     def norm(self, x: str, scope: str) -> str:
-        gamma, beta = self.weight(f"{scope}/gamma"), self.weight(f"{scope}/beta")
+        return self.normalized(x, self.weight(f"{scope}/gamma"), self.weight(f"{scope}/beta"))
+
+    def normalized(self, x: str, gamma: str, beta: str) -> str:
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
     def embedded(self) -> str:
@@ -121,8 +123,9 @@ class Bert:
         return self.norm(graph.add("Add", self.dense(wide, f"{scope}/output/dense"), x), f"{scope}/output/LayerNorm")
 
     def states(self) -> list[str]:
-        """The outputs of all layers, [B, S, H] each."""
-        x, key_bias, states = self.embeddings(), self.key_bias(), []
+        """What the embedding gives and each layer, [B, S, H] each."""
+        x, key_bias = self.embeddings(), self.key_bias()
+        states = [x]
         for number in range(self.config.num_hidden_layers):
             x = self.layer(x, number, key_bias)
             states.append(x)
@@ -142,6 +145,16 @@ class Bert:
         real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT), graph.numbers(2))
         total = graph.add("ReduceSum", graph.add("Mul", x, real), graph.numbers(1), keepdims=0)
         return graph.add("Div", total, graph.add("ReduceSum", real, graph.numbers(1), keepdims=0))
+
+    def text_rows(self, states: Sequence[str], head_input: str) -> str:
+        """What a head of texts reads, see base.kinds: [B, H]."""
+        return {POOLED: self.pooled, FIRST: self.first, MEAN: self.mean}[head_input](states[-1])
+
+    def token_rows(self, states: Sequence[str], layers: Sequence[int]) -> str:
+        """What a head of tokens reads: the outputs of these layers, counted as Python does, side by side: [B, S, W]."""
+        outputs = states[1:]
+        chosen = [outputs[layer] for layer in layers]
+        return self.graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
 
     def head(self, x: str, scope: str = "") -> str:
         """Logits x Wᵀ + b of a head whose weights are kept as [n, W]."""
@@ -165,8 +178,7 @@ def _outputs(bert: Bert, kind: str, layers: Sequence[int], problem_type: str, he
     graph, states = bert.graph, bert.states()
     hidden = bert.config.hidden_size
     if kind == CLASSIFIER:
-        read = {POOLED: bert.pooled, FIRST: bert.first, MEAN: bert.mean}[head_input]
-        logits = bert.head(read(states[-1]))
+        logits = bert.head(bert.text_rows(states, head_input))
         if problem_type == REGRESSION:
             graph.add("Squeeze", logits, graph.numbers(1), name="value")
             return {"value": ["batch"]}
@@ -176,9 +188,7 @@ def _outputs(bert: Bert, kind: str, layers: Sequence[int], problem_type: str, he
             graph.add("Softmax", logits, name="probabilities", axis=-1)
         return {"probabilities": ["batch", len(bert.tensors["output_bias"])]}
     if kind == TAGGER:
-        chosen = [states[layer] for layer in layers]
-        rows = graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
-        graph.add("Softmax", bert.head(rows), name="probabilities", axis=-1)
+        graph.add("Softmax", bert.head(bert.token_rows(states, layers)), name="probabilities", axis=-1)
         return {"probabilities": ["batch", "length", len(bert.tensors["output_bias"])]}
     if kind == SPANS:
         logits = bert.head(states[-1], "cls/squad/")

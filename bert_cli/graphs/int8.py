@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bert_cli.base.kinds import CLASSIFIER, FIRST, MEAN, POOLED
+from bert_cli.base.kinds import CLASSIFIER, POOLED
 from bert_cli.base.machine import processor_flags
 from bert_cli.features.spec import INPUTS
 from bert_cli.graphs.bert import Bert, Graph, activate, assemble, embed
@@ -101,8 +101,7 @@ class _Int8Bert(_EmbeddedBert):
             graph.constant(f"{scope}/{name}:smooth", self.tensors[f"{scope}/{name}"] / factors)
             for name in ("gamma", "beta")
         )
-        epsilon = self.config.layer_norm_eps
-        smooth = graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=epsilon)
+        smooth = self.normalized(x, gamma, beta)
         x = graph.add("Mul", smooth, graph.constant(f"{scope}:factors", factors))
         return smooth, kernel * factors[:, np.newaxis], x
 
@@ -135,7 +134,7 @@ class _Int8Bert(_EmbeddedBert):
         return self.product(x, kernel, self.tensors[f"{scope}/bias"], scope)
 
     def states(self) -> list[str]:
-        """What the embedding gives and each layer, [B, S, H] each."""
+        """As those of Bert."""
         add, last = self.graph.add, self.config.num_hidden_layers - 1
         smooth, kernel, x = self.smooth_norm(self.embedded(), "bert/embeddings/LayerNorm", self.heads(0, "kernel"))
         states = [x]
@@ -203,12 +202,8 @@ def int8_logits(
     """
     graph = Graph()
     bert = _Int8Bert(graph, tensors, config)
-    states = bert.states()[1:]
-    if kind == CLASSIFIER:
-        rows = {POOLED: bert.pooled, FIRST: bert.first, MEAN: bert.mean}[head_input](states[-1])
-    else:
-        chosen = [states[layer] for layer in layers]
-        rows = graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
+    states = bert.states()
+    rows = bert.text_rows(states, head_input) if kind == CLASSIFIER else bert.token_rows(states, layers)
     graph.add("Identity", bert.head(rows, scope), name="logits")
     count = len(tensors[f"{scope}output_bias"])
     shape: list[str | int] = ["batch", count] if kind == CLASSIFIER else ["batch", "length", count]

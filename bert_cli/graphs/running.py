@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 _PACKAGES = ("onnx", "onnxruntime")
+_OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
 _ERRORS = 3  # the level of severity from which onnxruntime writes to the log
 
 
@@ -34,6 +35,11 @@ def make_runner(model: str | bytes) -> Runner:
 
     def run(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         fed = {name: values for name, values in inputs.items() if name in taken}
-        return dict(zip(outputs, session.run(outputs, fed), strict=True))
+        try:
+            return dict(zip(outputs, session.run(outputs, fed), strict=True))
+        except Exception as error:  # onnxruntime has no public class of them
+            if any(sign in str(error) for sign in _OUT_OF_MEMORY):
+                raise MemoryError("onnxruntime gets no more") from None
+            raise
 
     return run

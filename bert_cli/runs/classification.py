@@ -30,7 +30,7 @@ from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.explanation import explained_examples
-from bert_cli.runs.int8 import Int8Head, text_head
+from bert_cli.runs.int8_heads import Int8Head, text_head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.runs.trained_kind import stated_problem_type, trained_labels

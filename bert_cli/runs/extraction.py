@@ -6,53 +6,37 @@ import logging
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
-import numpy as np
-
+from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.features_arrays import open_archive, strongest_links, write_attention
 from bert_cli.outputs.features_files import Form, Writer, open_writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs import extraction_plan as plan
+from bert_cli.runs.extractor import Extractor, VectorChoice
+from bert_cli.runs.int8_features import Int8Features
 from bert_cli.runs.sources import AnyModel
+from bert_cli.settings.groups import INT8, Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 
 
-class Extractor(Protocol):
-    """An encoder: runs.features_session.FeaturesSession with TensorFlow, runs.int8_features.Int8Features with onnxruntime."""
+def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:
+    """An encoder on its devices, its weights still to be loaded."""
+    if devices.precision == INT8:
+        if choice.attention:
+            raise InputError(f"--precision={INT8} shows no attention; leave it out")
+        return Int8Features(config, choice)
+    prepare_host()
+    from bert_cli.runs.features_session import FeaturesSession
 
-    precision: str
-
-    def load(self, checkpoint: CheckpointPath) -> None:
-        """Take the weights. InputError where one is missing that is needed."""
-
-    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H] (for mean: the sum); and
-        where it was asked for, the attention of each window, float32 [layers, N, length, length], else an empty list.
-        """
-        raise NotImplementedError
-
-
-def empty_vectors(features: ExtractionFeatures, pooling: str, shape: Sequence[int]) -> np.ndarray:
-    """For what Extractor.extract gives of them; shape: [L, H]."""
-    count = len(features.token_ids) if pooling == "none" else len(features.sequences)
-    return np.empty((count, *shape), np.float32)
-
-
-def put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
-    """Copy values [B, S, L, H] of the windows `rows` to where the tokens count: `vectors` [T, L, H]."""
-    sequences = features.sequences
-    for row, window in zip(rows.tolist(), values, strict=True):
-        places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
-        counts = np.flatnonzero(places >= 0)
-        vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
+    return FeaturesSession(config, devices, choice)
 
 
 def extract_lines(

@@ -1,17 +1,17 @@
 """A BERT encoder that gives vectors of tokens or of whole lines, and attention. Imports TensorFlow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.kinds import POOLER
 from bert_cli.features import spec
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.extraction import empty_vectors, put_tokens
+from bert_cli.runs.extractor import VectorChoice, gathered
 from bert_cli.runs.session import Session
 from bert_cli.runs.training_run import memory_advice
 from bert_cli.settings.groups import Devices
@@ -25,41 +25,21 @@ _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes l
 class FeaturesSession(Session):
     """A BertEncoder with its strategy and precision."""
 
-    def __init__(
-        self,
-        config: BertConfig | ModuleConfig,
-        devices: Devices,
-        pooling: str,
-        places: Sequence[int],
-        max_seq_length: int,
-        batch_size: int,
-        attention: bool = False,
-    ):
-        """pooling: of settings.tools.POOLINGS; places: of the layers that are asked for, 0 for the embedding, n for the
-        n-th Transformer layer; max_seq_length: tokens of a window; batch_size: windows of so many tokens that are
-        computed at once; attention: whether extract gives it.
-        """
+    def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
         super().__init__(
-            lambda precision: make_encoder(config, precision), devices, max_seq_length, weights_follow=True
+            lambda precision: make_encoder(config, precision), devices, choice.max_seq_length, weights_follow=True
         )
-        self._pooling, self._places, self._attention = pooling, tuple(places), attention
-        self._batch_size = batch_size
+        self._choice, self._pooling = choice, choice.pooling
         self._runner = self.runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """Take the weights. InputError where one is missing; the pooler's count only where it is asked for.
-
-        A module that is no BERT has its own.
-        """
+        """See Extractor. A module that is no BERT has its own weights."""
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
-        report = self._fill(open_checkpoint(checkpoint))
-        missing = [name for name in report.missing if self._pooling == "pooler" or "/pooler/" not in name]
-        if missing:
-            raise InputError(
-                f"{report.source}: lacks {', '.join(missing[:3])}: it is not the model of this config; check "
-                "--init_checkpoint and --bert_config_file"
-            )
+        self._fill(open_checkpoint(checkpoint)).check_whole(
+            "it is not the model of this config; check --init_checkpoint and --bert_config_file",
+            () if self._pooling == "pooler" else POOLER,
+        )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
         """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention` [B, layers, N, S, S].
@@ -67,15 +47,17 @@ class FeaturesSession(Session):
         What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
         """
         inputs = {name: batch[name] for name in spec.INPUTS}
-        only_pooler = self._pooling == "pooler" and not self._attention
-        outputs = self.model(inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._attention)
+        only_pooler = self._pooling == "pooler" and not self._choice.attention
+        outputs = self.model(
+            inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._choice.attention
+        )
         results = {}
         if self._pooling == "pooler":
             results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
         else:
             states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
-            results["vectors"] = self._pool([states[place] for place in self._places], batch["counted"])
-        if self._attention:
+            results["vectors"] = self._pool([states[place] for place in self._choice.places], batch["counted"])
+        if self._choice.attention:
             results["attention"] = tf.stack(outputs["attention_probs"], axis=1)
         return results
 
@@ -93,28 +75,28 @@ class FeaturesSession(Session):
         return tf.stack(states, axis=2)
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """See extraction.Extractor."""
-        sequences, lengths = features.sequences, features.sequences.lengths
-        tokens = self._batch_size * self.max_seq_length
-        vectors: np.ndarray | None = None
+        """See extractor.Extractor."""
         attention: dict[int, np.ndarray] = {}
+        vectors = gathered(features, self._pooling, self._batches(features, attention))
+        return vectors, [attention[row] for row in sorted(attention)]
+
+    def _batches(
+        self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """What `gathered` reads; the attention of each window is put into `attention`, where it is asked for."""
+        sequences, lengths = features.sequences, features.sequences.lengths
+        tokens = self._choice.tokens
+        if self._choice.attention:
+            tokens = min(tokens, _ATTENTION_TOKENS)
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
             width = int(lengths[rows].max()) if self.packed else self.max_seq_length
             return sequences.padded(rows, width) | {"counted": features.counted(rows, width)}
 
-        with memory_advice("batch_size"):
-            for rows in length_groups(lengths, min(tokens, _ATTENTION_TOKENS) if self._attention else tokens):
+        for rows in length_groups(lengths, tokens):
+            with memory_advice("batch_size"):
                 results = self._runner(rows, make_batch)
-                values = results["vectors"]
-                if vectors is None:
-                    vectors = empty_vectors(features, self._pooling, values.shape[-2:])
-                if self._pooling == "none":
-                    put_tokens(vectors, values, rows, features)
-                else:
-                    vectors[rows] = values
-                if self._attention:
-                    for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
-                        attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
-        assert vectors is not None, "a chunk holds at least one line"
-        return vectors, [attention[row] for row in sorted(attention)]
+            if self._choice.attention:
+                for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
+                    attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
+            yield rows, results["vectors"]

@@ -44,15 +44,12 @@ class FillMaskSession(Session):
         where it is asked for; InputError where anything else is missing.
         """
         report = self._fill(open_checkpoint(checkpoint))
-        unneeded = [name for name in report.missing if name.startswith((HEADS[NEXT_SENTENCE], POOLER))]
-        needed = [name for name in report.missing if name not in unneeded]
-        if needed:
-            raise InputError(
-                f"{report.source}: lacks {', '.join(needed[:3])}: it has no masked-LM head (a fine-tuned model has none); "
-                "give a pre-trained one to --init_checkpoint"
-            )
-        if unneeded:
-            self._no_next_sentence = f"{report.source} lacks {unneeded[0]}"
+        report.check_whole(
+            "it has no masked-LM head (a fine-tuned model has none); give a pre-trained one to --init_checkpoint",
+            (HEADS[NEXT_SENTENCE], POOLER),
+        )
+        if report.missing:
+            self._no_next_sentence = f"{report.source} lacks {report.missing[0]}"
         elif trained_without:
             self._no_next_sentence = f"{report.source} was trained with --no_nsp"
 

@@ -1,7 +1,7 @@
 """An encoder of --precision=int8 that gives vectors of tokens or of whole lines. Imports no TensorFlow."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.stream import alike_groups
 from bert_cli.graphs.running import Runner
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
-from bert_cli.runs.extraction import empty_vectors, put_tokens
-from bert_cli.runs.int8 import TOKENS, checked, load, memory_advice
+from bert_cli.runs.extractor import VectorChoice, gathered
+from bert_cli.runs.int8 import TOKENS, checked, load
 from bert_cli.settings.groups import INT8
 from bert_cli.weights.path import CheckpointPath
 
@@ -19,55 +19,40 @@ LOG = logging.getLogger("bert_cli")
 
 
 class Int8Features:
-    """See extraction.Extractor."""
+    """See extractor.Extractor."""
 
     precision = INT8
 
-    def __init__(
-        self,
-        config: BertConfig | ModuleConfig,
-        pooling: str,
-        places: Sequence[int],
-        max_seq_length: int,
-        batch_size: int,
-    ):
-        """As features_session.FeaturesSession has them."""
-        self._config, self._pooling = checked(config), pooling
-        self._places = () if pooling == "pooler" else tuple(places)
-        self._max_tokens = min(TOKENS, batch_size * max_seq_length)
+    def __init__(self, config: BertConfig | ModuleConfig, choice: VectorChoice):
+        self._config, self._pooling = checked(config), choice.pooling
+        self._places = () if choice.pooling == "pooler" else tuple(choice.places)
+        self._max_tokens = min(TOKENS, choice.tokens)
         self._run: Runner | None = None
         LOG.info("devices: 1 CPU, precision %s", INT8)
 
     def load(self, checkpoint: CheckpointPath) -> None:
-        """See Extractor: only --pooling=pooler needs the pooler."""
+        """See Extractor."""
         from bert_cli.graphs.int8 import int8_encoder
 
-        optional = POOLER if self._places else None
+        optional = POOLER if self._places else ()
         tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
         self._run = int8_encoder(tensors, self._config, self._places)
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
         """See Extractor; there is no attention."""
+        return gathered(features, self._pooling, self._batches(features)), []
+
+    def _batches(self, features: ExtractionFeatures) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         assert self._run, "load comes first"
         sequences, lengths = features.sequences, features.sequences.lengths
-        vectors: np.ndarray | None = None
         for rows in alike_groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
-            with memory_advice("batch_size"):
-                found = self._run(sequences.padded(rows, width))
+            found = self._run(sequences.padded(rows, width))
             if self._places:
                 states = [found[f"state_{number}"] for number in range(len(self._places))]
-                values = self._pooled(states, features.counted(rows, width))
+                yield rows, self._pooled(states, features.counted(rows, width))
             else:
-                values = found["pooled_output"][:, np.newaxis]
-            if vectors is None:
-                vectors = empty_vectors(features, self._pooling, values.shape[-2:])
-            if self._pooling == "none":
-                put_tokens(vectors, values, rows, features)
-            else:
-                vectors[rows] = values
-        assert vectors is not None, "a chunk holds at least one line"
-        return vectors, []
+                yield rows, found["pooled_output"][:, np.newaxis]
 
     def _pooled(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
         """states: L of float32 [B, S, H]; counted: int32 [B, S] -> [B, L, H], without pooling [B, S, L, H]."""

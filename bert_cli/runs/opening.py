@@ -1,18 +1,12 @@
-"""A task's model: found and opened, put on its devices, its weights loaded; and an encoder for its vectors."""
+"""A task's model: found and opened, put on its devices, its weights loaded."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bert_cli.base.errors import InputError
-from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
-from bert_cli.runs.extraction import Extractor
-from bert_cli.runs.int8 import Int8Session
-from bert_cli.runs.int8_features import Int8Features
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
-from bert_cli.settings.groups import INT8, Devices
+from bert_cli.settings.groups import INT8
 from bert_cli.training.host import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
@@ -50,6 +44,8 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
 def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
     """As open_session where nothing is trained, for any --precision; int8 needs no TensorFlow."""
     if settings.devices.precision == INT8:
+        from bert_cli.runs.int8 import Int8Session  # what reads checkpoints takes a while, which others need later
+
         return Int8Session(task.int8_head(model), model.config, settings.length.max_seq_length)
     return open_session(task, model, settings)
 
@@ -59,23 +55,3 @@ def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) ->
     session = open_predictor(task, model, settings)
     session.load_trained(model.sources.required_checkpoint)
     return session
-
-
-def open_extractor(
-    config: BertConfig | ModuleConfig,
-    devices: Devices,
-    pooling: str,
-    places: Sequence[int],
-    max_seq_length: int,
-    batch_size: int,
-    attention: bool = False,
-) -> Extractor:
-    """An encoder on its devices, its weights still to be loaded; for the arguments see features_session.FeaturesSession."""
-    if devices.precision == INT8:
-        if attention:
-            raise InputError(f"--precision={INT8} shows no attention; leave it out")
-        return Int8Features(config, pooling, places, max_seq_length, batch_size)
-    prepare_host()
-    from bert_cli.runs.features_session import FeaturesSession
-
-    return FeaturesSession(config, devices, pooling, places, max_seq_length, batch_size, attention)

@@ -19,7 +19,7 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
-from bert_cli.runs.int8 import Int8Head
+from bert_cli.runs.int8_heads import Int8Head
 from bert_cli.runs.model_checks import check_unknown_share
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files

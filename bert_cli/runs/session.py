@@ -14,7 +14,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError
 from bert_cli.features.pretraining_batch import model_batch, training_batch
 from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
 from bert_cli.features.spec import Column
@@ -117,12 +116,10 @@ class Session(Predictor):
         """See Predictor: a variable may be missing that is `optional` for the model."""
         reader = open_checkpoint(checkpoint)
         report = self._fill(reader)
-        missing = [name for name in report.missing if not name.startswith(self.model.optional)]
-        if missing:
-            raise InputError(
-                f"{report.source}: lacks {', '.join(missing[:3])}: it is not {self.model.kind}; add --do_train or give the "
-                "model.ckpt-N of a training run"
-            )
+        report.check_whole(
+            f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run",
+            self.model.optional,
+        )
         for line in report.lines():
             LOG.info(line)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0

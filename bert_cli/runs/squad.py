@@ -36,7 +36,7 @@ from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scor
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
-from bert_cli.runs.int8 import Int8Head, span_head
+from bert_cli.runs.int8_heads import Int8Head, span_head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.option import build

@@ -11,7 +11,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
-from bert_cli.runs.int8 import Int8Head
+from bert_cli.runs.int8_heads import Int8Head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.dry_run import DryRun

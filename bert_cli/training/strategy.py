@@ -12,7 +12,6 @@ from bert_cli.base.machine import processor_flags
 from bert_cli.base.meeting import meet
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
-PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
 

@@ -24,6 +24,7 @@ from bert_cli.weights.path import (
     step_number,
 )
 
+NO_BERT = "it is no whole BERT"
 _ENCODER = "bert/"
 
 
@@ -122,6 +123,13 @@ class LoadReport:
     loaded: list[str]
     missing: list[str]  # in the model, not in the checkpoint: they keep their random initial values
     unused: list[str]  # in the checkpoint, not in the model
+
+    def check_whole(self, told: str, optional: str | tuple[str, ...] = ()) -> None:
+        """InputError, with `told` behind it, where a variable is missing whose name does not begin with an `optional` one."""
+        missing = [name for name in self.missing if not name.startswith(optional)]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise InputError(f"{self.source}: lacks {', '.join(missing[:3])}{more}: {told}")
 
     def lines(self) -> list[str]:
         text = [

@@ -70,13 +70,8 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
     return entries
 
 
-def check_index(prefix: str) -> None:
-    """See read_index."""
-    read_index(prefix)
-
-
 def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True) -> None:
-    """As check_index; besides, ValueError where a checksum says that index or data are not what was written.
+    """As read_index; besides, ValueError where a checksum says that index or data are not what was written.
 
     is_wanted(name): whether the data of a variable is looked at. Raises OSError where a file cannot be read.
     """

@@ -14,7 +14,7 @@ from tensorflow.core.protobuf import trackable_object_graph_pb2
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.model.config import BertConfig
-from bert_cli.weights.checkpoint_index import check_index
+from bert_cli.weights.checkpoint_index import read_index
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _VALUE = "VARIABLE_VALUE"
@@ -83,7 +83,7 @@ class HubReader:
             raise InputError(f"{self.description}: holds no module for tensorflow-hub (no variables/variables.index)")
         self._casing_key: str | None = None
         try:
-            check_index(prefix)
+            read_index(prefix)
             self._reader = tf.train.load_checkpoint(prefix)
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
             named = self._named() if _OBJECTS in shapes else {name: name for name in shapes}

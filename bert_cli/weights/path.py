@@ -12,7 +12,7 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CHECKPOINT, HUGGING_FACE_CONFIG, SAFETENSORS, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights import known_models
-from bert_cli.weights.checkpoint_index import check_data, check_index
+from bert_cli.weights.checkpoint_index import check_data, read_index
 from bert_cli.weights.names import is_of_training
 
 LOG = logging.getLogger("bert_cli")
@@ -201,7 +201,7 @@ def _damage(prefix: str, to_train: bool) -> str | None:
     """What is wrong with a checkpoint, None for one that is whole. Of a remote one only the index is looked at."""
     try:
         if files.is_remote(prefix):
-            check_index(prefix)
+            read_index(prefix)
         else:
             check_data(prefix, lambda name: to_train or not is_of_training(name))
     except (ValueError, OSError, InputError) as error:

@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.records.tfrecord import masked_crc32c
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
-from bert_cli.weights.checkpoint_index import check_index
+from bert_cli.weights.checkpoint_index import read_index
 
 MAGIC = 0xDB4775248B80FB57
 
@@ -68,7 +68,7 @@ def with_index(tmp_path):
 
 
 def test_a_sound_index(with_index):
-    check_index(with_index(table([HEADER, (b"a", entry())])))
+    read_index(with_index(table([HEADER, (b"a", entry())])))
 
 
 def test_what_tensorflow_writes(tmp_path):
@@ -83,10 +83,10 @@ def test_what_tensorflow_writes(tmp_path):
     }
     tensors["brain"] = tf.cast([1.0, 2.0], tf.bfloat16)
     write_tf1(prefix, tensors)
-    check_index(prefix)
+    read_index(prefix)
     objects = str(tmp_path / "objects")
     tf.train.Checkpoint(variable=tf.Variable(np.ones((4, 3), np.float32))).write(objects)
-    check_index(objects)
+    read_index(objects)
 
 
 def test_a_variable_in_parts(tmp_path):
@@ -95,7 +95,7 @@ def test_a_variable_in_parts(tmp_path):
         prefix=prefix, tensor_names=["a", "a"], shape_and_slices=["4 3 0,2:-", "4 3 2,2:-"],
         tensors=[tf.zeros([2, 3]), tf.ones([2, 3])],
     )  # fmt: skip
-    check_index(prefix)
+    read_index(prefix)
 
 
 HUGE = 1 << 40

@@ -1,0 +1,71 @@
+"""What gives vectors: the part of an encoder that has nothing to do with what computes it. Imports no TensorFlow."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from bert_cli.features.extraction import ExtractionFeatures
+from bert_cli.weights.path import CheckpointPath
+
+
+@dataclasses.dataclass(frozen=True)
+class VectorChoice:
+    """What is asked of an encoder.
+
+    pooling: of settings.tools.POOLINGS; places: of the layers, 0 for the embedding, n for the n-th Transformer layer;
+    max_seq_length: tokens of a window; batch_size: windows of so many tokens that are computed at once; attention: whether
+    it is given, too.
+    """
+
+    pooling: str
+    places: Sequence[int]
+    max_seq_length: int
+    batch_size: int
+    attention: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """That are computed at once."""
+        return self.batch_size * self.max_seq_length
+
+
+class Extractor(Protocol):
+    """An encoder: runs.features_session.FeaturesSession with TensorFlow, runs.int8_features.Int8Features with onnxruntime."""
+
+    precision: str
+
+    def load(self, checkpoint: CheckpointPath) -> None:
+        """Take the weights. InputError where one is missing; the pooler's count only where it is asked for."""
+
+    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H] (for mean: the sum); and
+        where it was asked for, the attention of each window, float32 [layers, N, length, length], else an empty list.
+        """
+
+
+def gathered(
+    features: ExtractionFeatures, pooling: str, batches: Iterable[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
+    """The vectors of Extractor.extract from (windows, values) of batches; values: [B, L, H], without pooling [B, S, L, H]."""
+    vectors: np.ndarray | None = None
+    for rows, values in batches:
+        if vectors is None:
+            count = len(features.token_ids) if pooling == "none" else len(features.sequences)
+            vectors = np.empty((count, *values.shape[-2:]), np.float32)
+        if pooling == "none":
+            _put_tokens(vectors, values, rows, features)
+        else:
+            vectors[rows] = values
+    assert vectors is not None, "a chunk holds at least one line"
+    return vectors
+
+
+def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
+    """Copy values [B, S, L, H] of the windows `rows` to where the tokens count: `vectors` [T, L, H]."""
+    sequences = features.sequences
+    for row, window in zip(rows.tolist(), values, strict=True):
+        places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
+        counts = np.flatnonzero(places >= 0)
+        vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
