@@ -6,6 +6,7 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.alike import Alike
 from bert_cli.model.config import BertConfig
+from bert_cli.model.fixed import FixedLayer, is_available
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 
@@ -31,6 +32,7 @@ class BertEncoder(keras.Model):
         self.embeddings = Embeddings(config, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
         self._alike = Alike(self.transformer_layers)
+        self._fixed: list[FixedLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
         self.built = True
@@ -47,7 +49,7 @@ class BertEncoder(keras.Model):
         if packed:
             share = seed[2:] if training and seed is not None and seed.shape[0] > 2 else None
             apart = training and not return_attention
-            layout = packed_layout(mask, self.config.num_attention_heads, apart, share)
+            layout = packed_layout(mask, self.config.num_attention_heads, training, apart, share)
         else:
             layout = dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
@@ -55,14 +57,18 @@ class BertEncoder(keras.Model):
             inputs["input_word_ids"], inputs["input_type_ids"], layout=layout, seed=seeds[0]
         )
         x = tf.cast(x, self.product_dtype)
-        states, attention = [x], []
+        states: list[tf.Tensor] = [x]
+        attention: list[tf.Tensor] = []
         last = len(self.transformer_layers) - 1
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
-            x, probabilities = self._alike.call(layer, x, layout, first_only, own_seeds)
+            if self._fixed and not training:
+                x, probabilities = self._fixed[index](x, layout, first_only)
+            else:
+                x, probabilities = self._alike.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
-            attention.append(probabilities)
+            attention.append(probabilities)  # in a packed layout, wider than S
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
         first = tf.cast(first, tf.float32)
         pooled = tf.tanh(self.pooler(first))
@@ -76,8 +82,16 @@ class BertEncoder(keras.Model):
             "pooled_output": pooled,
         }
         if return_attention:
-            outputs["attention_probs"] = attention
+            length = layout.length
+            outputs["attention_probs"] = [tf.cast(each[:, :, :length, :length], tf.float32) for each in attention]
         return outputs
+
+    def fix_weights(self, are_fixed: bool = True) -> None:
+        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see model.fixed); what is
+        traced meanwhile keeps to these weights.
+        """
+        usable = are_fixed and is_available(self.product_dtype)
+        self._fixed = [FixedLayer(layer) for layer in self.transformer_layers] if usable else []
 
     def set_dropout(self, hidden: float | None = None, attention: float | None = None) -> None:
         """Other rates of dropout than those of the config, None for the config's own."""

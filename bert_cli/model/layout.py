@@ -19,8 +19,9 @@ import tensorflow as tf
 from bert_cli.model.config import MASKED_SCORE
 
 # Each new shape of a product costs milliseconds before it is computed, as code is made for it. So the sizes that differ from
-# batch to batch are multiples of these: ROWS of numbers up to 512, twice as many up to 1,024, and so on.
+# batch to batch are multiples of these: ROWS of numbers below 512, twice as many below 1,024, four times below 2,048 and so on.
 ROWS, WIDTHS = 16, 8
+_DOUBLINGS = tuple(512 << power for power in range(16))
 
 
 class Group(NamedTuple):
@@ -69,12 +70,15 @@ def dense_layout(mask: tf.Tensor) -> Layout:
     return Layout(batch, length, key_bias, None, None, None, whole, whole)
 
 
-def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Tensor | None = None) -> Layout:
+def packed_layout(
+    mask: tf.Tensor, heads: int, is_trained: bool = False, apart: bool = False, share: tf.Tensor | None = None
+) -> Layout:
     """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N.
 
-    apart: attention over the shorter sequences goes apart, and its widths are multiples of WIDTHS. share: of a share of a
-    batch, what stands behind the first two numbers of its seed, see ops.dropout. Behind the rows of T tokens stand so many
-    more that T is a multiple of ROWS, where there is a padded place for them; nothing reads them, and their gradient is 0.
+    The widths of attention are multiples of WIDTHS. Behind the rows of T tokens stand so many more that T is a multiple of
+    ROWS; nothing reads them. is_trained: their gradient must be 0, so there are none where no padded place is. apart:
+    attention over the shorter sequences goes apart. share: of a share of a batch, what stands behind the first two numbers of
+    its seed, see ops.dropout.
     """
     dense = dense_layout(mask)
     first = tf.one_hot(0, dense.length, on_value=True, off_value=False, dtype=tf.bool)[tf.newaxis, :]  # [1, S]
@@ -83,7 +87,7 @@ def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Te
     rows = tf.maximum(tf.cumsum(tf.cast(real, tf.int32)) - 1, 0)
     rows = tf.where(real, rows, 0)
 
-    widths, width = widths_of(mask), _rounded(dense.length, WIDTHS) if apart else dense.length
+    widths, width = widths_of(mask), _rounded(dense.length, WIDTHS)
     groups = whole = [(tf.range(dense.batch), width, None if share is None else share[0])]
     group_widths = tf.fill([dense.batch], width)
     if apart:
@@ -94,12 +98,18 @@ def packed_layout(mask: tf.Tensor, heads: int, apart: bool = False, share: tf.Te
         groups = [(longer, width, before[0]), (shorter, short, before[1])]
         group_widths = tf.where(widths > bound, width, short)
 
-    # The place behind the end of a sequence: attention reads nothing of it, and so it has no gradient.
+    # The place behind the end of a sequence: attention reads nothing of it, and so it has no gradient. Without one it is the
+    # place of a token, whose row is made once more.
     spare = tf.argmax(group_widths - widths, output_type=tf.int32)
     tokens = tf.size(slots)
-    lacking = tf.where(group_widths[spare] > widths[spare], -tokens % (ROWS * (1 + tokens // 512)), 0)
+    multiple = tf.bitwise.left_shift(ROWS, tf.reduce_sum(tf.cast(tokens >= tf.constant(_DOUBLINGS), tf.int32)))
+    is_spare = group_widths[spare] > widths[spare]
+    lacking = -tokens % multiple
+    if is_trained:
+        lacking = tf.where(is_spare, lacking, 0)
+    behind = tf.where(is_spare, widths[spare], 0)
     sequence = tf.concat([slots // dense.length, tf.fill([lacking], spare)], axis=0)
-    position = tf.concat([slots % dense.length, tf.fill([lacking], widths[spare])], axis=0)
+    position = tf.concat([slots % dense.length, tf.fill([lacking], behind)], axis=0)
     slots = tf.concat([slots, tf.fill([lacking], spare * dense.length)], axis=0)
     layout = dataclasses.replace(dense, slots=slots, rows=rows, real=real)
     made = _places(layout, (sequence, position), heads, whole)

@@ -40,6 +40,7 @@ class FeaturesSession(Session):
             "it is not the model of this config; check --init_checkpoint and --bert_config_file",
             () if self._pooling == "pooler" else POOLER,
         )
+        self.fix_weights()
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
         """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention` [B, layers, N, S, S].

@@ -48,6 +48,7 @@ class FillMaskSession(Session):
             "it has no masked-LM head (a fine-tuned model has none); give a pre-trained one to --init_checkpoint",
             (HEADS[NEXT_SENTENCE], POOLER),
         )
+        self.fix_weights()
         if report.missing:
             self._no_next_sentence = f"{report.source} lacks {report.missing[0]}"
         elif trained_without:

@@ -1,6 +1,6 @@
-"""A model of any kind on its devices: weights in, the training loop, a folder of checkpoints out, predictions.
+"""A model of any kind on its devices, with TensorFlow: weights in, training, a folder of checkpoints out, predictions.
 
-Imports TensorFlow. What differs from kind to kind is said by its model (heads/) and its features.
+What differs from kind to kind is said by its model (heads/) and its features.
 """
 
 import functools
@@ -21,6 +21,7 @@ from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.heads.windows import BertWindowsClassifier
 from bert_cli.model.draws import Draws
+from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
@@ -41,6 +42,7 @@ from bert_cli.training.strategy import (
     is_chief,
     is_tpu,
     make_strategy,
+    on_one_cpu,
     peak_device_memory,
 )
 from bert_cli.training.updates import Updates
@@ -50,6 +52,9 @@ from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
+_LEAST_TOKENS = (
+    4096  # that predictions compute at once: with fewer, products are slower by a third, and memory is not short
+)
 
 
 class Session(Predictor):
@@ -120,6 +125,7 @@ class Session(Predictor):
             f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run",
             self.model.optional,
         )
+        self.fix_weights()
         for line in report.lines():
             LOG.info(line)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
@@ -156,6 +162,15 @@ class Session(Predictor):
         """Take what `weights` gave."""
         for name, variable in self.variables.items():
             variable.assign(values[name])
+        self.fix_weights()
+
+    def fix_weights(self, are_fixed: bool = True) -> None:
+        """See BertEncoder: of the model's encoders, where the devices allow it."""
+        if on_one_cpu(self.strategy):
+            for part in self.model._flatten_layers():
+                if isinstance(part, BertEncoder):
+                    part.fix_weights(are_fixed)
+            self.__dict__.pop("_predict", None)  # it keeps to the weights of before
 
     def train(
         self,
@@ -181,6 +196,7 @@ class Session(Predictor):
         run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
         specs = tensor_specs(self.model.columns)
         if run.is_frozen and self.model.state_columns:
+            self.fix_weights()
             trained = frozen_states(self, features, encoding_batch_size)
             specs = tensor_specs(self.model.state_columns, W=self.model.state_width)
         elif run.compact:
@@ -248,7 +264,7 @@ class Session(Predictor):
 
     def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
         if self._trims:
-            return length_groups(lengths, batch_size * self.max_seq_length)
+            return length_groups(lengths, max(batch_size * self.max_seq_length, _LEAST_TOKENS))
         replicas = self.strategy.num_replicas_in_sync
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))

@@ -146,6 +146,7 @@ class TrainingRun:
         history: gets a line each log_steps.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
+        self._session.fix_weights(False)
         step_fn = self.step_function(specs)
         placed = (place(batch, strategy) for batch in batches)
         saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()), saves=True)
@@ -167,6 +168,7 @@ class TrainingRun:
             raise self._stopped(asked.number, start + len(losses))
         if self.compact:
             self.compact.close(self.optimizer)
+        self._session.fix_weights()
         return {
             "global_step": start + len(losses),
             "train_seconds": round(seconds, 3),

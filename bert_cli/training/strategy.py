@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError, first_line
-from bert_cli.base.machine import processor_flags
+from bert_cli.base.machine import BFLOAT16_UNITS, processor_flags
 from bert_cli.base.meeting import meet
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
@@ -131,6 +131,10 @@ def peak_device_memory() -> int | None:
     return int(tf.config.experimental.get_memory_info(gpus[0].name.removeprefix("/device:"))["peak"])
 
 
+def on_one_cpu(strategy: tf.distribute.Strategy) -> bool:
+    return strategy.num_replicas_in_sync == 1 and all("CPU" in device for device in strategy.extended.worker_devices)
+
+
 def _on_gpu(strategy: tf.distribute.Strategy) -> bool:
     return any("GPU" in device for device in strategy.extended.worker_devices)
 
@@ -145,4 +149,4 @@ def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
         details = [tf.config.experimental.get_device_details(gpu) for gpu in tf.config.list_physical_devices("GPU")]
         fast = all(detail.get("compute_capability", (0, 0)) >= _BFLOAT16_CAPABILITY for detail in details)
         return "bfloat16" if fast else "float32"
-    return "bfloat16" if {"amx_bf16", "avx512_bf16"} & processor_flags() else "float32"
+    return "bfloat16" if BFLOAT16_UNITS & processor_flags() else "float32"

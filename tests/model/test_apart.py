@@ -43,7 +43,7 @@ def test_the_width_that_leaves_the_fewest_pairs(lengths):
     found = int(short_width(widths_of(mask)))
     assert found in lengths
     assert pairs(found) == min(map(pairs, lengths))
-    layout = packed_layout(tf.constant(mask), 3, apart=True)
+    layout = packed_layout(tf.constant(mask), 3, is_trained=True, apart=True)
     longer, shorter = (group.real.shape for group in layout.apart.groups)
     assert (longer[2], shorter[2]) == tuple(-(-width // WIDTHS) * WIDTHS for width in (max(lengths), found))
     assert shorter[0] == sum(length <= found for length in lengths) == len(lengths) - longer[0]
@@ -68,7 +68,7 @@ def test_shares_draw_what_the_whole_batch_draws(tiny_config, batch_of, shares):
 def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
     """So products have few shapes; where each place of attention is a token, there is none to stand for more rows."""
     mask = tf.constant(mask_of(lengths))
-    layout = packed_layout(mask, 3, apart)
+    layout = packed_layout(mask, 3, True, apart)
     slots, tokens = layout.slots.numpy(), sum(lengths)
     assert slots[:tokens].tolist() == np.flatnonzero(mask).tolist()
     places = layout.apart
@@ -77,3 +77,16 @@ def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
     assert real[places.to_rows.numpy()[:tokens]].all()
     assert not real[places.to_rows.numpy()[tokens:]].any()
     assert len(set(places.to_rows.numpy()[:tokens].ravel().tolist())) == 3 * tokens
+
+
+@pytest.mark.parametrize("lengths", [[9, 3, 1], [8, 8], [24] * 3 + [7] * 9, [64] * 20])
+def test_rows_of_predictions_are_filled_up_always(lengths):
+    mask = tf.constant(mask_of(lengths))
+    layout = packed_layout(mask, 3)
+    slots, tokens = layout.slots.numpy(), sum(lengths)
+    multiple = ROWS if tokens < 512 else 4 * ROWS  # 1,280 tokens
+    assert len(slots) == -(-tokens // multiple) * multiple
+    assert slots[:tokens].tolist() == np.flatnonzero(mask).tolist()
+    (group,) = layout.whole.groups
+    assert group.key_bias.shape[-1] == -(-max(lengths) // WIDTHS) * WIDTHS
+    assert layout.whole.to_rows.numpy().max() < np.prod(group.rows.shape)

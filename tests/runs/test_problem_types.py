@@ -11,6 +11,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
+from bert_cli.runs import session as session_module
 from bert_cli.runs.session import Session
 from bert_cli.settings.groups import Devices
 from bert_cli.training.loop import Hook
@@ -136,8 +137,9 @@ def test_a_stopped_run_goes_on_bit_for_bit(trained, tmp_path):
         assert found[name].tobytes() == value.tobytes(), name
 
 
-def test_a_group_of_choices_has_the_tokens_of_as_many_padded_examples():
+def test_a_group_of_choices_has_the_tokens_of_as_many_padded_examples(monkeypatch):
     """--predict_batch_size counts examples, whatever the number of their endings."""
+    monkeypatch.setattr(session_module, "_LEAST_TOKENS", 1)
     session, features = make_session("choice"), features_of("choice")
     groups = [rows for rows, _ in session.over(features, 4, None)]
     assert sorted(np.concatenate(groups).tolist()) == list(range(COUNT))
