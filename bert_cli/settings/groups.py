@@ -7,6 +7,7 @@ from bert_cli.base.names import RANDOM
 from bert_cli.settings.option import option
 
 INT8 = "int8"
+_AT_LEAST = "at least 4,096 tokens are computed at once"
 PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
@@ -175,14 +176,14 @@ class Prediction:
     """What to do"""
 
     do_predict: bool = option(False, "predict the test file")
-    predict_batch_size: int = option(8, "examples in a batch of the prediction", lower=1)
+    predict_batch_size: int = option(8, f"examples in a batch of the prediction; {_AT_LEAST}", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
     """What to do"""
 
-    eval_batch_size: int = option(8, "examples in a batch of the evaluation", lower=1)
+    eval_batch_size: int = option(8, f"examples in a batch of the evaluation; {_AT_LEAST}", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)
