@@ -29,18 +29,18 @@ class FeaturesSession(Session):
         super().__init__(
             lambda precision: make_encoder(config, precision), devices, choice.max_seq_length, weights_follow=True
         )
-        self._choice, self._pooling = choice, choice.pooling
+        self._choice = choice
         self._runner = self.runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """See Extractor. A module that is no BERT has its own weights."""
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
-        self._fill(open_checkpoint(checkpoint)).check_whole(
+        self._fill_to_predict(
+            open_checkpoint(checkpoint),
             "it is not the model of this config; check --init_checkpoint and --bert_config_file",
-            () if self._pooling == "pooler" else POOLER,
+            () if self._choice.pooling == "pooler" else POOLER,
         )
-        self.fix_weights()
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
         """`vectors` [B, S, L, H], or with pooling [B, L, H] (for mean: the sum), and `attention` [B, layers, N, S, S].
@@ -48,12 +48,12 @@ class FeaturesSession(Session):
         What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
         """
         inputs = {name: batch[name] for name in spec.INPUTS}
-        only_pooler = self._pooling == "pooler" and not self._choice.attention
+        only_pooler = self._choice.pooling == "pooler" and not self._choice.attention
         outputs = self.model(
             inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._choice.attention
         )
         results = {}
-        if self._pooling == "pooler":
+        if self._choice.pooling == "pooler":
             results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
         else:
             states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
@@ -64,21 +64,21 @@ class FeaturesSession(Session):
 
     def _pool(self, states: list[tf.Tensor], counted: tf.Tensor) -> tf.Tensor:
         """states: L of float32 [B, S, H]; counted: int32 [B, S], 1 for the tokens that count."""
-        if self._pooling == "mean":
+        if self._choice.pooling == "mean":
             weights = tf.cast(counted, tf.float32)[:, tf.newaxis]  # [B, 1, S]
             return tf.concat([tf.matmul(weights, state) for state in states], axis=1)
-        if self._pooling == "max":
+        if self._choice.pooling == "max":
             real = counted[:, :, tf.newaxis] > 0
             states = [tf.reduce_max(tf.where(real, state, state.dtype.min), axis=1) for state in states]
             return tf.stack(states, axis=1)
-        if self._pooling == "cls":
+        if self._choice.pooling == "cls":
             return tf.stack([state[:, 0] for state in states], axis=1)
         return tf.stack(states, axis=2)
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
         """See extractor.Extractor."""
         attention: dict[int, np.ndarray] = {}
-        vectors = gathered(features, self._pooling, self._batches(features, attention))
+        vectors = gathered(features, self._choice.pooling, self._batches(features, attention))
         return vectors, [attention[row] for row in sorted(attention)]
 
     def _batches(

@@ -43,12 +43,11 @@ class FillMaskSession(Session):
         """Take the weights. A next-sentence head that is missing, or that was `trained_without` its loss, only counts
         where it is asked for; InputError where anything else is missing.
         """
-        report = self._fill(open_checkpoint(checkpoint))
-        report.check_whole(
+        report = self._fill_to_predict(
+            open_checkpoint(checkpoint),
             "it has no masked-LM head (a fine-tuned model has none); give a pre-trained one to --init_checkpoint",
             (HEADS[NEXT_SENTENCE], POOLER),
         )
-        self.fix_weights()
         if report.missing:
             self._no_next_sentence = f"{report.source} lacks {report.missing[0]}"
         elif trained_without:

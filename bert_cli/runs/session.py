@@ -52,9 +52,8 @@ from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
-_LEAST_TOKENS = (
-    4096  # that predictions compute at once: with fewer, products are slower by a third, and memory is not short
-)
+# That predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
+_LEAST_TOKENS = 4096
 
 
 class Session(Predictor):
@@ -120,12 +119,8 @@ class Session(Predictor):
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """See Predictor: a variable may be missing that is `optional` for the model."""
         reader = open_checkpoint(checkpoint)
-        report = self._fill(reader)
-        report.check_whole(
-            f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run",
-            self.model.optional,
-        )
-        self.fix_weights()
+        told = f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run"
+        report = self._fill_to_predict(reader, told, self.model.optional)
         for line in report.lines():
             LOG.info(line)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
@@ -152,6 +147,13 @@ class Session(Predictor):
         """See load_weights; what the checkpoint lacks is drawn."""
         report = load_weights(self.variables, reader)
         self._draws.draw_all_but(self.variables[name] for name in report.loaded)
+        return report
+
+    def _fill_to_predict(self, reader: Reader, told: str, optional: str | tuple[str, ...]) -> LoadReport:
+        """The same with weights that stay as they are; told, optional: see LoadReport.check_whole."""
+        report = self._fill(reader)
+        report.check_whole(told, optional)
+        self.fix_weights()
         return report
 
     def weights(self, step: int) -> dict[str, np.ndarray]:

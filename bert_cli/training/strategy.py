@@ -11,7 +11,6 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.machine import BFLOAT16_UNITS, processor_flags
 from bert_cli.base.meeting import meet
 
-STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
 
