@@ -9,6 +9,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.base.later import LATER
 
 # What a task is measured by, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
@@ -54,6 +55,11 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
         "loss": np.float32(mean_of_batch_means(losses, batch_size)),
         "eval_examples": len(losses),
     }
+
+
+def needed_later() -> None:
+    """An evaluation will follow: see base.later."""
+    LATER.need("sklearn.metrics", "scipy.stats")
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bert_cli.base.later import LATER
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -94,10 +96,20 @@ def thinned(values: Sequence[float]) -> np.ndarray:
     return array[np.linspace(0, len(array) - 1, MOST_POINTS).round().astype(int)]
 
 
-def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_label: str) -> str:
-    """An SVG of what paint(axes) puts there. key: told apart from all others of the page; title: for who cannot see it."""
+def needed_later() -> None:
+    """Something will be drawn: see base.later."""
+    _hush()
+    LATER.need("matplotlib.figure", "matplotlib.backends.backend_svg")
+
+
+def _hush() -> None:
     # It tells of the cache of fonts that it makes on its first day, and where it cannot: nothing that a reader can use.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+
+def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_label: str) -> str:
+    """An SVG of what paint(axes) puts there. key: told apart from all others of the page; title: for who cannot see it."""
+    _hush()
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing

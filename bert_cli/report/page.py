@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.later import LATER
 from bert_cli.base.writing import atomic_write
+from bert_cli.report import figures
 from bert_cli.report.classification import classification_section
 from bert_cli.report.comparison import comparison_sections, comparison_tiles, names_of
 from bert_cli.report.overview import lengths_cards, run_section, tiles
@@ -31,6 +33,12 @@ _OF_COMMAND = {
     "bert-squad": squad_section,
     "bert-pretrain": pretraining_section,
 }
+
+
+def needed_later() -> None:
+    """A page will be written: see base.later."""
+    figures.needed_later()
+    LATER.need("jinja2")
 
 
 @functools.cache

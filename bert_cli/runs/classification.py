@@ -20,7 +20,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.outputs.metrics import known_metrics, main_metrics
+from bert_cli.outputs.metrics import known_metrics, main_metrics, needed_later
 from bert_cli.runs import classification_folds, controls, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
@@ -248,8 +248,10 @@ class ClassificationTask:
         features = trained_features(self.splits)
         if self._teacher:
             features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
-        at_once = self.settings.evaluation.eval_batch_size
-        return session.train(features, encoding_batch_size=at_once, updates=updates, **how)
+        if self.settings.phases.do_eval:
+            needed_later()
+        how["encoding_batch_size"] = self.settings.evaluation.eval_batch_size
+        return session.train(features, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}

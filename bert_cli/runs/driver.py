@@ -16,6 +16,7 @@ from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, EV
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
+from bert_cli.report import page
 from bert_cli.runs import controls, lock, several, together
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.dry_run import survey, try_out
@@ -217,6 +218,8 @@ def _train(
         names = _files(task, settings)
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
     _open_history(plan, settings, session.is_chief)
+    if settings.page.report:
+        page.needed_later()
     factors = controls.prepare(session, task, model, settings, plan.class_weights)
     figures = task.train(
         session,

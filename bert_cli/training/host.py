@@ -16,9 +16,9 @@ from bert_cli.base.process import PROCESS
 # glibc's mallopt parameters (malloc.h).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
-# What Keras imports where it is there, for wrappers and plots that no command has a use for: a third of the time that the
-# import of TensorFlow takes. Where a command needs one of them itself, it is imported then.
-_OF_KERAS_ALONE = ("matplotlib", "pandas", "sklearn")
+# What Keras imports where it is there, for wrappers, plots and files that no command has a use for: a third of the time that
+# the import of TensorFlow takes. Where a command needs one of them itself, it is imported then.
+_OF_KERAS_ALONE = ("h5py", "matplotlib", "pandas", "scipy", "sklearn")
 
 # Lines that TensorFlow 2.21 prints on every start on a machine without a GPU, before its log level takes effect.
 _NOISE = re.compile(

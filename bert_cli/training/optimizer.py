@@ -159,16 +159,17 @@ class AdamWeightDecay:
         return [*self.weights.values(), *self.first.values(), *self.second.values(), self.step, self.log_decay]
 
     def moments(self) -> dict[str, np.ndarray]:
-        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them.
+        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them; see values_of.
 
         The slots are set to what `restore` would make of the result: a run that saves goes on with the very numbers with
         which a resumed run starts.
         """
         named = {}
         for name in self.weights:
-            named[f"{name}/adam_m"] = self.first[name].numpy()
-            named[f"{name}/adam_v"] = self.second[name].numpy() * self.second_scale
-        self.restore(named, int(self.step.numpy()))
+            second = self.second[name]
+            named[f"{name}/adam_m"] = values_of(self.first[name])
+            named[f"{name}/adam_v"] = rounded = values_of(second) * self.second_scale
+            second.assign(rounded / self.second_scale)
         return named
 
     def restore(self, moments: dict[str, np.ndarray], step: int) -> None:
@@ -177,6 +178,11 @@ class AdamWeightDecay:
             self.first[name].assign(moments[f"{name}/adam_m"])
             self.second[name].assign(moments[f"{name}/adam_v"] / self.second_scale)
         self.step.assign(step)
+
+
+def values_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
+    """The variable's values in its own memory, to be read; a later update leaves them as they are, by a copy of its own."""
+    return np.asarray(tf.convert_to_tensor(variable))
 
 
 def decays(name: str) -> bool:

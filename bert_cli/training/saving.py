@@ -13,7 +13,7 @@ from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
 from bert_cli.training.compact import CompactWords
 from bert_cli.training.exact import ExactState, restore_exactly
-from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.optimizer import AdamWeightDecay, values_of
 from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
@@ -30,12 +30,13 @@ def training_tensors(
 ) -> dict[str, np.ndarray]:
     """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale.
 
+    Most are in the memory of the variables: who keeps them while training goes on makes it copy these.
     is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see training.exact.
     """
     before = None if is_regular else ExactState(optimizer, compact)
     if compact:
         compact.full_table(optimizer)
-    tensors = {name: variable.numpy() for name, variable in variables.items()}
+    tensors = {name: values_of(variable) for name, variable in variables.items()}
     moments = optimizer.moments()
     if compact:
         for ending in ("adam_m", "adam_v"):

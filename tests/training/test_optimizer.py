@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.optimizer import AdamWeightDecay, global_norm
+from bert_cli.training.optimizer import AdamWeightDecay, global_norm, values_of
 from bert_cli.training.schedule import learning_rate
 
 
@@ -167,3 +167,17 @@ def test_saving_changes_a_run_by_rounding_only():
     wanted = state_of(one)
     for name, value in state_of(other).items():
         np.testing.assert_allclose(value, wanted[name], rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_values_that_were_taken_stay_as_they_are_in_later_updates():
+    optimizer = make_optimizer({"kernel": [[1.0, -2.0], [3.0, 0.5]]})
+    gradients = {"kernel": tf.constant([[0.5, 0.1], [-0.2, 0.3]])}
+    optimizer.apply(gradients)
+    taken = [values_of(variable) for variable in optimizer.variables()]
+    before = [np.copy(values) for values in taken]
+    optimizer.apply(gradients)
+    for values, kept, variable in zip(taken, before, optimizer.variables(), strict=True):
+        np.testing.assert_array_equal(values, kept)
+        assert not np.array_equal(values, variable.numpy())
+    with pytest.raises(ValueError, match="read-only"):
+        taken[0][...] = 0.0

@@ -1,11 +1,15 @@
 """What a step is computed with is what everything else in the process is computed with, once it is done."""
 
 import threading
+import types
 
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
+from tensorflow.python.eager import context
 
-from bert_cli.training.passes import with_few_passes
+from bert_cli.training import passes
+from bert_cli.training.passes import with_few_passes, with_imports
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -50,3 +54,29 @@ def test_calls_in_several_threads_leave_nothing():
     assert second() is False
     thread.join()
     assert options.get_experimental_options() == before
+
+
+def test_optimizers_of_a_graph_run_once_in_a_step_alone():
+    def rewriting():
+        return context.context().config.graph_options.rewrite_options
+
+    before = rewriting()
+    inside = with_few_passes(rewriting)()
+    assert inside.meta_optimizer_iterations == RewriterConfig.ONE
+    assert inside.memory_optimization == RewriterConfig.NO_MEM_OPT
+    assert rewriting() == before
+    assert before.meta_optimizer_iterations == RewriterConfig.DEFAULT_NUM_ITERS
+
+
+def test_imports_begin_when_the_first_call_was_traced(monkeypatch):
+    seen = []
+    monkeypatch.setattr(passes, "LATER", types.SimpleNamespace(start=lambda: seen.append("start")))
+
+    @tf.function
+    def double(value):
+        seen.append("traced")
+        return 2 * value
+
+    function = with_imports(double)
+    assert [float(function(tf.constant(number))) for number in (1.0, 2.0)] == [2.0, 4.0]
+    assert seen == ["traced", "start"]

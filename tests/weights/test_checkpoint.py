@@ -43,7 +43,10 @@ def test_what_is_written_is_read_back_bit_for_bit(prefix):
         "bert/a/kernel/adam_m": special,
         "global_step": np.int64(2**40 + 3),
         "output_bias": np.zeros((0,), np.float32),
+        "only/read": np.asarray(tf.constant(rng.normal(size=(3, 2)), tf.float32)),
+        "turned": rng.normal(size=(4, 3)).astype(np.float32).T,
     }
+    assert not tensors["only/read"].flags.writeable
     write_tf1(prefix, tensors)
     assert sorted(path.name for path in pathlib.Path(prefix).parent.iterdir()) == [
         "model.ckpt-12.data-00000-of-00001",

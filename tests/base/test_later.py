@@ -1,0 +1,36 @@
+"""What is needed later is imported in a thread, once, and what is missing there is told where it is needed."""
+
+import sys
+
+import pytest
+
+from bert_cli.base.later import Later
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    for name in ("bert_later_one", "bert_later_two"):
+        (tmp_path / f"{name}.py").write_text("import threading\nNAME = threading.current_thread().name\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in ("bert_later_one", "bert_later_two"):
+        sys.modules.pop(name, None)
+
+
+def test_all_that_was_put_down_is_imported_in_another_thread(packages):
+    later = Later()
+    later.need("bert_later_one")
+    later.need("bert_later_absent", "bert_later_two")
+    assert "bert_later_one" not in sys.modules
+    thread = later.start()
+    thread.join(10)
+    assert sys.modules["bert_later_one"].NAME == sys.modules["bert_later_two"].NAME == thread.name
+    assert "bert_later_absent" not in sys.modules
+
+
+def test_nothing_is_imported_twice_and_nothing_starts_for_nothing(packages):
+    later = Later()
+    assert later.start() is None
+    later.need("bert_later_one")
+    later.start().join(10)
+    assert later.start() is None
