@@ -69,7 +69,7 @@ class Dense(Scoped):
 
     def call(self, x):
         # bias_add directly after a two-dimensional product is the pattern that fuses.
-        return tf.nn.bias_add(tf.matmul(x, tf.cast(self.kernel.value, x.dtype)), tf.cast(self.bias.value, x.dtype))
+        return ops.add_bias(tf.matmul(x, tf.cast(self.kernel.value, x.dtype)), tf.cast(self.bias.value, x.dtype))
 
 
 class LayerNorm(Scoped):

@@ -1,0 +1,32 @@
+"""Pieces whose gradients are written by hand where TensorFlow's own are not exact enough."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.model import ops
+
+
+def bias_gradient(dtype, rows):
+    upstream = tf.cast(tf.constant(np.random.default_rng(rows).normal(size=(rows, 24)), tf.float32), dtype)
+    x, bias = tf.zeros((rows, 24), dtype), tf.constant(np.arange(24), dtype)
+    with tf.GradientTape() as tape:
+        tape.watch([x, bias])
+        result = ops.add_bias(x, bias)
+    np.testing.assert_array_equal(tf.cast(result, tf.float32), np.tile(np.arange(24.0), (rows, 1)))
+    d_x, d_bias = tape.gradient(result, [x, bias], output_gradients=upstream)
+    assert d_x.dtype == d_bias.dtype == dtype
+    np.testing.assert_array_equal(tf.cast(d_x, tf.float32), tf.cast(upstream, tf.float32))
+    exact = np.asarray(tf.cast(upstream, tf.float32), np.float64).sum(axis=0)
+    return np.asarray(tf.cast(d_bias, tf.float32), np.float64), exact
+
+
+@pytest.mark.parametrize("rows", [1, 370, 2048])
+def test_gradient_of_a_bias_in_bfloat16_is_rounded_once(rows):
+    found, exact = bias_gradient(tf.bfloat16, rows)
+    np.testing.assert_allclose(found, exact, rtol=2.0**-8)
+
+
+def test_gradient_of_a_bias_in_float32_is_exact():
+    found, exact = bias_gradient(tf.float32, 370)
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
