@@ -3,10 +3,10 @@
 import keras
 import tensorflow as tf
 
-from bert_cli.model import ops
+from bert_cli.model import onednn, ops
 from bert_cli.model.alike import Alike
 from bert_cli.model.config import BertConfig
-from bert_cli.model.fixed import FixedLayer, is_available
+from bert_cli.model.fixed import FixedLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 
@@ -90,7 +90,7 @@ class BertEncoder(keras.Model):
         """Say whether the weights stay as they are now. Predictions are computed faster if they do (see model.fixed); what is
         traced meanwhile keeps to these weights.
         """
-        usable = are_fixed and is_available(self.product_dtype)
+        usable = are_fixed and onednn.is_available(self.product_dtype)
         self._fixed = [FixedLayer(layer) for layer in self.transformer_layers] if usable else []
 
     def set_dropout(self, hidden: float | None = None, attention: float | None = None) -> None:

@@ -3,86 +3,36 @@
 TensorFlow has kernels of oneDNN that multiply, add the bias and a residual, and apply GELU in one pass. Where it knows that
 a factor never changes, they keep it in the order that the processor's units for matrices read; it knows this only of a
 constant within the graph, which is copied by each pass that optimizes the graph. Here the kernels are put into the graph
-themselves, and told so of weights that stand outside of it. They are not part of TensorFlow's interface: setup.py holds it at
-the version that this was written for.
+themselves, and told so of weights that stand outside of it.
 """
 
 import math
-import os
-from collections.abc import Sequence
-from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2
 
-from bert_cli.base.machine import BFLOAT16_UNITS, processor_flags
-from bert_cli.model import ops
+from bert_cli.model import onednn, ops
 from bert_cli.model.layers import Dense, LayerNorm, TransformerLayer
 from bert_cli.model.layout import Layout, first_rows, join_heads, split_heads
 
-_DTYPE = tf.bfloat16
-_ONEDNN = "MklNameChangeOp"  # the label of kernels that oneDNN has of TensorFlow's own operations
 # The activations that a product can end with.
 _ENDS = {"gelu_erf": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
-
-
-def is_available(dtype: tf.DType) -> bool:
-    """Whether this processor and this TensorFlow have the kernels, for products in `dtype`."""
-    return (
-        dtype == _DTYPE
-        and bool(BFLOAT16_UNITS & processor_flags())
-        and os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") != "0"
-    )
-
-
-def _attribute(value: bool | int | float | Sequence[str]) -> attr_value_pb2.AttrValue:
-    if isinstance(value, bool):
-        return attr_value_pb2.AttrValue(b=value)
-    if isinstance(value, int):
-        return attr_value_pb2.AttrValue(i=value)
-    if isinstance(value, float):
-        return attr_value_pb2.AttrValue(f=value)
-    texts = [text.encode() for text in value]
-    return attr_value_pb2.AttrValue(list=attr_value_pb2.AttrValue.ListValue(s=texts))
-
-
-def _kernel(
-    operation: str, inputs: Sequence[tf.Tensor], shape: Sequence[int | None], label: str = "", **attributes: Any
-) -> tf.Tensor:
-    """Put a kernel, all of whose inputs and whose output are of _DTYPE, into the graph that is being traced."""
-    graph = graph_pb2.GraphDef()
-    node = node_def_pb2.NodeDef(name="kernel", op=operation)
-    for number in range(len(inputs)):
-        placeholder = graph.node.add(name=f"input_{number}", op="Placeholder")
-        placeholder.attr["dtype"].type = _DTYPE.as_datatype_enum
-        node.input.append(placeholder.name)
-    node.attr["T"].type = _DTYPE.as_datatype_enum
-    for name, value in attributes.items():
-        node.attr[name].CopyFrom(_attribute(value))
-    if label:
-        node.attr["_kernel"].s = label.encode()
-    graph.node.append(node)
-    given = {f"input_{number}": tf.identity(value) for number, value in enumerate(inputs)}
-    made = tf.graph_util.import_graph_def(graph, given, ["kernel:0"], name="onednn")[0]
-    made.set_shape(shape)
-    return made
 
 
 class _Product:
     """x W + b of a Dense layer, times `factor`: [R, inputs] -> [R, units]."""
 
     def __init__(self, dense: Dense, factor: float = 1.0):
-        self._kernel, self._bias = (tf.cast(part.value * factor, _DTYPE) for part in (dense.kernel, dense.bias))
+        self._kernel, self._bias = (tf.cast(part.value * factor, onednn.DTYPE) for part in (dense.kernel, dense.bias))
 
     def __call__(self, x: tf.Tensor, end: str = "", residual: tf.Tensor | None = None) -> tf.Tensor:
         """end: what is done to the product, of _ENDS' values; residual: [R, units] that is added to it."""
         added = [] if residual is None else [residual]
         steps = ["BiasAdd", *([end] if end else []), *(["Add"] if added else [])]
-        return _kernel(
+        return onednn.kernel(
             "_MklNativeFusedMatMul",
             [x, self._kernel, self._bias, *added],
             [x.shape[0], self._kernel.shape[1]],
-            _ONEDNN,
+            onednn.RENAMED,
             num_args=1 + len(added),
             fused_ops=steps,
             is_filter_const=True,
@@ -93,11 +43,11 @@ class _Norm:
     """A LayerNorm; its statistics are float32."""
 
     def __init__(self, norm: LayerNorm):
-        self._gamma, self._beta = (tf.cast(part.value, _DTYPE) for part in (norm.gamma, norm.beta))
+        self._gamma, self._beta = (tf.cast(part.value, onednn.DTYPE) for part in (norm.gamma, norm.beta))
         self._epsilon = float(norm.epsilon)
 
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
-        return _kernel("_MklLayerNorm", [x, self._gamma, self._beta], x.shape, epsilon=self._epsilon)
+        return onednn.kernel("_MklLayerNorm", [x, self._gamma, self._beta], x.shape, epsilon=self._epsilon)
 
 
 class FixedLayer:
@@ -133,9 +83,9 @@ class FixedLayer:
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
             queries = split_heads(self._query(x), self._heads, layout, places)[0]
-        scores = _kernel(
-            "_MklFusedBatchMatMulV2",
-            [queries, keys, tf.constant(self._scale, _DTYPE), tf.cast(places.groups[0].key_bias, _DTYPE)],
+        scores = onednn.kernel(
+            onednn.BATCH_PRODUCT,
+            [queries, keys, tf.constant(self._scale, onednn.DTYPE), tf.cast(places.groups[0].key_bias, onednn.DTYPE)],
             [None, self._heads, None, None],
             adj_y=True,
             num_args=2,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from bert_cli.model import ops
+from bert_cli.model import onednn, ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.draws import gathered
 from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
@@ -67,9 +67,12 @@ class Dense(Scoped):
         self.kernel = self.add_normal("kernel", (inputs, units), stddev, seed)
         self.bias = self.add_scoped("bias", (units,), "zeros")
 
-    def call(self, x):
-        # bias_add directly after a two-dimensional product is the pattern that fuses.
-        return ops.add_bias(tf.matmul(x, tf.cast(self.kernel.value, x.dtype)), tf.cast(self.bias.value, x.dtype))
+    def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+        kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
+        if training and tf.inside_function() and onednn.is_available(x.dtype):
+            return onednn.biased_product(x, kernel, bias)
+        # The bias directly after a two-dimensional product is the pattern that fuses, outside training with GELU too.
+        return ops.add_bias(tf.matmul(x, kernel), bias)
 
 
 class LayerNorm(Scoped):
@@ -134,13 +137,15 @@ class SelfAttention(keras.layers.Layer):
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None where groups go apart)."""
         places = layout.whole if first_only else layout.apart
-        keys = split_heads(self.key(x), self.heads, layout, places)  # [B, N, S, D], or of each group of sequences
-        values = split_heads(self.value(x), self.heads, layout, places)
+        training = seed is not None
+        # [B, N, S, D], or of each group of sequences
+        keys = split_heads(self.key(x, training=training), self.heads, layout, places)
+        values = split_heads(self.value(x, training=training), self.heads, layout, places)
         if first_only:
-            query = self.query(tf.gather(x, first_rows(layout)))  # [B, H]
+            query = self.query(tf.gather(x, first_rows(layout)), training=training)  # [B, H]
             queries = [tf.reshape(query, [layout.batch, self.heads, 1, keys[0].shape[-1]])]
         else:
-            queries = split_heads(self.query(x), self.heads, layout, places)
+            queries = split_heads(self.query(x, training=training), self.heads, layout, places)
         contexts, probabilities = [], []
         for number, group in enumerate(places.groups):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
@@ -184,7 +189,10 @@ class TransformerLayer(keras.layers.Layer):
         context, probabilities = self.attention(x, layout=layout, first_only=first_only, seed=seeds[0])
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         row = None if first_only else first_token(seeds[1], layout)
-        attended = ops.dropout(self.attention_output(context), self.rate, seeds[1], row)
+        training = seeds[1] is not None
+        attended = ops.dropout(self.attention_output(context, training=training), self.rate, seeds[1], row)
         x = self.attention_norm(residual + attended)  # [R, H]
-        wide = ops.activate(self.widen(x), self.activation, training=seeds[2] is not None)  # [R, I]
-        return self.output_norm(x + ops.dropout(self.narrow(wide), self.rate, seeds[2], row)), probabilities
+        wide = ops.activate(self.widen(x, training=training), self.activation, training)  # [R, I]
+        return self.output_norm(
+            x + ops.dropout(self.narrow(wide, training=training), self.rate, seeds[2], row)
+        ), probabilities

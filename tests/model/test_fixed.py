@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.model import fixed
+from bert_cli.model import onednn
 from bert_cli.model.encoder import BertEncoder
 
-pytestmark = pytest.mark.skipif(not fixed.is_available(tf.bfloat16), reason="this processor has no units for bfloat16")
+pytestmark = pytest.mark.skipif(not onednn.is_available(tf.bfloat16), reason="this processor has no units for bfloat16")
 LENGTHS = [9, 4, 9, 1]
 
 
