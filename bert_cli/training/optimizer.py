@@ -193,8 +193,8 @@ def decays(name: str) -> bool:
 def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
     """w ← w·(1 − amount), of the variable with this handle.
 
-    One pass over memory: the variable takes over what was computed. 1 − amount is rounded to 2⁻²⁴, so a weight is exact to one unit
-    in its last place; w − w·amount, to half a unit, takes two passes and a half.
+    One pass over memory: the variable takes over what was computed. 1 − amount is rounded to 2⁻²⁴, so a weight is exact to one
+    unit in its last place; w − w·amount, to half a unit, takes two passes and a half.
     """
     value = tf.raw_ops.ReadVariableOp(resource=weight, dtype=tf.float32)
     tf.raw_ops.AssignVariableOp(resource=weight, value=value * (1.0 - amount))
