@@ -90,7 +90,15 @@ def test_log_probabilities_of_two_layers(features):
             np.testing.assert_allclose(found[window][:length], wanted[window, :length], atol=2e-5, rtol=0)
 
 
-@pytest.mark.parametrize(("frozen", "packed"), [(False, True), (False, False), (True, True), (True, False)])
+@pytest.mark.parametrize(
+    ("frozen", "packed"),
+    [
+        (False, True),
+        pytest.param(False, False, marks=pytest.mark.slow),
+        (True, True),
+        pytest.param(True, False, marks=pytest.mark.slow),
+    ],
+)
 def test_one_step_of_training(frozen, packed, features, tmp_path):
     """Loss: the mean over the labelled pieces of all four windows. Trained: all but the pooler, or the head alone."""
     session, weights = make_session(layers=(-1,))

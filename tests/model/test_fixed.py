@@ -40,7 +40,9 @@ def assert_as_near(found, other, exact):
 
 
 @pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize("gelu", ["gelu", "gelu_new", "relu", "tanh"])
+@pytest.mark.parametrize(
+    "gelu", ["gelu", "gelu_new", *(pytest.param(name, marks=pytest.mark.slow) for name in ("relu", "tanh"))]
+)
 def test_outputs_are_those_of_weights_that_change(tiny_config, batch_of, packed, gelu):
     inputs = batch_of(LENGTHS, 9)
     real = np.asarray(inputs["input_mask"])[:, :, np.newaxis]
