@@ -250,8 +250,8 @@ class ClassificationTask:
             features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
         if self.settings.phases.do_eval:
             needed_later()
-        how["encoding_batch_size"] = self.settings.evaluation.eval_batch_size
-        return session.train(features, updates=updates, **how)
+        at_once = self.settings.evaluation.eval_batch_size
+        return session.train(features, encoding_batch_size=at_once, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}

@@ -30,7 +30,7 @@ from bert_cli.runs.frozen_states import frozen_states
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
-from bert_cli.settings.groups import Devices, Saving
+from bert_cli.settings.groups import LEAST_TOKENS, Devices, Saving
 from bert_cli.training.feeding import check_batch_size
 from bert_cli.training.inference import make_runner
 from bert_cli.training.loop import Hook
@@ -52,8 +52,6 @@ from bert_cli.weights.names import POSITION_NAME, STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
-# That predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
-_LEAST_TOKENS = 4096
 
 
 class Session(Predictor):
@@ -266,7 +264,7 @@ class Session(Predictor):
 
     def _groups(self, lengths: np.ndarray, batch_size: int) -> list[np.ndarray]:
         if self._trims:
-            return length_groups(lengths, max(batch_size * self.max_seq_length, _LEAST_TOKENS))
+            return length_groups(lengths, max(batch_size * self.max_seq_length, LEAST_TOKENS))
         replicas = self.strategy.num_replicas_in_sync
         size = math.ceil(batch_size / replicas) * replicas
         return np.array_split(np.arange(len(lengths)), range(size, len(lengths), size))

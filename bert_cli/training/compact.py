@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.training.optimizer import AdamWeightDecay, values_of
+from bert_cli.training.optimizer import AdamWeightDecay, memory_of
 
 
 class CompactWords:
@@ -45,7 +45,7 @@ class CompactWords:
 
     def full_table(self, optimizer: AdamWeightDecay) -> np.ndarray:
         """Bring the encoder's full table up to date with training and return it, float32 [V, H]."""
-        table = values_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
+        table = memory_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
         table[self.used] = self.table.numpy()
         self.encoder.embeddings.words.assign(table)
         optimizer.log_decay.assign(0.0)

@@ -159,28 +159,31 @@ class AdamWeightDecay:
         return [*self.weights.values(), *self.first.values(), *self.second.values(), self.step, self.log_decay]
 
     def moments(self) -> dict[str, np.ndarray]:
-        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them; see values_of.
+        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them; see memory_of.
 
         The slots are set to what `restore` would make of the result: a run that saves goes on with the very numbers with
         which a resumed run starts.
         """
         named = {}
         for name in self.weights:
-            second = self.second[name]
-            named[f"{name}/adam_m"] = values_of(self.first[name])
-            named[f"{name}/adam_v"] = rounded = values_of(second) * self.second_scale
-            second.assign(rounded / self.second_scale)
+            named[f"{name}/adam_m"] = memory_of(self.first[name])
+            named[f"{name}/adam_v"] = memory_of(self.second[name]) * self.second_scale
+            self._set_second(name, named[f"{name}/adam_v"])
         return named
 
     def restore(self, moments: dict[str, np.ndarray], step: int) -> None:
         """Go on after `step` finished steps from the moments of a checkpoint."""
         for name in self.weights:
             self.first[name].assign(moments[f"{name}/adam_m"])
-            self.second[name].assign(moments[f"{name}/adam_v"] / self.second_scale)
+            self._set_second(name, moments[f"{name}/adam_v"])
         self.step.assign(step)
 
+    def _set_second(self, name: str, second: np.ndarray) -> None:
+        """second: v, as checkpoints hold it."""
+        self.second[name].assign(second / self.second_scale)
 
-def values_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
+
+def memory_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
     """The variable's values in its own memory, to be read; a later update leaves them as they are, by a copy of its own."""
     return np.asarray(tf.convert_to_tensor(variable))
 

@@ -20,11 +20,13 @@ _LEFT_OUT = (
 )  # fmt: skip
 
 
-def _once() -> ConfigProto:
-    """All optimizers run once, not twice, and none looks for memory to save: the second time changes nothing in a step, nor
-    does the last, and they take a second before the first step of six layers. No public function sets these two.
+def _once(before: ConfigProto | None) -> ConfigProto:
+    """The same configuration, but all optimizers run once, not twice, and none looks for memory to save: neither changes
+    anything in a step, and they take a second before the first step of six layers. No public function sets these two.
     """
     config = ConfigProto()
+    if before:
+        config.CopyFrom(before)
     config.graph_options.rewrite_options.meta_optimizer_iterations = RewriterConfig.ONE
     config.graph_options.rewrite_options.memory_optimization = RewriterConfig.NO_MEM_OPT
     return config
@@ -41,7 +43,8 @@ class _Options:
             self._calls += 1
             if self._calls == 1:
                 self._before = tf.config.optimizer.get_experimental_options()
-                self._config, context.context()._config = context.context()._config, _once()
+                self._config = context.context()._config
+                context.context()._config = _once(self._config)
                 tf.config.optimizer.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
 
     def __exit__(self, *_: object) -> None:

@@ -13,7 +13,7 @@ from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
 from bert_cli.training.compact import CompactWords
 from bert_cli.training.exact import ExactState, restore_exactly
-from bert_cli.training.optimizer import AdamWeightDecay, values_of
+from bert_cli.training.optimizer import AdamWeightDecay, memory_of
 from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
@@ -36,7 +36,7 @@ def training_tensors(
     before = None if is_regular else ExactState(optimizer, compact)
     if compact:
         compact.full_table(optimizer)
-    tensors = {name: values_of(variable) for name, variable in variables.items()}
+    tensors = {name: memory_of(variable) for name, variable in variables.items()}
     moments = optimizer.moments()
     if compact:
         for ending in ("adam_m", "adam_v"):

@@ -21,21 +21,16 @@ from bert_cli.weights.path import find_checkpoint
 
 CONFIG = BertConfig(
     vocab_size=30,
-    hidden_size=16,
+    hidden_size=64,
     num_hidden_layers=1,
     num_attention_heads=2,
-    intermediate_size=24,
+    intermediate_size=128,
     max_position_embeddings=8,
     type_vocab_size=2,
 )
 KINDS = ("multi_label", "regression", "choice")
 COUNT, ENDINGS, STEPS, STOP = 24, 3, 120, 50
-# The network is so small that, whatever draws its dropout, half of the seeds leave it in a valley where it knows one word only.
-SEEDS = {"multi_label": 2, "regression": 5, "choice": 5}
-UPDATES = {
-    kind: Updates(steps=STEPS, warmup_steps=4, learning_rate=0.01, batch_size=8, random_seed=seed)
-    for kind, seed in SEEDS.items()
-}
+UPDATES = Updates(steps=STEPS, warmup_steps=4, learning_rate=0.002, batch_size=8, random_seed=1)
 SAVING = types.SimpleNamespace(save_checkpoints_steps=STOP, keep_checkpoint_max=5, log_steps=100)
 
 
@@ -87,7 +82,7 @@ def trained(request, tmp_path_factory):
     folder, session = tmp_path_factory.mktemp(request.param), make_session(request.param)
     features = features_of(request.param)
     before = session.infer(features, 4, "evaluating")["losses"]
-    session.train(features, UPDATES[request.param], SAVING, str(folder), None)
+    session.train(features, UPDATES, SAVING, str(folder), None)
     return request.param, folder, features, before, session
 
 
@@ -128,9 +123,9 @@ def test_the_checkpoint_comes_back(trained):
 def test_a_stopped_run_goes_on_bit_for_bit(trained, tmp_path):
     kind, folder, features, *_ = trained
     stop = Hook(STOP, lambda step: True)
-    report = make_session(kind).train(features, UPDATES[kind], SAVING, str(tmp_path), None, hooks=[stop])
+    report = make_session(kind).train(features, UPDATES, SAVING, str(tmp_path), None, hooks=[stop])
     assert report["global_step"] == STOP
-    make_session(kind).train(features, UPDATES[kind], SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}"))
+    make_session(kind).train(features, UPDATES, SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}"))
     found, wanted = tensors_of(tmp_path, STEPS), tensors_of(folder, STEPS)
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
@@ -139,7 +134,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(trained, tmp_path):
 
 def test_a_group_of_choices_has_the_tokens_of_as_many_padded_examples(monkeypatch):
     """--predict_batch_size counts examples, whatever the number of their endings."""
-    monkeypatch.setattr(session_module, "_LEAST_TOKENS", 1)
+    monkeypatch.setattr(session_module, "LEAST_TOKENS", 1)
     session, features = make_session("choice"), features_of("choice")
     groups = [rows for rows, _ in session.over(features, 4, None)]
     assert sorted(np.concatenate(groups).tolist()) == list(range(COUNT))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.optimizer import AdamWeightDecay, global_norm, values_of
+from bert_cli.training.optimizer import AdamWeightDecay, global_norm, memory_of
 from bert_cli.training.schedule import learning_rate
 
 
@@ -173,7 +173,7 @@ def test_values_that_were_taken_stay_as_they_are_in_later_updates():
     optimizer = make_optimizer({"kernel": [[1.0, -2.0], [3.0, 0.5]]})
     gradients = {"kernel": tf.constant([[0.5, 0.1], [-0.2, 0.3]])}
     optimizer.apply(gradients)
-    taken = [values_of(variable) for variable in optimizer.variables()]
+    taken = [memory_of(variable) for variable in optimizer.variables()]
     before = [np.copy(values) for values in taken]
     optimizer.apply(gradients)
     for values, kept, variable in zip(taken, before, optimizer.variables(), strict=True):
