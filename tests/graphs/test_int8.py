@@ -57,11 +57,6 @@ def likeness(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(((found * wanted).sum(axis=1) / lengths).min())
 
 
-def close() -> float:
-    """The least likeness of pooled vectors and logits. Weights of 7 bits may lose four times as much; half of that is asked."""
-    return {127: 0.995, 63: 0.99}[int8._levels()]
-
-
 @pytest.mark.parametrize("act", ["gelu", "relu", "tanh", ""])
 def test_all_layers_are_nearly_those_of_float32(act):
     config, plain, weights = weights_of(hidden_act=act)
@@ -71,7 +66,7 @@ def test_all_layers_are_nearly_those_of_float32(act):
     for number, state in enumerate([wanted["embedding_output"], *wanted["encoder_outputs"]]):
         assert likeness(found[f"state_{number}"], state) > 0.999, number
     pooled = int8.int8_encoder(weights, config, ())(inputs)["pooled_output"]
-    assert likeness(pooled, wanted["pooled_output"]) > close()
+    assert likeness(pooled, wanted["pooled_output"]) > 0.995
 
 
 def test_channels_of_large_values_cost_little(monkeypatch):
@@ -118,15 +113,15 @@ def test_a_head_of_texts(head_input):
     last = wanted["encoder_outputs"][-1]
     rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), "pooled": wanted["pooled_output"]}[head_input]
     found = int8.int8_logits(weights, config, CLASSIFIER, head_input=head_input)(inputs)["logits"]
-    assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > close()
+    assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > 0.995
 
 
 def test_a_head_of_tokens_reads_layers_side_by_side():
     config, plain, weights = weights_of()
     rng = np.random.default_rng(0)
-    weights |= {"output_weights": rng.normal(size=(2, 128)).astype(np.float32), "output_bias": np.ones(2, np.float32)}
+    weights |= {"output_weights": rng.normal(size=(9, 128)).astype(np.float32), "output_bias": np.ones(9, np.float32)}
     inputs = batch()
     states = oracle(plain, weights, inputs)["encoder_outputs"]
     wanted = np.concatenate([states[0], states[2]], axis=-1) @ weights["output_weights"].T + 1
     found = int8.int8_logits(weights, config, TAGGER, layers=(0, -1))(inputs)["logits"]
-    assert likeness(found, wanted) > close()
+    assert likeness(found, wanted) > 0.995
