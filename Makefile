@@ -102,7 +102,8 @@ test-all: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 quickstart: install
-	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict --num_train_epochs=0.5 --learning_rate=2e-4
+	$(BIN)/bert-classify --task_name=cola --do_train --do_eval --do_predict --num_train_epochs=0.3 --learning_rate=2e-4 \
+	  --warmup_proportion=0.2
 
 classify: install
 	$(BIN)/bert-classify "--task_name=$(TASK)" "--data_dir=$(DATA)" "--output_dir=$(OUTPUT)" \
