@@ -9,6 +9,7 @@ kind                the members of a row beside `row`, its number in the file, f
 single_label        label: its index; probabilities of all labels
 multi_label         labels: 0 or 1 for each; probabilities
 regression          value, predicted
+multiple_choice     label: the place of the right ending, from 0; probabilities of all; beside a text, endings
 tagging             words, gold and predicted: their tags in BIO
 squad               exact and f1 (0…1) of the answer; best_exact, best_f1: of the best one that is not none; null_odds, or null;
                     is_answerable; is_answered; is_right
@@ -19,7 +20,7 @@ most confident mistakes, the largest errors, and the first few.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample
@@ -120,21 +121,56 @@ def classification_examples(
             for row, share in zip(has, probabilities, strict=True)
         ]
     else:
-        probabilities, wanted = np.asarray(found["probabilities"], np.float64)[kept], np.asarray(label_ids)[kept]
-        best = probabilities.argmax(axis=1)
-        wrong = np.where(best != wanted, probabilities.max(axis=1), 0.0)
-        numbers = [
-            {"label": int(label), "probabilities": rounded(row)}
-            for label, row in zip(wanted, probabilities, strict=True)
-        ]
+        numbers, wrong = _one_of_several(kept, label_ids, found)
+
+    def text_of(row: int) -> dict[str, Any]:
+        text, second = texts[row]
+        return {"id": ids[row], "text": shortened(text)} | ({"text_b": shortened(second)} if second else {})
+
+    head: dict[str, Any] = {"kind": kind, "labels": list(labels), "rows": len(ids)}
+    head |= {} if thresholds is None else {"thresholds": rounded(thresholds)}
+    return EvalExamples(head, _with_texts(kept, numbers, wrong, text_of))
+
+
+def multiple_choice_examples(
+    ids: Sequence[str],
+    contexts: Sequence[str],
+    endings: Sequence[Sequence[str]],
+    label_ids: np.ndarray,
+    found: Mapping[str, np.ndarray],
+) -> EvalExamples:
+    """Of bert-classify, n rows with K endings each; label_ids: int [n], found: probabilities [n, K]."""
+    kept = kept_rows(len(ids), found["probabilities"].shape[1])
+    numbers, wrong = _one_of_several(kept, label_ids, found)
+
+    def text_of(row: int) -> dict[str, Any]:
+        return {"id": ids[row], "text": shortened(contexts[row]), "endings": [shortened(each) for each in endings[row]]}
+
+    head = {"kind": MULTIPLE_CHOICE, "rows": len(ids)}
+    return EvalExamples(head, _with_texts(kept, numbers, wrong, text_of))
+
+
+def _one_of_several(
+    kept: np.ndarray, label_ids: np.ndarray, found: Mapping[str, np.ndarray]
+) -> tuple[list[dict[str, Any]], np.ndarray]:
+    """(what is said of the kept rows, how sure the model is where it is wrong, 0 where it is right)."""
+    probabilities, wanted = np.asarray(found["probabilities"], np.float64)[kept], np.asarray(label_ids)[kept]
+    wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
+    numbers = [
+        {"label": int(label), "probabilities": rounded(row)} for label, row in zip(wanted, probabilities, strict=True)
+    ]
+    return numbers, wrong
+
+
+def _with_texts(
+    kept: np.ndarray, numbers: list[dict[str, Any]], wrong: np.ndarray, text_of: Callable[[int], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The rows; the worst mistakes and the first few with what text_of says of them. wrong: how bad each is, 0 for none."""
     rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
     mistakes = [int(place) for place in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[place] > 0]
     for place in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
-        row = int(kept[place])
-        text, second = texts[row]
-        rows[place] |= {"id": ids[row], "text": shortened(text)} | ({"text_b": shortened(second)} if second else {})
-    head: dict[str, Any] = {"kind": kind, "labels": list(labels), "rows": len(ids)}
-    return EvalExamples(head if thresholds is None else head | {"thresholds": rounded(thresholds)}, rows)
+        rows[place] |= text_of(int(kept[place]))
+    return rows
 
 
 def tagging_examples(

@@ -3,7 +3,8 @@
     {"step": 100, "loss": 0.41, "learning_rate": 4.5e-05, "examples_per_second": 812.4, "seconds": 4.2}
     {"step": 100, "metrics": {"eval_accuracy": 0.83, "eval_loss": 0.39}, "seconds": 4.9}
 
-A line of the first kind stands for each --log_steps steps, and for the last one; one of the second kind for each evaluation.
+A line of the first kind stands for each --log_steps steps, without the flag as lines_each says, and for the last one; one of
+the second kind for each evaluation.
 
 step                 finished steps (updates)
 loss                 mean over the steps since the line before it of that kind, or since the run went on
@@ -29,7 +30,17 @@ from bert_cli.base.lines import decode
 from bert_cli.base.names import HISTORY
 from bert_cli.base.writing import atomic_write
 
+_LOG_STEPS = 100  # where --log_steps does not say
+_CURVE_POINTS = 25  # lines of training, at least: a curve of two is a straight one
 _ADVICE = "remove the line"
+
+
+def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
+    """Steps between two lines of (the terminal, the history) in a training of so many. log_steps: 0 where it is not said."""
+    if log_steps:
+        return log_steps, log_steps
+    most = max(1, steps // _CURVE_POINTS)
+    return _LOG_STEPS, max(each for each in range(1, _LOG_STEPS + 1) if each <= most and _LOG_STEPS % each == 0)
 
 
 def read_history(folder: str) -> list[dict[str, Any]]:

@@ -1,11 +1,11 @@
 """What an evaluation of bert-classify shows: which labels are taken for which, how sure the model is, and where it is wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.report.figures import SERIES, Line, lines, points, thinned
 from bert_cli.report.parts import Card, Section, Table, figure_card, number, percent
 from bert_cli.report.run_files import Run
@@ -161,10 +161,18 @@ def _error(row: Mapping[str, Any], head: Mapping[str, Any]) -> float:
 
 def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     """A text with what it is and what it was taken for."""
-    shown = {"id": row.get("id", ""), "text": row["text"], "text_b": row.get("text_b"), "bars": []}
+    is_choice = head["kind"] == MULTIPLE_CHOICE
+    shown = {
+        "id": row.get("id", ""),
+        "text": row["text"],
+        "text_b": row.get("text_b"),
+        "bars": [],
+        "is_long": is_choice,
+    }
     if "value" in row:
         return shown | {"is": number(row["value"]), "taken_for": number(row["predicted"])}
-    labels, shares = head["labels"], row["probabilities"]
+    shares = row["probabilities"]
+    labels = _names(row["endings"], len(shares)) if is_choice else head["labels"]
     if "label" in row:
         own, taken = {row["label"]}, {int(np.argmax(shares))}
     else:
@@ -174,8 +182,15 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     bars = order[:_SHOWN_PROBABILITIES]
     bars += sorted(own - set(bars))
     shown["bars"] = [{"label": labels[column], "share": shares[column], "is_own": column in own} for column in bars]
+    if is_choice:  # the endings stand by the bars
+        labels = _names(None, len(shares))
     names = [", ".join(labels[column] for column in sorted(each)) or "none" for each in (own, taken)]
     return shown | {"is": names[0], "taken_for": names[1]}
+
+
+def _names(endings: Sequence[str] | None, count: int) -> list[str]:
+    """The places of endings, from 0 as in predictions.tsv, with their texts if there are some."""
+    return [f"{place}: {endings[place]}" if endings else str(place) for place in range(count)]
 
 
 def _explained(rows: list[dict]) -> list[Card]:

@@ -4,6 +4,7 @@ import os
 import shlex
 from typing import Any
 
+from bert_cli.base.kinds import MULTIPLE_CHOICE
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.report.figures import Line, lines
 from bert_cli.report.headline import best_step, is_loss, main_metric, spoken
@@ -102,7 +103,11 @@ def commands(run: Run) -> list[tuple[str, str]]:
         else shlex.quote(os.path.abspath(f"{run.folder}/{FLAGS}"))
     )
     found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
-    if name == "bert-classify":
+    is_choice = run.manifest.get("problem_type") == MULTIPLE_CHOICE
+    if is_choice:
+        use = f"{name} --output_dir={folder} --do_predict --predict_file=FILE"
+        found.append(("Choose among the endings of a file with the same columns", use))
+    elif name == "bert-classify":
         pair = " --text_b 'another text'" if _has_pairs(run) else ""
         found += [
             ("Answer a text", f"{name} --output_dir={folder} --text {_TEXT}{pair}"),
@@ -117,7 +122,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
         )
     elif name == "bert-pretrain":
         found.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
-    if name != "bert-pretrain":
+    if name != "bert-pretrain" and not is_choice:
         found.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
     found.append(("Make this page again", f"bert-report {folder}"))
     return found

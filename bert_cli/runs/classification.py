@@ -276,8 +276,7 @@ class ClassificationTask:
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             rate = rate or found["examples_per_second"]
-            if self.problem_type != MULTIPLE_CHOICE:
-                examples = examples or functools.partial(self._eval_examples, session, self.splits[split], found)
+            examples = examples or functools.partial(self._eval_examples, session, self.splits[split], found)
         if session.is_chief:
             self.answers.write_companions(self.settings.phases.output_dir)
         return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details}, examples)

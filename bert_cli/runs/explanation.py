@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
+from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_shares, word_tokens
-from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
+from bert_cli.outputs.eval_examples import EvalExamples, classification_examples, multiple_choice_examples
 from bert_cli.runs.classification_results import Answers, SeveralLabels
 from bert_cli.runs.classification_split import Split
 from bert_cli.text.tokenization import FullTokenizer
@@ -95,7 +96,14 @@ def explained_examples(
     found: dict[str, Any],
     batch_size: int,
 ) -> EvalExamples:
-    """What the report shows of the rows of a split, of which the model `found` this, with explanations of some."""
+    """What the report shows of the rows of a split, of which the model `found` this, with explanations of some.
+
+    Those of a choice are not explained: its words stand in several texts at once.
+    """
+    if kind == MULTIPLE_CHOICE:
+        choices = [each for each in split.examples if isinstance(each, ChoiceExample)]
+        contexts, endings = [each.context for each in choices], [each.endings for each in choices]
+        return multiple_choice_examples(split.features.guids, contexts, endings, split.features.label_ids, found)
     texts = [(each.text_a, each.text_b) for each in split.examples if isinstance(each, ClassificationExample)]
     thresholds, features = answers.thresholds if isinstance(answers, SeveralLabels) else None, split.features
     examples = classification_examples(kind, labels, features.guids, texts, features.label_ids, found, thresholds)

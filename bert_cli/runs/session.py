@@ -188,7 +188,7 @@ class Session(Predictor):
 
         features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
         prefix of the checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each
-        saving. history: gets a line each log_steps. encoding_batch_size: rows that a frozen encoder computes at once, where
+        saving. history: see TrainingRun.go. encoding_batch_size: rows that a frozen encoder computes at once, where
         its states are computed only once.
         """
         token_ids = features.sequences.token_ids

@@ -16,7 +16,7 @@ from bert_cli.base.names import CHECKPOINT
 from bert_cli.base.signals import Stopped, deferred
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.outputs.history import History
+from bert_cli.outputs.history import History, lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
@@ -143,7 +143,7 @@ class TrainingRun:
 
         batches: those of step `start` and the following ones, which `specs` describe. hooks: called before a saving of the
         same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
-        history: gets a line each log_steps.
+        history: gets its lines; see outputs.history.lines_each.
         """
         updates, strategy, start = self._updates, self._session.strategy, self.start
         self._session.fix_weights(False)
@@ -151,8 +151,8 @@ class TrainingRun:
         placed = (place(batch, strategy) for batch in batches)
         saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()), saves=True)
         all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
-        every = self._saving.log_steps
-        with Progress("training", updates.steps, start, every, updates.batch_size) as progress:
+        told, every = lines_each(self._saving.log_steps, updates.steps)
+        with Progress("training", updates.steps, start, told, updates.batch_size) as progress:
 
             def report(step: int, loss: float, rate: float) -> None:
                 progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})

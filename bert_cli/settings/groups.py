@@ -228,7 +228,12 @@ class Saving:
 
     save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
     keep_checkpoint_max: int = option(5, "how many checkpoints are kept; 0 for all", lower=0)
-    log_steps: int = option(100, "steps between lines of progress where there is no terminal", lower=1)
+    log_steps: int = option(
+        0,
+        "steps between lines of history.jsonl, and of progress where there is no terminal; 0: 100, and so many in the "
+        "history that a short training has a curve",
+        lower=0,
+    )
     tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
 
 

@@ -12,6 +12,7 @@ from bert_cli.outputs.eval_examples import (
     blank_examples,
     classification_examples,
     kept_rows,
+    multiple_choice_examples,
     read_eval_examples,
     squad_examples,
     tagging_examples,
@@ -79,6 +80,20 @@ def test_numbers(few):
     )
     assert with_texts(found) == [0, 1, 3]
     assert found.rows[3] == {"row": 3, "value": 4.0, "predicted": 2.0, "id": "d", "text": "t", "text_b": "u"}
+
+
+def test_choices(few):
+    shares = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.1, 0.0, 0.9]])
+    endings = [("one", "two", "three")] * 4
+    found = multiple_choice_examples(
+        list("abcd"), ["t"] * 4, endings, np.array([0, 0, 2, 1]), {"probabilities": shares}
+    )
+    assert found.head == {"kind": "multiple_choice", "rows": 4}
+    assert with_texts(found) == [0, 1, 3]
+    assert found.rows[2] == {"row": 2, "label": 2, "probabilities": [0.2, 0.2, 0.6]}
+    assert found.rows[3] == {
+        "row": 3, "label": 1, "probabilities": [0.1, 0.0, 0.9], "id": "d", "text": "t", "endings": ["one", "two", "three"],
+    }  # fmt: skip
 
 
 def test_rows_are_bounded(monkeypatch):

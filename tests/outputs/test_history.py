@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.history import History, read_history
+from bert_cli.outputs.history import History, lines_each, read_history
 
 
 def steps(folder):
@@ -36,6 +36,21 @@ def test_lines(history, tmp_path):
     assert lines[0]["examples_per_second"] > 0
     assert lines[1]["metrics"] == {"eval_accuracy": 0.9, "eval_examples": 11}
     assert history.evaluations == [(10, lines[1]["metrics"]), (20, lines[3]["metrics"])]
+
+
+@pytest.mark.parametrize(
+    ("log_steps", "steps", "each"),
+    [
+        (0, 10_000, (100, 100)),
+        (0, 2_500, (100, 100)),
+        (0, 2_499, (100, 50)),
+        (0, 150, (100, 5)),
+        (0, 20, (100, 1)),
+        (3, 6, (3, 3)),
+    ],
+)
+def test_a_short_training_has_a_curve_too(log_steps, steps, each):
+    assert lines_each(log_steps, steps) == each
 
 
 def test_a_step_is_evaluated_once(history, tmp_path):

@@ -122,6 +122,16 @@ def regression(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+def multiple_choice(folder: pathlib.Path) -> pathlib.Path:
+    rows: list[dict] = [{"row": n, "label": n, "probabilities": [0.25, 0.5, 0.25]} for n in range(3)]
+    rows[0] |= {"id": SCRIPT, "text": HOSTILE[0], "endings": [HOSTILE[1], SCRIPT, LONG]}
+    manifest = {"labels": None, "problem_type": "multiple_choice"}
+    results = {"eval_accuracy": 0.333, "eval_loss": 1.2}
+    begin(folder, "bert-classify", "eval_accuracy", manifest, {"labels": [], "eval": {"eval_examples": 3}}, results)
+    write(folder, "eval_examples.jsonl", [{"kind": "multiple_choice", "rows": 3}, *rows])
+    return folder
+
+
 def tagging(folder: pathlib.Path) -> pathlib.Path:
     words = [SCRIPT, "sees", LONG, RIGHT_TO_LEFT]
     rows = [
@@ -169,6 +179,7 @@ KINDS = {
     "one_label": (one_label, {"card-matrix", "card-classes", "card-calibration", "card-mistakes", "card-words"}),
     "several_labels": (several_labels, {"card-labels", "card-roc", "card-mistakes"}),
     "regression": (regression, {"card-scatter", "card-mistakes"}),
+    "multiple_choice": (multiple_choice, {"card-calibration", "card-mistakes"}),
     "tagging": (tagging, {"card-types", "card-sentences"}),
     "squad": (squad, {"card-scores", "card-threshold", "card-answers"}),
     "pretraining": (pretraining, {"card-blanks"}),

@@ -105,6 +105,13 @@ def test_the_best_step_is_told(pages):
     assert "Best: 0.9000 after step 60." in pages["one_label"][1].text
 
 
+def test_a_choice_is_not_told_to_answer_a_text(pages):
+    text = pages["multiple_choice"][1].text
+    assert "--do_predict --predict_file=FILE" in text
+    assert not any(other in text for other in ("--text '", "--input_file", "bert-export"))
+    assert "1: <script>" in text  # an ending with its place, as predictions.tsv counts
+
+
 def test_a_run_that_left_little_has_a_small_page(tmp_path):
     folder = folders.pretraining(tmp_path / "run")
     for name in ("run_report.json", "eval_results.txt", "history.jsonl", "flags.txt"):
