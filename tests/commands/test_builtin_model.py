@@ -102,6 +102,7 @@ def test_random_is_what_there_is_without_it(present, cola, classify, run_folder,
     assert "training is already finished" in repeated.err
 
 
+@pytest.mark.slow
 def test_from_python(present, monkeypatch):
     texts, labels = ["all work", "no play", "all play", "no work"], ["a", "b", "a", "b"]
     options = {"num_train_epochs": 0.5, "train_batch_size": 2, "max_seq_length": 12, "precision": "float32"}

@@ -78,6 +78,7 @@ def test_flags_without_a_teacher(classify, flags, tagger):
     classify(*flags, "--do_train", f"--distill_from={tagger}").assert_refused("holds a model of bert-tag")
 
 
+@pytest.mark.slow
 def test_a_dry_run_asks_no_teacher(student, classify, tmp_path):
     done = classify(*student[1], f"--output_dir={tmp_path / 'out'}", "--dry_run")
     assert done.code == 0, done.err

@@ -189,6 +189,7 @@ def test_numbers_of_an_own_file(classify, model_flags, tmp_path):
     assert list(out.predictions().columns) == ["id", "value", "text"]
 
 
+@pytest.mark.slow
 def test_both_halves_of_mnli(classify, flags, mnli, tmp_path):
     for split in ("dev", "test"):
         lines = (mnli / f"{split}_matched.tsv").read_text("utf-8").splitlines(keepends=True)

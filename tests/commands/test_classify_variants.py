@@ -38,7 +38,8 @@ def test_other_labels(labels, flags, order, cola_with_labels, trained_flags, tmp
     assert ("--labels=" in saved) == ("odd, or so" not in order)
 
 
-@pytest.mark.parametrize("task", [pytest.param("mrpc", marks=pytest.mark.slow), "mnli"])
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["mrpc", "mnli"])
 def test_pairs(task, request, trained_flags, tmp_path, classify, run_folder):
     data, output_dir = request.getfixturevalue(task), tmp_path / "out"
     flags = (f"--task_name={task.upper()}", f"--data_dir={data}", f"--output_dir={output_dir}")
@@ -65,6 +66,7 @@ def test_half_precisions_stay_close(precision, trained_once, trained_flags, tmp_
     np.testing.assert_allclose(found, wanted, atol=0.05)
 
 
+@pytest.mark.slow
 def test_fine_tuned_model_is_a_start_for_another_run(trained, trained_flags, tmp_path, classify, run_folder):
     """Its own casing, vocabulary and config are found beside it; its head is taken where the labels are as many."""
     shutil.copytree(trained, tmp_path / "base")

@@ -114,7 +114,15 @@ def test_characters_newer_than_python(tmp_path):
     assert words(["a\ufaffb"]) == [[b"a", "\ufaff".encode(), b"b"]]
 
 
-@pytest.mark.parametrize(("name", "lower"), [("uncased", True), ("cased", False), ("chinese", True), ("small", False)])
+@pytest.mark.parametrize(
+    ("name", "lower"),
+    [
+        ("uncased", True),
+        pytest.param("cased", False, marks=pytest.mark.slow),
+        pytest.param("chinese", True, marks=pytest.mark.slow),
+        ("small", False),
+    ],
+)
 def test_golden(shared, tmp_path, name, lower):
     """All golden texts in all combinations with more than 200 of them."""
     folder = shared / "golden" / "tokenization"

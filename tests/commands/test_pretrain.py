@@ -224,6 +224,7 @@ def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
     assert run_folder(tmp_path / "out").eval_results()["eval_examples"] >= 1
 
 
+@pytest.mark.slow
 def test_fine_tuning_needs_only_the_folder(from_text, cola, tmp_path, capfd):
     folder = from_text[0]
     flags = ["--task_name=cola", f"--data_dir={cola}", f"--init_checkpoint={folder}", "--do_train"]

@@ -98,25 +98,20 @@ def wait_for_saves(running: stopping.Running, count: int) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.slow  # in processes of their own; test_classify_reruns stops one in this process
 @pytest.mark.parametrize(
     ("command", "controls", "kills"),
     [
-        ("bert-classify", "plain", FEW),
-        *(
-            pytest.param(command, controls, kills, marks=pytest.mark.slow)
-            for command, controls, kills in (
-                ("bert-classify", "plain", MANY),
-                ("bert-tag", "plain", MANY),
-                ("bert-squad", "plain", MANY),
-                ("bert-pretrain", "plain", MANY),
-                ("bert-classify", "loss, rates, nadam", FEW),
-                ("bert-classify", "windows, lamb, early end", FEW),
-                ("bert-classify", "frozen", FEW),
-                ("bert-tag", "tags", FEW),
-                ("bert-squad", "answers", FEW),
-                ("bert-pretrain", "masked words", FEW),
-            )
-        ),
+        ("bert-classify", "plain", MANY),
+        ("bert-tag", "plain", MANY),
+        ("bert-squad", "plain", MANY),
+        ("bert-pretrain", "plain", MANY),
+        ("bert-classify", "loss, rates, nadam", FEW),
+        ("bert-classify", "windows, lamb, early end", FEW),
+        ("bert-classify", "frozen", FEW),
+        ("bert-tag", "tags", FEW),
+        ("bert-squad", "answers", FEW),
+        ("bert-pretrain", "masked words", FEW),
     ],
 )
 def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tmp_path):
@@ -126,8 +121,6 @@ def test_killed_and_asked_to_end(command, controls, kills, starter, commands, tm
     """
     module, flags = commands[command]
     flags, steps = [*flags, *CONTROLS[controls]], STEPS
-    if kills == FEW and controls == "plain":  # of `make test`
-        flags, steps = [*flags, "--num_train_epochs=10"], 60
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     seconds = starter.run(module, [*flags, f"--output_dir={whole}"])
     last = RunFolder(whole).checkpoints()[-1]

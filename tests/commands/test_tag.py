@@ -61,6 +61,7 @@ def test_interrupted_run_goes_on_to_the_same_weights(tagger_once, tag, tmp_path,
         assert change in outcome.err
 
 
+@pytest.mark.slow
 def test_frozen_encoder(tagger_once, model, tag, tmp_path, run_folder):
     """bert/* stay what they were and have no slots; the classifier learns, and a resumed run ends the same."""
     start = save_pretrained(tmp_path / "start", model, with_head=False)
@@ -118,6 +119,7 @@ def test_other_schemes_come_back(scheme, tagger_once, tag, tmp_path, run_folder)
     assert (out / "test_predictions.txt").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_all_pieces_are_trained_but_each_word_is_tagged_once(tagger_once, model, tag, tmp_path):
     """Words that the vocabulary spells: six letters, six pieces."""
     data = tmp_path / "data"

@@ -224,6 +224,7 @@ def make_model(config: BertConfig = CONFIG):
     return model, named_weights(model)
 
 
+@pytest.mark.slow
 def test_nothing_is_computed_behind_what_is_frozen():
     """Products in the graph of a step: a dense layer has one forwards and two backwards."""
 

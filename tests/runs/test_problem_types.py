@@ -120,7 +120,8 @@ def test_the_checkpoint_comes_back(trained):
     np.testing.assert_array_equal(loaded.infer(features, 4, "predicting")["losses"], wanted["losses"])
 
 
-@pytest.mark.parametrize("trained", [pytest.param("multi_label", marks=pytest.mark.slow), "choice"], indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("trained", ["multi_label", "choice"], indirect=True)
 def test_a_stopped_run_goes_on_bit_for_bit(trained, tmp_path):
     kind, folder, features, *_ = trained
     stop = Hook(STOP, lambda step: True)

@@ -62,6 +62,7 @@ def scaled(features, tmp_path_factory) -> pathlib.Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, scaled, tmp_path, monkeypatch):
     monkeypatch.setattr(training_step, "_GROWTH_STEPS", 3)
     part = tmp_path
