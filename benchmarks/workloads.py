@@ -193,7 +193,7 @@ def _pretraining(context: Context) -> Workload:
             "max_predictions_per_seq": 20, "train_batch_size": 32, "num_train_steps": steps, "num_warmup_steps": 10,
             "precision": context.precision,
         }  # fmt: skip
-        arguments = ["pretraining.py", path, "--batch", 32, "--length", 128, "--predictions", 20, "--steps", steps // 2]
+        arguments = ["pretraining.py", path, "--batch", 32, "--length", 128, "--predictions", 20, "--steps", steps]
         arguments += context.peer_precision
         programs: dict[str, Program] = {OURS: lambda: ours.pretrain(flags, context.folder / "out")}
         return programs | _peer(context, workload, "BertForMaskedLM and a loop", ["transformers"], arguments)
