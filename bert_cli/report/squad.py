@@ -10,6 +10,7 @@ from bert_cli.report.parts import Card, Section, Table, figure_card, number
 from bert_cli.report.run_files import Run
 
 _SHOWN = 12  # wrong ones, and half as many right ones
+_AROUND = 250  # characters of the context before an answer, and behind it: so that it is seen on a phone
 _GROUPS = (("all questions", ""), ("with an answer", "HasAns_"), ("without an answer", "NoAns_"))
 
 
@@ -70,9 +71,13 @@ def _answers(rows: Sequence[dict[str, Any]]) -> list[Card]:
     right = [row for row in texts if row["is_right"]]
     shown = []
     for row in (*wrong[:_SHOWN], *right[: _SHOWN // 2]):
-        first, end = row["answer"] or (len(row["context"]), len(row["context"]))
-        parts = row["context"][:first], row["context"][first:end], row["context"][end:]
-        shown.append(row | {"before": parts[0], "marked": parts[1], "behind": parts[2]})
+        first, end = row["answer"] or (0, 0)
+        before, behind = row["context"][:first], row["context"][end:]
+        if len(before) > _AROUND:
+            before = "…" + before[-_AROUND:]
+        if len(behind) > _AROUND:
+            behind = behind[:_AROUND] + "…"
+        shown.append(row | {"before": before, "marked": row["context"][first:end], "behind": behind})
     if not shown:
         return []
     return [Card("card-answers", "Answers in their context", "answers", shown, "Mistakes come first.", is_wide=True)]

@@ -157,7 +157,7 @@ def squad(folder: pathlib.Path) -> pathlib.Path:
         for n, (exact, f1, odds, answerable) in enumerate(numbers)
     ]  # fmt: skip
     context = {"context": f"Anna {SCRIPT} {LONG} {RIGHT_TO_LEFT}", "answer": [0, 4], "is_cut": False}
-    rows[0] |= context | {"id": "a", "question": SCRIPT, "gold": [SCRIPT, "Anna"], "text": "Anna"}
+    rows[0] |= context | {"id": "a", "question": SCRIPT, "gold": [SCRIPT, LONG, "Anna"], "text": "Anna"}
     rows[2] |= context | {"id": "b", "question": RIGHT_TO_LEFT, "gold": [], "text": "", "answer": None}
     results = {"exact": 25.0, "f1": 37.5, "total": 4, "HasAns_exact": 50.0, "HasAns_f1": 75.0, "HasAns_total": 2}
     begin(folder, "bert-squad", "f1", {}, {"eval": {}}, results)

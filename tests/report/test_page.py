@@ -105,6 +105,19 @@ def test_the_best_step_is_told(pages):
     assert "Best: 0.9000 after step 60." in pages["one_label"][1].text
 
 
+def test_of_a_long_context_what_is_around_the_answer(tmp_path):
+    folder = folders.squad(tmp_path / "run")
+    path = folder / "eval_examples.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    context = "".join(f"word{n} " for n in range(300))
+    first = context.index("word150")
+    lines[1] |= {"context": context, "answer": [first, first + 7]}
+    folders.write(folder, path.name, lines)
+    found = Reader(run_page(read_run(str(folder)))).text
+    assert "word149 word150 word151" in found
+    assert [word in found for word in ("word110 ", "word120 ", "word180 ", "word190 ")] == [False, True, True, False]
+
+
 def test_a_choice_is_not_told_to_answer_a_text(pages):
     text = pages["multiple_choice"][1].text
     assert "--do_predict --predict_file=FILE" in text
