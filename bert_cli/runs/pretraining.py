@@ -135,6 +135,12 @@ class PretrainingTask:
     def plan(self, model: PretrainingModel) -> Plan:
         settings, steps = self.settings, self.settings.steps
         lower = model.tokenizer.do_lower_case if model.tokenizer else None
+        if steps.num_warmup_steps >= steps.num_train_steps:
+            LOG.warning(
+                "warning: --num_warmup_steps=%d: the learning rate rises for longer than the training's %d steps, so that it "
+                "never gets to --learning_rate",
+                steps.num_warmup_steps, steps.num_train_steps,
+            )  # fmt: skip
         data = self.data["train"]
         decided: dict[str, Any] = {"training_data": data.digest}
         if isinstance(data, TextInput):

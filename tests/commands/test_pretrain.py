@@ -221,6 +221,7 @@ def test_one_document_of_six_lines(pretrain, tmp_path, run_folder):
     outcome = pretrain("--do_train", "--do_eval", input_file=path, num_train_steps=3)
     assert outcome.code == 0, outcome.err
     assert "warning: the text is one document" in outcome.err
+    assert "--num_warmup_steps" not in outcome.err
     assert run_folder(tmp_path / "out").eval_results()["eval_examples"] >= 1
 
 
@@ -246,6 +247,9 @@ def test_training_from_records_needs_no_vocabulary(records, model, pretrain, tmp
     outcome = pretrain("--do_train", input_file=records, **flags)
     assert outcome.code == 0, outcome.err
     assert not (tmp_path / "out" / "vocab.txt").exists()
+    assert (
+        "warning: --num_warmup_steps=2: the learning rate rises for longer than the training's 2 steps" in outcome.err
+    )
     pretrain("--do_train", input_file=records, vocab_file=None, bert_config_file=None).assert_refused(
         "--bert_config_file is needed"
     )
