@@ -1,6 +1,6 @@
 """What an evaluation of bert-classify shows: which labels are taken for which, how sure the model is, and where it is wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -172,7 +172,10 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     if "value" in row:
         return shown | {"is": number(row["value"]), "taken_for": number(row["predicted"])}
     shares = row["probabilities"]
-    labels = _names(row["endings"], len(shares)) if is_choice else head["labels"]
+    labels = (
+        [str(place) for place in range(len(shares))] if is_choice else head["labels"]
+    )  # places as in predictions.tsv
+    told = [f"{place}: {ending}" for place, ending in zip(labels, row["endings"], strict=True)] if is_choice else labels
     if "label" in row:
         own, taken = {row["label"]}, {int(np.argmax(shares))}
     else:
@@ -181,16 +184,9 @@ def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     order = sorted(range(len(labels)), key=lambda column: -shares[column])
     bars = order[:_SHOWN_PROBABILITIES]
     bars += sorted(own - set(bars))
-    shown["bars"] = [{"label": labels[column], "share": shares[column], "is_own": column in own} for column in bars]
-    if is_choice:  # the endings stand by the bars
-        labels = _names(None, len(shares))
+    shown["bars"] = [{"label": told[column], "share": shares[column], "is_own": column in own} for column in bars]
     names = [", ".join(labels[column] for column in sorted(each)) or "none" for each in (own, taken)]
     return shown | {"is": names[0], "taken_for": names[1]}
-
-
-def _names(endings: Sequence[str] | None, count: int) -> list[str]:
-    """The places of endings, from 0 as in predictions.tsv, with their texts if there are some."""
-    return [f"{place}: {endings[place]}" if endings else str(place) for place in range(count)]
 
 
 def _explained(rows: list[dict]) -> list[Card]:

@@ -67,7 +67,7 @@ def number(value: Any, digits: int = 4) -> str:
         return f"{value:,.0f}"
     if size >= 100:
         return f"{value:.1f}"
-    return f"{value:.{digits}f}" if size >= 0.1**digits or not size else f"{value:.2e}"
+    return f"{value:.{digits}f}" if size >= 1e-4 or not size else f"{value:.2e}"
 
 
 def percent(share: float) -> str:
