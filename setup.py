@@ -75,6 +75,7 @@ setup(
         "dev": [
             "pytest>=8",
             "pytest-xdist>=3.7",
+            "pytest-timeout>=2.3",  # a test that waits for ever is named and ends, not the whole of CI
             "hypothesis>=6.100",
             "ruff>=0.9",
             "mypy>=1.15",

@@ -21,7 +21,7 @@ from bert_cli.__main__ import COMMANDS
 from tests.commands.convert_run import convert, make_source
 from tests.readme_blocks import ROOT, blocks
 
-pytestmark = pytest.mark.slow  # minutes
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes
 COPIED = ("Makefile", "setup.py", "README.md", "bert_cli", "data")
 # It runs these very tests.
 SKIPPED = ("make test",)

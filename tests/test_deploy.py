@@ -32,15 +32,31 @@ def test_after_75_it_is_started_again(tmp_path):
     assert together("0", "a:1", "bash", "-c", "exit 75", attempts=2).returncode == 75
 
 
+def signalled(command: list[str], **environment: str) -> tuple[str, int]:
+    """What a command prints, and its exit code, where together.sh is sent SIGTERM as soon as the command is ready."""
+    process = subprocess.Popen(
+        [DEPLOY / "together.sh", "0", "a:1", *command], stdout=subprocess.PIPE, text=True, env=os.environ | environment
+    )
+    with process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGTERM)
+            return process.communicate(timeout=30)[0], process.returncode
+        finally:
+            process.kill()  # or a signal that is lost would be waited for without end
+
+
 def test_a_signal_reaches_the_command_once():
-    heard = 'trap "echo heard; sleep 0.3; exit 143" TERM; echo ready; while true; do sleep 0.05; done'
-    with subprocess.Popen(
-        [DEPLOY / "together.sh", "0", "a:1", "bash", "-c", heard], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=30)[0] == "heard\n"
-    assert process.returncode == 143
+    heard = 'trap "echo heard; sleep 0.3; exit 143" TERM; echo ready; for i in $(seq 600); do sleep 0.05; done'
+    assert signalled(["bash", "-c", heard]) == ("heard\n", 143)
+
+
+def test_a_signal_before_the_command_is_known_is_passed_on_too(tmp_path):
+    # The shell stops before each of its commands, so the signal comes while the number of the process is not kept yet.
+    slow = tmp_path / "slow.sh"
+    slow.write_text('case $0 in *together.sh) trap "sleep 0.2" DEBUG ;; esac\n', encoding="utf-8")
+    heard = 'trap "echo heard; exit 75" TERM; echo ready; for i in $(seq 600); do sleep 0.05; done'
+    assert signalled(["sh", "-c", heard], BASH_ENV=str(slow)) == ("heard\n", 75)  # and it is not started again
 
 
 @pytest.mark.parametrize("name", ["together.sh", "several_gpus.sh", "slurm.sbatch"])
