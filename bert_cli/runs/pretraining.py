@@ -137,8 +137,8 @@ class PretrainingTask:
         lower = model.tokenizer.do_lower_case if model.tokenizer else None
         if steps.num_warmup_steps >= steps.num_train_steps:
             LOG.warning(
-                "warning: --num_warmup_steps=%d: the learning rate rises for longer than the training's %d steps, so that it "
-                "never gets to --learning_rate",
+                "warning: --num_warmup_steps=%d: the training's %d steps are over before the learning rate has risen to "
+                "--learning_rate",
                 steps.num_warmup_steps, steps.num_train_steps,
             )  # fmt: skip
         data = self.data["train"]

@@ -9,7 +9,7 @@ from bert_cli.settings.option import option
 INT8 = "int8"
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
-_AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
+AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
@@ -178,14 +178,14 @@ class Prediction:
     """What to do"""
 
     do_predict: bool = option(False, "predict the test file")
-    predict_batch_size: int = option(8, f"examples in a batch of the prediction; {_AT_LEAST}", lower=1)
+    predict_batch_size: int = option(8, f"examples in a batch of the prediction; {AT_LEAST}", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
     """What to do"""
 
-    eval_batch_size: int = option(8, f"examples in a batch of the evaluation; {_AT_LEAST}", lower=1)
+    eval_batch_size: int = option(8, f"examples in a batch of the evaluation; {AT_LEAST}", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)

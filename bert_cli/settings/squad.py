@@ -6,6 +6,7 @@ from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import PredictFile
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
+    AT_LEAST,
     Devices,
     FineTuning,
     Hub,
@@ -126,7 +127,7 @@ class SquadSettings:
         Prediction,
         {
             "do_predict": "answer the questions of predict_file",
-            "predict_batch_size": "windows in a batch of the prediction",
+            "predict_batch_size": f"windows in a batch of the prediction; {AT_LEAST}",
         },
     )
     questions: Questions = group(Questions)

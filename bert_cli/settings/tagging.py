@@ -7,6 +7,7 @@ from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, Layer
 from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
+    AT_LEAST,
     DataFolder,
     Devices,
     Evaluation,
@@ -141,10 +142,10 @@ class TagSettings:
         Prediction,
         {
             "do_predict": "tag the test file, and score it where it has tags",
-            "predict_batch_size": "windows in a batch of the prediction",
+            "predict_batch_size": f"windows in a batch of the prediction; {AT_LEAST}",
         },
     )
-    evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "windows in a batch of the evaluation"})
+    evaluation: Evaluation = group(Evaluation, {"eval_batch_size": f"windows in a batch of the evaluation; {AT_LEAST}"})
     single: TaggerOutput = group(TaggerOutput)
     new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"})
     input: Input = group(

@@ -248,7 +248,8 @@ def test_training_from_records_needs_no_vocabulary(records, model, pretrain, tmp
     assert outcome.code == 0, outcome.err
     assert not (tmp_path / "out" / "vocab.txt").exists()
     assert (
-        "warning: --num_warmup_steps=2: the learning rate rises for longer than the training's 2 steps" in outcome.err
+        "warning: --num_warmup_steps=2: the training's 2 steps are over before the learning rate has risen"
+        in outcome.err
     )
     pretrain("--do_train", input_file=records, vocab_file=None, bert_config_file=None).assert_refused(
         "--bert_config_file is needed"
