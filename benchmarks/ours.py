@@ -6,6 +6,7 @@ import re
 import shutil
 import statistics
 import sys
+from collections.abc import Sequence
 
 from benchmarks.measured import MEMORY, QUALITY
 from benchmarks.processes import run
@@ -42,11 +43,11 @@ def classify(flags: dict[str, object], output_dir: pathlib.Path, rows: int) -> d
     return found
 
 
-def vectors(model: str, lines: pathlib.Path, output: pathlib.Path, precision: str) -> dict[str, float]:
-    """bert-extract-features makes the mean vector of each line, of length 1."""
+def vectors(model: str, lines: pathlib.Path, output: pathlib.Path, how: Sequence[str]) -> dict[str, float]:
+    """bert-extract-features makes the mean vector of each line, of length 1. how: flags of precision and engine."""
     command = [sys.executable, "-m", "bert_cli.extract_features", f"--init_checkpoint={model}", f"--input_file={lines}"]
     command += [f"--output_file={output}", "--output_format=npy", "--pooling=mean", "--normalize"]
-    done = run([*command, f"--precision={precision}", "--max_seq_length=128"], "bert-extract-features")
+    done = run([*command, *how, "--max_seq_length=128"], "bert-extract-features")
     rate = re.search(r"^\d+ lines, ([\d.]+) a second$", done.errors, re.MULTILINE)
     if not rate:
         sys.exit(f"error: bert-extract-features told no rate:\n{done.errors[-2000:]}")
@@ -72,7 +73,8 @@ def export_encoder(model: str, folder: pathlib.Path) -> None:
 _ONE_TEXT = """
 import json, sys, time
 from bert_cli import Classifier
-model = Classifier.load(sys.argv[1], precision=sys.argv[3])
+how = dict(flag.removeprefix("--").split("=") for flag in sys.argv[3:])
+model = Classifier.load(sys.argv[1], **how)
 text, times = sys.argv[2], []
 for _ in range(60):
     began = time.perf_counter(); model.predict([text]); times.append(time.perf_counter() - began)
@@ -80,9 +82,9 @@ print(json.dumps({"one": sorted(times)[30] * 1000}))
 """
 
 
-def one_text(folder: pathlib.Path, text: str, precision: str) -> dict[str, float]:
-    """A text while the process is running, in Python, and from a cold start, by the command."""
-    warm = run([sys.executable, "-c", _ONE_TEXT, str(folder), text, precision], "Classifier.predict").last_object()
+def one_text(folder: pathlib.Path, text: str, how: Sequence[str]) -> dict[str, float]:
+    """A text while the process is running, in Python, and from a cold start, by the command. how: see vectors."""
+    warm = run([sys.executable, "-c", _ONE_TEXT, str(folder), text, *how], "Classifier.predict").last_object()
     command = [sys.executable, "-m", "bert_cli.run_classifier", f"--output_dir={folder}", f"--text={text}"]
-    done = run([*command, f"--precision={precision}"], "bert-classify --text")
+    done = run([*command, *how], "bert-classify --text")
     return {"one": warm["one"], "seconds": done.seconds, MEMORY: done.mib}

@@ -33,8 +33,8 @@ from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.runs.extraction import open_extractor, show_attention, write_features
 from bert_cli.runs.extractor import VectorChoice
 from bert_cli.settings.command import run_command
+from bert_cli.settings.devices import check_engine
 from bert_cli.settings.groups import check_hub
-from bert_cli.settings.int8 import check_int8
 from bert_cli.settings.tools import ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -45,7 +45,7 @@ _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """InputError for flags that do not go together."""
     check_hub(values)
-    check_int8(values)
+    check_engine(values)
     if values["show_attention"]:
         return values
     for name in ("input_file", "output_file"):

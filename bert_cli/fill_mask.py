@@ -33,7 +33,7 @@ from bert_cli.features.fill_mask import masked_text
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs import builtin, sources
 from bert_cli.settings.command import run_command
-from bert_cli.settings.int8 import refuse_int8
+from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.pretraining import FillMaskSettings
 from bert_cli.training.host import prepare_host
 
@@ -42,7 +42,7 @@ LOG = logging.getLogger("bert_cli")
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """The checks of the flags that need no file."""
-    refuse_int8(values)
+    refuse_onnxruntime(values)
     if bool(values["texts"]) == bool(values["input_file"]):
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
     if "output_file" in given and not values["input_file"]:

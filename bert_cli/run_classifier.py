@@ -31,8 +31,8 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.runs import answers, driver, shards
-from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs import answers, shards
+from bert_cli.runs.checkpoint_choice import trained_folder
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_shards import predict_shards
 from bert_cli.runs.classification_texts import answer_texts
@@ -59,7 +59,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         )
     complete(values)
     if not values["do_train"]:
-        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
         values |= remembered(ClassifySettings, folder, given)
     # What the training files are says nothing of another file.
     values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
@@ -84,6 +84,8 @@ def run(settings: ClassifySettings) -> dict:
         return answer_texts(settings)
     if files.is_pattern(settings.predict_file.predict_file):
         return predict_shards(settings)
+    from bert_cli.runs import driver  # and the pages of reports, which a text does without
+
     return driver.run(ClassificationTask(settings), settings)
 
 

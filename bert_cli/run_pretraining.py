@@ -31,12 +31,12 @@ Examples:
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.runs import driver
-from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs.checkpoint_choice import trained_folder
 from bert_cli.runs.pretraining import PretrainingTask
 from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
+from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.groups import check_share
-from bert_cli.settings.int8 import refuse_int8
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.saved import remembered
 
@@ -48,10 +48,10 @@ def check(values: dict, given: frozenset[str]) -> dict:
     for name in ("input_file", "output_dir"):
         if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
-    refuse_int8(values)
+    refuse_onnxruntime(values)
     complete(values)
     if not values["do_train"]:
-        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
         values |= remembered(PretrainSettings, folder, given)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     check_share("masked_lm_prob", values["masked_lm_prob"])

@@ -29,7 +29,7 @@ Examples:
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs import driver, questions
+from bert_cli.runs import questions
 from bert_cli.runs.squad import SquadTask, check_values, score_file, trained_model
 from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
@@ -92,6 +92,8 @@ def run(settings: SquadSettings) -> dict:
         return score_file(settings)
     if settings.questions.question or settings.input.input_file:
         return questions.run(settings)
+    from bert_cli.runs import driver  # and the pages of reports, which a question does without
+
     return driver.run(SquadTask(settings), settings)
 
 

@@ -24,8 +24,8 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
-from bert_cli.runs import answers, driver
-from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs import answers
+from bert_cli.runs.checkpoint_choice import trained_folder
 from bert_cli.runs.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
@@ -41,7 +41,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
     complete(values)
     if not values["do_train"]:
-        folder = trained_checkpoint(values["init_checkpoint"], values["output_dir"]).folder
+        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
         values |= remembered(TagSettings, folder, {*given, *(_FILES if "data_dir" in given else ())})
     values["doc_stride"] = TagStride(values["doc_stride"]).pieces(values["max_seq_length"])
     return values
@@ -55,6 +55,8 @@ def run(settings: TagSettings) -> dict:
     """
     if settings.new.text or settings.input.input_file:
         return tag_text(settings)
+    from bert_cli.runs import driver  # and the pages of reports, which a text does without
+
     return driver.run(TaggingTask(settings), settings)
 
 

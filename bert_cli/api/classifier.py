@@ -137,6 +137,7 @@ class Classifier(Trained):
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
+        engine: str | None = None,
         hub_module: str | None = None,
         long_text: str | None = None,
         threshold: float | str | None = None,
@@ -144,17 +145,19 @@ class Classifier(Trained):
         """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
 
         labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows), do_lower_case: default as the files
-        beside the checkpoint say, and as the flags of bert-classify where they say nothing; so is precision: auto, float32,
-        bfloat16, float16 or int8. hub_module: the handle of the module that the model was trained on, where it is no BERT
-        and does not lie in the model's folder. threshold: of labels that do not exclude each other, a probability, or "tuned"
-        for the thresholds.json in the model's folder; default as the model was trained. Raises InputError where something is
-        missing, damaged, or does not fit together, and for a model that chooses one of several endings.
+        beside the checkpoint say, and as the flags of bert-classify where they say nothing; so are precision (auto, float32,
+        bfloat16, float16 or int8) and engine (auto, tensorflow or onnxruntime). hub_module: the handle of the module that the
+        model was trained on, where it is no BERT and does not lie in the model's folder. threshold: of labels that do not
+        exclude each other, a probability, or "tuned" for the thresholds.json in the model's folder; default as the model was
+        trained. Raises InputError where something is missing, damaged, or does not fit together, and for a model that chooses
+        one of several endings.
         """
         checkpoint = loading.find(path, ClassificationTask.command)
         given = {
             "max_seq_length": max_seq_length,
             "do_lower_case": do_lower_case,
             "precision": precision,
+            "engine": engine,
             "hub_module": hub_module,
             "long_text": long_text,
             "threshold": None if threshold is None else read_threshold(str(threshold)),

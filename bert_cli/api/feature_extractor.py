@@ -65,16 +65,17 @@ class FeatureExtractor:
         long_text: bool = Extraction.long_text,
         do_lower_case: bool | None = None,
         precision: str = ExtractSettings().devices.precision,
+        engine: str = ExtractSettings().devices.engine,
         hub_module: str | None = None,
     ) -> "FeatureExtractor":
         """Load a checkpoint with vocabulary and config beside it; by default the pre-trained model in the box.
 
-        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is
-        the hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in
-        tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap by half.
-        precision: auto, float32, bfloat16, float16 or int8. hub_module: the handle of the module that the model was trained on,
-        where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or
-        does not fit together.
+        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is the
+        hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in tokens,
+        by default 128; what is longer is cut, or, with long_text, computed in windows that overlap by half. precision: auto,
+        float32, bfloat16, float16 or int8. engine: auto, tensorflow or onnxruntime. hub_module: the handle of the module that
+        the model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something
+        is missing, damaged, or does not fit together.
         """
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
@@ -84,6 +85,7 @@ class FeatureExtractor:
             "long_text": long_text,
             "do_lower_case": do_lower_case,
             "precision": precision,
+            "engine": engine,
             "hub_module": hub_module,
         }
         settings, model = open_model(checkpoint, ExtractSettings, given, remembers=False)

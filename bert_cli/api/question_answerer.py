@@ -63,15 +63,16 @@ class QuestionAnswerer(Trained):
         max_seq_length: int | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
+        engine: str | None = None,
         hub_module: str | None = None,
     ) -> "QuestionAnswerer":
         """Load from an output_dir of bert-squad, or a checkpoint with vocabulary and config beside it.
 
         n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length: tokens of a window; by default
-        as the model was trained, else as the flags of bert-squad. A model that was trained with --version_2_with_negative
-        may say that there is no answer. hub_module: the handle of the module that the model was trained on, where it is no
-        BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or does not fit
-        together.
+        as the model was trained, else as the flags of bert-squad. A model that was trained with --version_2_with_negative may
+        say that there is no answer. precision, engine: as the flags. hub_module: the handle of the module that the model was
+        trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing,
+        damaged, or does not fit together.
         """
         checkpoint = loading.find(path, SquadTask.command)
         given: dict[str, Any] = {
@@ -79,7 +80,7 @@ class QuestionAnswerer(Trained):
             "max_answer_length": max_answer_length,
             "max_seq_length": max_seq_length,
         }
-        given |= {"do_lower_case": do_lower_case, "precision": precision, "hub_module": hub_module}
+        given |= {"do_lower_case": do_lower_case, "precision": precision, "engine": engine, "hub_module": hub_module}
         settings, model = open_model(checkpoint, SquadSettings, given)
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)

@@ -84,15 +84,16 @@ class Tagger(Trained):
         doc_stride: int | None = None,
         do_lower_case: bool | None = None,
         precision: str | None = None,
+        engine: str | None = None,
         hub_module: str | None = None,
     ) -> "Tagger":
         """Load from an output_dir of bert-tag, or a checkpoint with vocabulary, config and labels beside it.
 
-        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length, doc_stride: in pieces;
-        longer texts are cut into windows, of which each starts doc_stride pieces behind the one before. By default as the
-        model was trained, else as the flags of bert-tag. hub_module: the handle of the module that the model was trained on,
-        where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged, or
-        does not fit together.
+        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length, doc_stride: in pieces; longer
+        texts are cut into windows, of which each starts doc_stride pieces behind the one before. By default as the model was
+        trained, else as the flags of bert-tag. precision, engine: as the flags. hub_module: the handle of the module that the
+        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is
+        missing, damaged, or does not fit together.
         """
         checkpoint = loading.find(path, TaggingTask.command)
         given: dict[str, Any] = {
@@ -100,7 +101,7 @@ class Tagger(Trained):
             "doc_stride": doc_stride,
             "do_lower_case": do_lower_case,
         }
-        given |= {"decoding": decoding, "precision": precision, "hub_module": hub_module}
+        given |= {"decoding": decoding, "precision": precision, "engine": engine, "hub_module": hub_module}
         settings, model = open_model(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
         task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})

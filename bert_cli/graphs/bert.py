@@ -5,7 +5,7 @@ second factors of MatMul, LayerNormalization and Gelu as single operators (opset
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class Bert:
         return self.graph.add("LayerNormalization", x, gamma, beta, axis=-1, epsilon=self.config.layer_norm_eps)
 
     def embedded(self) -> str:
-        """The sum of the three embeddings, [B, S, H]; see also `embed`."""
+        """The sum of the three embeddings, [B, S, H]; see also unpadded.embed."""
         graph, scope = self.graph, "bert/embeddings"
         words = graph.add("Gather", self.weight(f"{scope}/word_embeddings"), INPUTS[0])
         types = graph.add("Gather", self.weight(f"{scope}/token_type_embeddings"), INPUTS[2])
@@ -103,8 +103,9 @@ class Bert:
         shape = self.graph.numbers(0, 0, heads, self.config.hidden_size // heads)
         return self.graph.add("Transpose", self.graph.add("Reshape", x, shape), perm=list(permutation))
 
-    def attention(self, x: str, scope: str, key_bias: str) -> str:
-        graph, config = self.graph, self.config
+    def attention(self, x: str, number: int, key_bias: str) -> str:
+        """The context [B, S, H] of a layer."""
+        graph, config, scope = self.graph, self.config, f"bert/encoder/layer_{number}/attention/self"
         query = self._heads(self.dense(x, f"{scope}/query"), (0, 2, 1, 3))
         key = self._heads(self.dense(x, f"{scope}/key"), (0, 2, 3, 1))
         value = self._heads(self.dense(x, f"{scope}/value"), (0, 2, 1, 3))
@@ -116,7 +117,7 @@ class Bert:
 
     def layer(self, x: str, number: int, key_bias: str) -> str:
         graph, scope = self.graph, f"bert/encoder/layer_{number}"
-        context = self.attention(x, f"{scope}/attention/self", key_bias)
+        context = self.attention(x, number, key_bias)
         attended = self.dense(context, f"{scope}/attention/output/dense")
         x = self.norm(graph.add("Add", attended, x), f"{scope}/attention/output/LayerNorm")
         wide = activate(graph, self.dense(x, f"{scope}/intermediate/dense"), self.config.activation)
@@ -161,16 +162,6 @@ class Bert:
         name = f"{scope}output_weights"
         kernel = self.graph.constant(f"{name}:transposed", np.ascontiguousarray(self.tensors[name].T))
         return self.graph.add("Add", self.graph.add("MatMul", x, kernel), self.weight(f"{scope}output_bias"))
-
-
-def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
-    """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B, S, H]."""
-    words, _, types = (batch[name] for name in INPUTS)
-    scope = "bert/embeddings"
-    total = tensors[f"{scope}/word_embeddings"][words]
-    total += tensors[f"{scope}/token_type_embeddings"][types]
-    total += tensors[f"{scope}/position_embeddings"][: words.shape[1]]
-    return total
 
 
 def _outputs(bert: Bert, kind: str, layers: Sequence[int], problem_type: str, head_input: str) -> dict[str, list]:
@@ -233,20 +224,30 @@ def assemble(
     inputs: Sequence[str],
     outputs: Mapping[str, Sequence[str | int]],
     fed: Mapping[str, Sequence[str | int]] | None = None,
+    apart: Container[str] = (),
 ) -> onnx.ModelProto:
     """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, with their shapes.
 
-    fed: further inputs, float32, with their shapes; a constant among them is not kept in the model.
+    fed: further inputs, float32, with their shapes. apart: constants of which the model has no copy, see running.make_runner.
     """
-    fed = fed or {}
     taken = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in inputs]
-    taken += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in fed.items()]
+    taken += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (fed or {}).items()]
     given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
-    kept = {name: value for name, value in graph.constants.items() if name not in fed}
-    constants = [numpy_helper.from_array(value, name) for name, value in kept.items()]
+    constants = [
+        _elsewhere(name, value) if name in apart else numpy_helper.from_array(value, name)
+        for name, value in graph.constants.items()
+    ]
     made = helper.make_graph(graph.nodes, "bert", taken, given, constants)
     domains = sorted({node.domain for node in graph.nodes} | {""})
     opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]
     model = helper.make_model(made, opset_imports=opsets, producer_name="bert_cli")
     model.ir_version = IR_VERSION
     return model
+
+
+def _elsewhere(name: str, value: np.ndarray) -> onnx.TensorProto:
+    """A constant whose values the model does not hold."""
+    dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
+    tensor = TensorProto(name=name, data_type=dtype, dims=value.shape, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="memory")
+    return tensor

@@ -1,4 +1,4 @@
-"""A BERT whose matrix products multiply whole numbers of 8 bits, as an ONNX graph in onnxruntime's own operators.
+"""unpadded.UnpaddedBert with matrix products of whole numbers of 8 bits, in onnxruntime's own operators.
 
 Weights are quantized for each column. Activations are quantized as they come, with one scale for a whole batch, for which
 processors have fast products; two things make up for the one scale:
@@ -9,22 +9,19 @@ processors have fast products; two things make up for the one scale:
 - Rows of what GELU gives differ in their range from token to token. Each is divided by its largest value, which the product
   is multiplied by.
 
-Texts of a batch have one length, so there is neither padding nor a mask. Embeddings, which are looked up before, LayerNorm,
-softmax, residuals, pooler and heads stay float32.
+Embeddings, LayerNorm, softmax, residuals, pooler and heads stay float32.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from bert_cli.base.kinds import CLASSIFIER, POOLED
 from bert_cli.base.machine import processor_flags
 from bert_cli.features.spec import INPUTS
-from bert_cli.graphs.bert import Bert, Graph, activate, assemble, embed
-from bert_cli.graphs.running import Runner, make_runner
+from bert_cli.graphs.bert import Graph, activate
+from bert_cli.graphs.unpadded import ONNXRUNTIME_DOMAIN, UnpaddedBert, embedded_runner
 from bert_cli.model.config import BertConfig
 
-_OWN = "com.microsoft"  # the domain of onnxruntime's operators
 # How much of the difference in range goes from the channels of activations to the rows of kernels. Mean vectors of
 # all-MiniLM-L6-v2 lose least at 0.6 to 0.7.
 _SHARE = 0.6
@@ -32,7 +29,6 @@ _LEAST_RANGE = 1e-5
 # A row's largest value counts as at least this, so that GELU's smallest, -0.17, is small beside it.
 _LEAST_PEAK = 0.5
 _TOKENS = (8, 32)  # that show the ranges of channels: sequences, and tokens of each
-_EMBEDDED = "embedded"  # the input of a graph
 
 
 def _levels() -> int:
@@ -41,38 +37,23 @@ def _levels() -> int:
     return 63 if "avx2" in flags and not {"avx512_vnni", "avx_vnni"} & flags else 127
 
 
-class _EmbeddedBert(Bert):
-    """A Bert whose graph begins behind the tables, at the input `embedded`, float32 [B, S, H]."""
-
-    def embedded(self) -> str:
-        return _EMBEDDED
-
-
-def _shape(config: BertConfig) -> list[str | int]:
-    return ["batch", "length", config.hidden_size]
-
-
 def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dict[str, np.ndarray]:
     """The largest magnitude of each channel, float32 [H], of what each LayerNorm gives for random tokens, by its scope."""
-    graph = Graph()
-    _EmbeddedBert(graph, tensors, config).states()
+    bert = UnpaddedBert(Graph(), tensors, config)
+    bert.states()
+    graph = bert.graph
     norms = {node.input[1].removesuffix("/gamma"): node.output[0] for node in graph.nodes if "Norm" in node.op_type}
     for scope, output in norms.items():
         graph.add("ReduceMax", graph.add("Abs", output), graph.numbers(0, 1), name=f"{scope}:range", keepdims=0)
-    # Weights that are fed are not copied into a model that is used only once.
-    fed = {name: value for name, value in graph.constants.items() if name in tensors}
-    shapes = {_EMBEDDED: _shape(config)} | {name: list(value.shape) for name, value in fed.items()}
-    model = assemble(graph, INPUTS[1:2], {f"{scope}:range": [config.hidden_size] for scope in norms}, shapes)
-
     size = (_TOKENS[0], min(_TOKENS[1], config.max_position_embeddings))
     ids = np.random.default_rng(0).integers(0, config.vocab_size, size).astype(np.int32)
     batch = dict(zip(INPUTS, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
-    found = make_runner(model.SerializeToString())(batch | fed | {_EMBEDDED: embed(tensors, batch)})
+    found = embedded_runner(bert, {f"{scope}:range": [config.hidden_size] for scope in norms})(batch)
     return {scope: found[f"{scope}:range"] for scope in norms}
 
 
-class _Int8Bert(_EmbeddedBert):
-    """The parts of Bert that have products, in 8 bits; `states` gives what float32 would, nearly."""
+class Int8Bert(UnpaddedBert):
+    """The parts of UnpaddedBert that have products, in 8 bits; `states` gives what float32 would, nearly."""
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
         super().__init__(graph, tensors, config)
@@ -89,7 +70,7 @@ class _Int8Bert(_EmbeddedBert):
             "zeros": np.zeros(len(scales), np.int8),
         } | ({} if bias is None else {"bias": bias})
         names = [graph.constant(f"{scope}:{name}", value) for name, value in inputs.items()]
-        return graph.add("DynamicQuantizeMatMul", x, *names, domain=_OWN)
+        return graph.add("DynamicQuantizeMatMul", x, *names, domain=ONNXRUNTIME_DOMAIN)
 
     def smooth_norm(self, x: str, scope: str, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
         """(what goes into a product, the kernel of this product, what float32 would give) of a LayerNorm and a `kernel`."""
@@ -104,20 +85,6 @@ class _Int8Bert(_EmbeddedBert):
         smooth = self.normalized(x, gamma, beta)
         x = graph.add("Mul", smooth, graph.constant(f"{scope}:factors", factors))
         return smooth, kernel * factors[:, np.newaxis], x
-
-    def heads(self, number: int, variable: str) -> np.ndarray:
-        """Those of query, key and value of a layer side by side, as they are one product."""
-        scope = f"bert/encoder/layer_{number}/attention/self"
-        return np.concatenate(
-            [self.tensors[f"{scope}/{part}/{variable}"] for part in ("query", "key", "value")], axis=-1
-        )
-
-    def int8_attention(self, smooth: str, kernel: np.ndarray, number: int) -> str:
-        """The context [B, S, H]; smooth, kernel: of smooth_norm."""
-        graph, scope = self.graph, f"bert/encoder/layer_{number}/attention/self"
-        made = self.product(smooth, kernel, self.heads(number, "bias"), scope)
-        parts = graph.split(made, [self.config.hidden_size] * 3)
-        return graph.add("MultiHeadAttention", *parts, num_heads=self.config.num_attention_heads, domain=_OWN)
 
     def peaked_product(self, x: str, scope: str) -> str:
         """A dense part whose rows are divided by their largest values for the product."""
@@ -141,7 +108,7 @@ class _Int8Bert(_EmbeddedBert):
         for number in range(last + 1):
             scope = f"bert/encoder/layer_{number}"
             wide, norm = f"{scope}/intermediate/dense", f"{scope}/output/LayerNorm"
-            context = self.int8_attention(smooth, kernel, number)
+            context = self.attended(self.product(smooth, kernel, self.heads(number, "bias"), f"{scope}/attention/self"))
             total = add("Add", self.int8_dense(context, f"{scope}/attention/output/dense"), x)
             smooth, kernel, x = self.smooth_norm(
                 total, f"{scope}/attention/output/LayerNorm", self.tensors[f"{wide}/kernel"]
@@ -154,57 +121,3 @@ class _Int8Bert(_EmbeddedBert):
                 smooth, kernel, x = self.smooth_norm(total, norm, self.heads(number + 1, "kernel"))
             states.append(x)
         return states
-
-    def mean(self, x: str) -> str:
-        """As that of Bert, of texts without padding."""
-        return self.graph.add("ReduceMean", x, self.graph.numbers(1), keepdims=0)
-
-
-def _runner(
-    graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig, outputs: Mapping[str, Sequence[str | int]]
-) -> Runner:
-    """Runs the graph on batches of spec.INPUTS, int32 [B, S], in which all texts have S tokens."""
-    run = make_runner(assemble(graph, (), outputs, {_EMBEDDED: _shape(config)}).SerializeToString())
-    tables = {name: value for name, value in tensors.items() if "_embeddings" in name}
-    return lambda batch: run({_EMBEDDED: embed(tables, batch)})
-
-
-def int8_encoder(tensors: Mapping[str, np.ndarray], config: BertConfig, places: Sequence[int]) -> Runner:
-    """Gives float32 `state_0`, … [B, S, H] of a batch: what the layers in `places` give, 0 for the embedding.
-
-    tensors: Google's name -> float32. Without places there is one output, `pooled_output` [B, H]. Of a batch, as for
-    int8_logits, the mask is not read: all texts have S tokens.
-    """
-    graph = Graph()
-    bert = _Int8Bert(graph, tensors, config)
-    states, shapes = bert.states(), dict[str, Sequence[str | int]]()
-    for number, place in enumerate(places):
-        graph.add("Identity", states[place], name=f"state_{number}")
-        shapes[f"state_{number}"] = _shape(config)
-    if not places:
-        graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
-        shapes = {"pooled_output": ["batch", config.hidden_size]}
-    return _runner(graph, tensors, config, shapes)
-
-
-def int8_logits(
-    tensors: Mapping[str, np.ndarray],
-    config: BertConfig,
-    kind: str,
-    scope: str = "",
-    layers: Sequence[int] = (-1,),
-    head_input: str = POOLED,
-) -> Runner:
-    """Gives `logits` of a batch, float32: [B, n] of a classifier, [B, S, n] of what tells something of each token.
-
-    kind: of base.kinds. scope: of the head's variables. layers: whose outputs side by side a head of tokens reads, counted
-    as Python does; head_input: what one of texts does, see base.kinds.
-    """
-    graph = Graph()
-    bert = _Int8Bert(graph, tensors, config)
-    states = bert.states()
-    rows = bert.text_rows(states, head_input) if kind == CLASSIFIER else bert.token_rows(states, layers)
-    graph.add("Identity", bert.head(rows, scope), name="logits")
-    count = len(tensors[f"{scope}output_bias"])
-    shape: list[str | int] = ["batch", count] if kind == CLASSIFIER else ["batch", "length", count]
-    return _runner(graph, tensors, config, {"logits": shape})

@@ -1,7 +1,7 @@
 """Running an ONNX graph with onnxruntime, of the extra onnx, on the CPU."""
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from bert_cli.base.errors import InputError
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 _PACKAGES = ("onnx", "onnxruntime")
 _OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
+# Fusions that cost time: this one's operator takes twice as long as an addition and a LayerNormalization.
+_SLOWER = ["SkipLayerNormFusion"]
 _ERRORS = 3  # the level of severity from which onnxruntime writes to the log
 
 
@@ -20,16 +22,22 @@ def check_packages(flag: str) -> None:
         raise InputError(f"{flag} needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
 
 
-def make_runner(model: str | bytes) -> Runner:
+def make_runner(model: str | bytes, apart: Mapping[str, np.ndarray] | None = None) -> Runner:
     """A function of the inputs, by name, that gives the outputs of a model: the path of its file, or its bytes.
 
-    Inputs that the model does not have are left aside.
+    apart: constants that the model names without their values; they are read where they are. Inputs that the model does not
+    have are left aside.
     """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ERRORS
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    if apart:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value)) for value in apart.values()]
+        options.add_external_initializers(list(apart), values)
+    session = onnxruntime.InferenceSession(
+        model, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+    )
     outputs = [output.name for output in session.get_outputs()]
     taken = {each.name for each in session.get_inputs()}
 

@@ -11,7 +11,7 @@ from bert_cli.runs.builtin import named_checkpoint, training_start
 from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
 from bert_cli.training.host import prepare_host
 from bert_cli.weights import hub_handle
-from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder, newest_whole
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, model_folder, newest_whole
 
 LOG = logging.getLogger("bert_cli")
 
@@ -33,6 +33,14 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
             "fine-tuned one"
         )
     return find_checkpoint(latest)
+
+
+def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
+    """The folder of trained_checkpoint, for what stands beside the weights: where it is plain, these are not looked at."""
+    folder = model_folder(output_dir)
+    if not init_checkpoint and latest_checkpoint(folder):
+        return folder
+    return trained_checkpoint(init_checkpoint, output_dir).folder
 
 
 def _is_of_run(folder: str, output_dir: str) -> bool:

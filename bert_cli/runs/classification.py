@@ -30,7 +30,7 @@ from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.explanation import explained_examples
-from bert_cli.runs.int8_heads import Int8Head, text_head
+from bert_cli.runs.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.runs.trained_kind import stated_problem_type, trained_labels
@@ -230,9 +230,9 @@ class ClassificationTask:
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
-    def int8_head(self, model: sources.AnyModel) -> Int8Head:
+    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
         head_input, long_text = self.settings.head_input.head_input, self.settings.long_text.long_text
-        return text_head(self.problem_type, len(self.labels), head_input, long_text)
+        return text_head(self.problem_type, len(self.labels), head_input, long_text, flag)
 
     @property
     def freezes_encoder(self) -> bool:

@@ -30,7 +30,7 @@ from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.tensorboard import Events
 from bert_cli.runs.watching import Watch, interval
-from bert_cli.settings.groups import INT8
+from bert_cli.settings.devices import INT8
 from bert_cli.settings.option import deciding
 from bert_cli.settings.repeats import is_several
 from bert_cli.settings.saved import flags_to_save, write_flags

@@ -17,9 +17,9 @@ from bert_cli.outputs.features_files import Form, Writer, open_writer
 from bert_cli.outputs.features_rows import feature_rows
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.extractor import Extractor, VectorChoice
-from bert_cli.runs.int8_features import Int8Features
+from bert_cli.runs.onnx_features import OnnxFeatures
 from bert_cli.runs.sources import AnyModel
-from bert_cli.settings.groups import INT8, Devices
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.host import prepare_host
@@ -29,10 +29,11 @@ LOG = logging.getLogger("bert_cli")
 
 def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:
     """An encoder on its devices, its weights still to be loaded."""
-    if devices.precision == INT8:
+    flag = devices.onnxruntime_flag
+    if flag:
         if choice.attention:
-            raise InputError(f"--precision={INT8} shows no attention; leave it out")
-        return Int8Features(config, choice)
+            raise InputError(f"{flag} shows no attention; leave it out")
+        return OnnxFeatures(config, devices, choice)
     prepare_host()
     from bert_cli.runs.features_session import FeaturesSession
 

@@ -32,7 +32,7 @@ class VectorChoice:
 
 
 class Extractor(Protocol):
-    """An encoder: runs.features_session.FeaturesSession with TensorFlow, runs.int8_features.Int8Features with onnxruntime."""
+    """An encoder: runs.features_session.FeaturesSession with TensorFlow, runs.onnx_features.OnnxFeatures with onnxruntime."""
 
     precision: str
 

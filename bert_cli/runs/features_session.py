@@ -14,7 +14,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.extractor import VectorChoice, gathered
 from bert_cli.runs.session import Session
 from bert_cli.runs.training_run import memory_advice
-from bert_cli.settings.groups import Devices
+from bert_cli.settings.devices import Devices
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.path import HUB, CheckpointPath

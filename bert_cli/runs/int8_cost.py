@@ -11,7 +11,7 @@ from bert_cli.report.headline import spoken
 from bert_cli.report.overview import is_per_cent, score
 from bert_cli.runs.opening import open_trained
 from bert_cli.runs.task import Model, Task, TrainingSettings
-from bert_cli.settings.groups import INT8
+from bert_cli.settings.devices import INT8
 
 LOG = logging.getLogger("bert_cli")
 
@@ -24,7 +24,7 @@ class Whole(NamedTuple):
 
 
 def evaluate_whole(task: Task[Model], model: Model, settings: TrainingSettings) -> Whole:
-    """Evaluate the same model in the precision that is the default. Imports TensorFlow."""
+    """Evaluate the same model in the precision that is the default."""
     devices = dataclasses.replace(settings.devices, precision="auto")
     session = open_trained(task, model, dataclasses.replace(settings, devices=devices))  # type: ignore[type-var]
     with session.quietly():

@@ -6,7 +6,6 @@ from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
-from bert_cli.settings.groups import INT8
 from bert_cli.training.host import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
@@ -42,11 +41,15 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
 
 
 def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
-    """As open_session where nothing is trained, for any --precision; int8 needs no TensorFlow."""
-    if settings.devices.precision == INT8:
-        from bert_cli.runs.int8 import Int8Session  # what reads checkpoints takes a while, which others need later
+    """As open_session where nothing is trained, for any --engine; onnxruntime needs no TensorFlow."""
+    flag = settings.devices.onnxruntime_flag
+    if flag:
+        from bert_cli.runs.onnx_session import (
+            OnnxSession,  # what reads checkpoints takes a while, which others need later
+        )
 
-        return Int8Session(task.int8_head(model), model.config, settings.length.max_seq_length)
+        head = task.onnx_head(model, flag)
+        return OnnxSession(head, model.config, settings.length.max_seq_length, settings.devices)
     return open_session(task, model, settings)
 
 

@@ -19,8 +19,8 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
 from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
-from bert_cli.runs.int8_heads import Int8Head
 from bert_cli.runs.model_checks import check_unknown_share
+from bert_cli.runs.onnx_heads import OnnxHead
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
@@ -161,8 +161,8 @@ class PretrainingTask:
         settings = self.settings
         return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
 
-    def int8_head(self, model: PretrainingModel) -> Int8Head:
-        raise NotImplementedError("settings.groups.refuse_int8 comes first")
+    def onnx_head(self, model: PretrainingModel, flag: str) -> OnnxHead:
+        raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class PretrainingTask:
 
     def evaluate(self, session: Predictor) -> Evaluation:
         """Accuracies and losses of masked words and next sentences."""
-        return self._evaluate(cast("Session", session))  # int8_head refuses what is none
+        return self._evaluate(cast("Session", session))  # onnx_head refuses what is none
 
     def _evaluate(self, session: "Session") -> Evaluation:
         batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps

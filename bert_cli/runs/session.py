@@ -30,7 +30,8 @@ from bert_cli.runs.frozen_states import frozen_states
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
-from bert_cli.settings.groups import LEAST_TOKENS, Devices, Saving
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.groups import LEAST_TOKENS, Saving
 from bert_cli.training.feeding import check_batch_size
 from bert_cli.training.inference import make_runner
 from bert_cli.training.loop import Hook

@@ -36,7 +36,7 @@ from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scor
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
-from bert_cli.runs.int8_heads import Int8Head, span_head
+from bert_cli.runs.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.option import build
@@ -204,8 +204,8 @@ class SquadTask:
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
         return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
 
-    def int8_head(self, model: sources.AnyModel) -> Int8Head:
-        return span_head(self.settings.answers.keep_padding)
+    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
+        return span_head(self.settings.answers.keep_padding, flag)
 
     def again(self, settings: SquadSettings) -> "SquadTask":
         return SquadTask(settings)

@@ -35,7 +35,7 @@ from bert_cli.outputs.tagging import (
 from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.runs import answers, controls, opening, sources
 from bert_cli.runs import folder as run_folder
-from bert_cli.runs.int8_heads import Int8Head, tag_head
+from bert_cli.runs.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.tagging_data import (
     Split,
@@ -158,7 +158,7 @@ class TaggingTask:
         seed = self.settings.seed.random_seed
         return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
 
-    def int8_head(self, model: sources.AnyModel) -> Int8Head:
+    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
         return tag_head(len(self.data.labels), self.layers)
 
     @property

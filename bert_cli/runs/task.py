@@ -11,11 +11,12 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import sources
-from bert_cli.runs.int8_heads import Int8Head
+from bert_cli.runs.onnx_heads import OnnxHead
 from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
-from bert_cli.settings.groups import Devices, Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
+from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.repeats import Runs
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching
@@ -184,8 +185,8 @@ class Task(Protocol[Model]):
     def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
 
-    def int8_head(self, model: Model) -> Int8Head:
-        """The same head for --precision=int8; InputError where there is none."""
+    def onnx_head(self, model: Model, flag: str) -> OnnxHead:
+        """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
         """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.

@@ -2,16 +2,16 @@
 
 from typing import Any
 
+from bert_cli.settings.devices import check_engine
 from bert_cli.settings.distillation import check_distillation
 from bert_cli.settings.dry_run import check_dry_run
 from bert_cli.settings.groups import check_hub
-from bert_cli.settings.int8 import check_int8
 
 
 def complete(values: dict[str, Any]) -> dict[str, Any]:
     """The values of all flags by name, with those that follow from others. InputError for what does not go together."""
     check_dry_run(values)
-    check_int8(values)
+    check_engine(values)
     if "distill_from" in values:
         check_distillation(values)
     if "hub_module" in values:

@@ -14,11 +14,11 @@ from bert_cli.settings.data import (
     PredictFile,
     PredictHeader,
 )
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.distillation import Distillation
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     DataFolder,
-    Devices,
     Evaluation,
     FineTuning,
     Hub,

@@ -6,12 +6,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.settings.option import option
 
-INT8 = "int8"
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
-PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
-STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
 
 def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
@@ -242,38 +239,6 @@ class BatchSize:
     """Devices"""
 
     batch_size: int = option(32, "texts that are computed at once", lower=1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Devices:
-    """Devices"""
-
-    distribution_strategy: str = option(
-        "auto",
-        "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
-        "TF_CONFIG names them, else one device",
-        choices=STRATEGIES,
-    )
-    num_virtual_devices: int = option(
-        0,
-        "with --distribution_strategy=mirrored: so many logical devices on the CPU, to try several without GPUs",
-        lower=0,
-    )
-    worker_timeout: int = option(600, "seconds to wait for the other processes that TF_CONFIG names", lower=1)
-    precision: str = option(
-        "auto",
-        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
-        "features, on the CPU",
-        choices=PRECISIONS,
-    )
-    use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
-    tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
-    tpu_zone: str | None = option(None, "zone of the TPU", may_be_empty=True)
-    gcp_project: str | None = option(None, "project of the TPU", may_be_empty=True)
-    master: str | None = option(None, "accepted for Google's commands, without effect", may_be_empty=True, ignored=True)
-    num_tpu_cores: int = option(8, "accepted for Google's commands; all cores of the TPU are used", ignored=True)
-    iterations_per_loop: int = option(1000, "accepted for Google's commands, without effect", ignored=True)
-    use_one_hot_embeddings: bool = option(False, "accepted for Google's commands, without effect", ignored=True)
 
 
 @dataclasses.dataclass(frozen=True)

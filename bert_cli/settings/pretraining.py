@@ -5,10 +5,10 @@ import dataclasses
 from bert_cli.base.names import RANDOM
 from bert_cli.settings.beam import Beam
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     BatchSize,
-    Devices,
     Evaluation,
     Hub,
     Input,

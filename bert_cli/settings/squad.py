@@ -4,10 +4,10 @@ import dataclasses
 
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import PredictFile
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     AT_LEAST,
-    Devices,
     FineTuning,
     Hub,
     HubTraining,

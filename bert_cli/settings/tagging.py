@@ -5,11 +5,11 @@ import dataclasses
 from bert_cli.base.errors import InputError
 from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import HeldOutFiles
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.groups import (
     AT_LEAST,
     DataFolder,
-    Devices,
     Evaluation,
     FineTuning,
     Hub,

@@ -3,10 +3,10 @@
 import dataclasses
 
 from bert_cli.base.kinds import KINDS
+from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     BatchSize,
     DataFolder,
-    Devices,
     Hub,
     Input,
     Labels,

@@ -13,7 +13,6 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
-from bert_cli.weights.keras_weights import KerasReader
 from bert_cli.weights.names import is_of_training
 from bert_cli.weights.path import (
     HUB,
@@ -113,7 +112,11 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
         from bert_cli.weights.hub import HubReader  # imports TensorFlow
 
         return HubReader(path.location, path.name)
-    return KerasReader(path.location) if path.kind == KERAS else Tf1Reader(path.location)
+    if path.kind == KERAS:
+        from bert_cli.weights.keras_weights import KerasReader  # h5py takes a moment to import
+
+        return KerasReader(path.location)
+    return Tf1Reader(path.location)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,8 @@ from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.session import Session
 from bert_cli.runs.tagging import log_probabilities
-from bert_cli.settings.groups import Devices, Saving
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.groups import Saving
 from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
 from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import write_tf1

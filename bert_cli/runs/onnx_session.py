@@ -1,13 +1,12 @@
-"""--precision=int8: predictions of a model whose matrix products are of whole numbers, by onnxruntime.
+"""--engine=onnxruntime: predictions of a model in float32 or, with --precision=int8, in whole numbers: see graphs.int8.
 
-Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported. The result is not that of
-float32: see graphs.int8.
+Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported.
 """
 
 import dataclasses
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +16,15 @@ from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.stream import alike_groups
 from bert_cli.graphs.running import Runner, check_packages
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
-from bert_cli.runs.int8_heads import Int8Head
+from bert_cli.runs.onnx_heads import OnnxHead
 from bert_cli.runs.predictor import Predictor
-from bert_cli.settings.groups import INT8
+from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
+
+if TYPE_CHECKING:
+    from bert_cli.graphs.unpadded import UnpaddedBert
 
 LOG = logging.getLogger("bert_cli")
 # At once: what they make of activations stays in the processor's cache.
@@ -56,23 +58,35 @@ def load(
     return tensors, report.lines(), step
 
 
-def checked(config: BertConfig | ModuleConfig) -> BertConfig:
-    """InputError for what has no weights that could be quantized, and where the extra is missing."""
-    check_packages(f"--precision={INT8}")
+def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertConfig, str]:
+    """(the config, the precision, which is told). InputError for what is no BERT, and where the extra is missing."""
+    flag = devices.onnxruntime_flag
+    assert flag, "TensorFlow is asked for"
+    check_packages(flag)
     if isinstance(config, ModuleConfig):
-        raise InputError(f"{config.hub_module}: --precision={INT8} is for a BERT, not for a module; leave it out")
-    return config
+        raise InputError(f"{config.hub_module}: {flag} is for a BERT, not for a module; leave it out")
+    precision = INT8 if devices.precision == INT8 else "float32"
+    LOG.info("devices: 1 CPU, precision %s, by %s", precision, ONNXRUNTIME)
+    return config, precision
 
 
-class Int8Session(Predictor):
+def encoder_parts(precision: str) -> "type[UnpaddedBert]":
+    """Of what a graph of this precision is made. Imports onnx."""
+    from bert_cli.graphs.int8 import Int8Bert
+    from bert_cli.graphs.unpadded import UnpaddedBert
+
+    return Int8Bert if precision == INT8 else UnpaddedBert
+
+
+class OnnxSession(Predictor):
     """A trained model with a head, on the processor."""
 
-    precision, is_chief = INT8, True
+    is_chief = True
 
-    def __init__(self, head: Int8Head, config: BertConfig | ModuleConfig, max_seq_length: int):
-        self._head, self._config, self.max_seq_length = head, checked(config), max_seq_length
+    def __init__(self, head: OnnxHead, config: BertConfig | ModuleConfig, max_seq_length: int, devices: Devices):
+        self._head, self.max_seq_length = head, max_seq_length
+        self._config, self.precision = opened(config, devices)
         self._run: Runner | None = None
-        LOG.info("devices: 1 CPU, precision %s", INT8)
 
     def facts(self) -> dict[str, Any]:
         """See Predictor."""
@@ -81,7 +95,7 @@ class Int8Session(Predictor):
         return {"devices": "1 CPU", "versions": {"onnxruntime": onnxruntime.__version__}}
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        from bert_cli.graphs.int8 import int8_logits
+        from bert_cli.graphs.unpadded import logits_runner
 
         head, hidden = self._head, self._config.hidden_size
         width = hidden * (1 if head.kind == CLASSIFIER else len(head.layers))
@@ -90,7 +104,8 @@ class Int8Session(Predictor):
         tensors, lines, step = load(checkpoint, shapes, () if head.reads_pooler else POOLER, head.model)
         for line in lines:
             LOG.info(line)
-        self._run = int8_logits(tensors, self._config, head.kind, head.scope, head.layers, head.head_input)
+        parts = encoder_parts(self.precision)
+        self._run = logits_runner(parts, tensors, self._config, head.kind, head.scope, head.layers, head.head_input)
         return step
 
     def _computed(

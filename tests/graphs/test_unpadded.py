@@ -1,4 +1,4 @@
-"""The graphs of 8 bits beside an independent encoder in NumPy."""
+"""The graphs for texts of one length, in float32 and in 8 bits, beside an independent encoder in NumPy."""
 
 import importlib.util
 
@@ -13,8 +13,14 @@ if importlib.util.find_spec("onnx") is None:
     pytest.skip("needs the extra onnx", allow_module_level=True)
 
 from bert_cli.graphs import int8
+from bert_cli.graphs.int8 import Int8Bert
+from bert_cli.graphs.unpadded import UnpaddedBert, encoder_runner, logits_runner
 from bert_cli.model.config import BertConfig
 
+# The least cosine of what each gives, and that of logits.
+BOTH = pytest.mark.parametrize(
+    ("parts", "least", "of_logits"), [(UnpaddedBert, 1 - 1e-9, 1 - 1e-9), (Int8Bert, 0.999, 0.995)]
+)
 CONFIG = {
     "vocab_size": 50,
     "hidden_size": 64,
@@ -52,21 +58,22 @@ def oracle(config: dict, weights: dict, inputs: dict) -> dict:
 
 def likeness(found: np.ndarray, wanted: np.ndarray) -> float:
     """The least cosine of two rows."""
-    found, wanted = (values.reshape(-1, values.shape[-1]) for values in (found, wanted))
+    found, wanted = (values.reshape(-1, values.shape[-1]).astype(np.float64) for values in (found, wanted))
     lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(wanted, axis=1)
     return float(((found * wanted).sum(axis=1) / lengths).min())
 
 
+@BOTH
 @pytest.mark.parametrize("act", ["gelu", "relu", "tanh", ""])
-def test_all_layers_are_nearly_those_of_float32(act):
+def test_all_layers(act, parts, least, of_logits):
     config, plain, weights = weights_of(hidden_act=act)
     inputs = batch()
     wanted = oracle(plain, weights, inputs)
-    found = int8.int8_encoder(weights, config, range(4))(inputs)
+    found = encoder_runner(parts, weights, config, range(4))(inputs)
     for number, state in enumerate([wanted["embedding_output"], *wanted["encoder_outputs"]]):
-        assert likeness(found[f"state_{number}"], state) > 0.999, number
-    pooled = int8.int8_encoder(weights, config, ())(inputs)["pooled_output"]
-    assert likeness(pooled, wanted["pooled_output"]) > 0.995
+        assert likeness(found[f"state_{number}"], state) > least, number
+    pooled = encoder_runner(parts, weights, config, ())(inputs)["pooled_output"]
+    assert likeness(pooled, wanted["pooled_output"]) > of_logits
 
 
 def test_channels_of_large_values_cost_little(monkeypatch):
@@ -76,12 +83,12 @@ def test_channels_of_large_values_cost_little(monkeypatch):
     wanted = oracle(plain, weights, inputs)["encoder_outputs"][-1]
 
     def error() -> float:
-        found = int8.int8_encoder(weights, config, [3])(inputs)["state_0"]
+        found = encoder_runner(Int8Bert, weights, config, [3])(inputs)["state_0"]
         others = np.delete(np.arange(64), [5, 40])
         return float(np.abs(found - wanted)[..., others].mean())
 
     smooth = error()
-    monkeypatch.setattr(int8._Int8Bert, "smooth_norm", plain_norm)
+    monkeypatch.setattr(Int8Bert, "smooth_norm", plain_norm)
     assert smooth < error() / 2
 
 
@@ -102,8 +109,9 @@ def test_weights_of_seven_bits_where_the_processor_adds_in_sixteen(monkeypatch):
         assert int8._levels() == levels
 
 
+@BOTH
 @pytest.mark.parametrize("head_input", [FIRST, MEAN, "pooled"])
-def test_a_head_of_texts(head_input):
+def test_a_head_of_texts(head_input, parts, least, of_logits):
     config, plain, weights = weights_of()
     rng = np.random.default_rng(0)
     head = {"output_weights": rng.normal(size=(3, 64)), "output_bias": np.array([0.1, -0.2, 0.3])}
@@ -112,16 +120,17 @@ def test_a_head_of_texts(head_input):
     wanted = oracle(plain, weights, inputs)
     last = wanted["encoder_outputs"][-1]
     rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), "pooled": wanted["pooled_output"]}[head_input]
-    found = int8.int8_logits(weights, config, CLASSIFIER, head_input=head_input)(inputs)["logits"]
-    assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > 0.995
+    found = logits_runner(parts, weights, config, CLASSIFIER, head_input=head_input)(inputs)["logits"]
+    assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > of_logits
 
 
-def test_a_head_of_tokens_reads_layers_side_by_side():
+@BOTH
+def test_a_head_of_tokens_reads_layers_side_by_side(parts, least, of_logits):
     config, plain, weights = weights_of()
     rng = np.random.default_rng(0)
     weights |= {"output_weights": rng.normal(size=(9, 128)).astype(np.float32), "output_bias": np.ones(9, np.float32)}
     inputs = batch()
     states = oracle(plain, weights, inputs)["encoder_outputs"]
     wanted = np.concatenate([states[0], states[2]], axis=-1) @ weights["output_weights"].T + 1
-    found = int8.int8_logits(weights, config, TAGGER, layers=(0, -1))(inputs)["logits"]
-    assert likeness(found, wanted) > 0.995
+    found = logits_runner(parts, weights, config, TAGGER, layers=(0, -1))(inputs)["logits"]
+    assert likeness(found, wanted) > of_logits

@@ -1,4 +1,4 @@
-"""An encoder of --precision=int8 that gives vectors of tokens or of whole lines. Imports no TensorFlow."""
+"""An encoder that onnxruntime computes, for vectors of tokens or of whole lines. Imports no TensorFlow."""
 
 import logging
 from collections.abc import Iterator
@@ -11,32 +11,30 @@ from bert_cli.features.stream import alike_groups
 from bert_cli.graphs.running import Runner
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.runs.extractor import VectorChoice, gathered
-from bert_cli.runs.int8 import TOKENS, checked, load
-from bert_cli.settings.groups import INT8
+from bert_cli.runs.onnx_session import TOKENS, encoder_parts, load, opened
+from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 
 
-class Int8Features:
+class OnnxFeatures:
     """See extractor.Extractor."""
 
-    precision = INT8
-
-    def __init__(self, config: BertConfig | ModuleConfig, choice: VectorChoice):
-        self._config, self._pooling = checked(config), choice.pooling
+    def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
+        self._config, self.precision = opened(config, devices)
+        self._pooling = choice.pooling
         self._places = () if choice.pooling == "pooler" else tuple(choice.places)
         self._max_tokens = min(TOKENS, choice.tokens)
         self._run: Runner | None = None
-        LOG.info("devices: 1 CPU, precision %s", INT8)
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """See Extractor."""
-        from bert_cli.graphs.int8 import int8_encoder
+        from bert_cli.graphs.unpadded import encoder_runner
 
         optional = POOLER if self._places else ()
         tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
-        self._run = int8_encoder(tensors, self._config, self._places)
+        self._run = encoder_runner(encoder_parts(self.precision), tensors, self._config, self._places)
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
         """See Extractor; there is no attention."""

@@ -1,4 +1,4 @@
-"""What stands on an encoder of --precision=int8, in NumPy; see runs.int8, which computes it."""
+"""What stands on an encoder that onnxruntime computes, in NumPy; see runs.onnx_session."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -7,15 +7,14 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.kinds import CLASSIFIER, HEADS, MULTI_LABEL, MULTIPLE_CHOICE, POOLED, REGRESSION, SPANS, TAGGER
-from bert_cli.settings.groups import INT8
 from bert_cli.settings.long_text import WINDOWS
 
 
 @dataclasses.dataclass(frozen=True)
-class Int8Head:
+class OnnxHead:
     """What stands on the encoder: `count` outputs, of a text (base.kinds.CLASSIFIER) or of each of its tokens.
 
-    scope: of its variables. layers, head_input: see graphs.int8.int8_logits. told(logits, batch): the predictions, as the
+    scope: of its variables. layers, head_input: see graphs.unpadded.logits_runner. told(logits, batch): the predictions, as the
     model's own in heads/. model: what a checkpoint should be, for error messages.
     """
 
@@ -38,16 +37,16 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
-def text_head(problem_type: str, count: int, head_input: str, long_text: str) -> Int8Head:
-    """That of a classifier, see heads.classification.BertClassifier. count: of its labels. InputError for a model that reads
-    several sequences for one text.
+def text_head(problem_type: str, count: int, head_input: str, long_text: str, flag: str) -> OnnxHead:
+    """That of a classifier, see heads.classification.BertClassifier. count: of its labels. InputError, naming the flag,
+    for a model that reads several sequences for one text.
     """
     for wrong, what in (
         (problem_type == MULTIPLE_CHOICE, "a choice of endings"),
         (long_text == WINDOWS, f"--long_text={WINDOWS}"),
     ):
         if wrong:
-            raise InputError(f"--precision={INT8} is not for {what}; leave it out")
+            raise InputError(f"{flag} is not for {what}; leave it out")
 
     def told(logits: np.ndarray, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         labels = batch["label_ids"]
@@ -61,24 +60,24 @@ def text_head(problem_type: str, count: int, head_input: str, long_text: str) ->
         return {"probabilities": np.exp(logs), "losses": -logs[np.arange(len(labels)), labels]}
 
     outputs = 1 if problem_type == REGRESSION else count
-    return Int8Head(CLASSIFIER, outputs, told, "a fine-tuned classifier", head_input=head_input)
+    return OnnxHead(CLASSIFIER, outputs, told, "a fine-tuned classifier", head_input=head_input)
 
 
-def tag_head(count: int, layers: Sequence[int]) -> Int8Head:
+def tag_head(count: int, layers: Sequence[int]) -> OnnxHead:
     """That of heads.tagging.BertTagger."""
 
     def told(logits: np.ndarray, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {"log_probabilities": _log_softmax(logits)}
 
-    return Int8Head(TAGGER, count, told, "a model that bert-tag trained", layers=layers)
+    return OnnxHead(TAGGER, count, told, "a model that bert-tag trained", layers=layers)
 
 
-def span_head(keep_padding: bool) -> Int8Head:
+def span_head(keep_padding: bool, flag: str) -> OnnxHead:
     """That of heads.squad.BertSpanModel."""
     if keep_padding:
-        raise InputError(f"--keep_padding: --precision={INT8} computes no padding; leave one of them out")
+        raise InputError(f"--keep_padding: {flag} computes no padding; leave one of them out")
 
     def told(logits: np.ndarray, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {"start": logits[..., 0], "end": logits[..., 1]}
 
-    return Int8Head(SPANS, 2, told, "fine-tuned to answer questions", scope=HEADS[SPANS])
+    return OnnxHead(SPANS, 2, told, "fine-tuned to answer questions", scope=HEADS[SPANS])

@@ -1,0 +1,97 @@
+"""The flags of what computes and where, and what --engine=onnxruntime, for which --precision=int8 asks, too, is for."""
+
+import dataclasses
+from typing import Any
+
+from bert_cli.base.cluster import trains_together
+from bert_cli.base.errors import InputError
+from bert_cli.settings.option import option
+
+INT8 = "int8"
+TENSORFLOW, ONNXRUNTIME = "tensorflow", "onnxruntime"
+PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
+STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
+
+_ITS_PRECISIONS = ("auto", "float32", INT8)  # onnxruntime's
+
+
+def _onnxruntime_flag(engine: str, precision: str) -> str | None:
+    """See Devices.onnxruntime_flag."""
+    if precision == INT8 and engine == TENSORFLOW:
+        raise InputError(f"--precision={INT8} is computed by {ONNXRUNTIME}, not by {TENSORFLOW}; leave --engine out")
+    if precision == INT8:
+        return f"--precision={INT8}"
+    if engine != ONNXRUNTIME:
+        return None
+    if precision not in _ITS_PRECISIONS:
+        raise InputError(
+            f"--engine={ONNXRUNTIME} computes in float32 or {INT8}, not in {precision}; leave --precision out"
+        )
+    return f"--engine={ONNXRUNTIME}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Devices:
+    """Devices"""
+
+    distribution_strategy: str = option(
+        "auto",
+        "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
+        "TF_CONFIG names them, else one device",
+        choices=STRATEGIES,
+    )
+    num_virtual_devices: int = option(
+        0,
+        "with --distribution_strategy=mirrored: so many logical devices on the CPU, to try several without GPUs",
+        lower=0,
+    )
+    worker_timeout: int = option(600, "seconds to wait for the other processes that TF_CONFIG names", lower=1)
+    precision: str = option(
+        "auto",
+        "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
+        "features, on the CPU",
+        choices=PRECISIONS,
+    )
+    engine: str = option(
+        "auto",
+        "what computes predictions and features; auto is onnxruntime for int8, else TensorFlow; onnxruntime starts in a "
+        "second, on the CPU",
+        choices=("auto", TENSORFLOW, ONNXRUNTIME),
+    )
+    use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
+    tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
+    tpu_zone: str | None = option(None, "zone of the TPU", may_be_empty=True)
+    gcp_project: str | None = option(None, "project of the TPU", may_be_empty=True)
+    master: str | None = option(None, "accepted for Google's commands, without effect", may_be_empty=True, ignored=True)
+    num_tpu_cores: int = option(8, "accepted for Google's commands; all cores of the TPU are used", ignored=True)
+    iterations_per_loop: int = option(1000, "accepted for Google's commands, without effect", ignored=True)
+    use_one_hot_embeddings: bool = option(False, "accepted for Google's commands, without effect", ignored=True)
+
+    @property
+    def onnxruntime_flag(self) -> str | None:
+        """The flag that asks for onnxruntime, with its value; None where TensorFlow computes.
+
+        InputError where --engine and --precision do not go together.
+        """
+        return _onnxruntime_flag(self.engine, self.precision)
+
+
+def check_engine(values: dict[str, Any]) -> None:
+    """InputError where onnxruntime does not go with the other flags."""
+    flag = _onnxruntime_flag(values["engine"], values["precision"]) if "precision" in values else None
+    if not flag:
+        return
+    if values.get("do_train"):
+        raise InputError(f"{flag} is for predictions: train without it, then predict with it in a second command")
+    strategy = values["distribution_strategy"]
+    if strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy):
+        raise InputError(
+            f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out"
+        )
+
+
+def refuse_onnxruntime(values: dict[str, Any]) -> None:
+    """InputError for onnxruntime where words are predicted, of which there are as many as in the vocabulary."""
+    flag = _onnxruntime_flag(values["engine"], values["precision"])
+    if flag:
+        raise InputError(f"{flag} is for predictions and features, not for masked words; leave it out")

@@ -1,0 +1,181 @@
+"""--engine=onnxruntime, without TensorFlow: its numbers to rounding, those of int8 nearly; one line for what it is not for."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bert_cli import Classifier, extract_features, fill_mask, run_pretraining
+from bert_cli.base.errors import InputError
+from bert_cli.run_squad import main as squad
+from tests.commands import helpers, squad_run
+from tests.commands.helpers import as_problem
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx")
+PLAIN, ONNX, INT8 = "tensorflow", "onnxruntime", "int8"
+HOW = {
+    PLAIN: {"precision": "float32"},
+    ONNX: {"engine": "onnxruntime"},
+    INT8: {"precision": "int8"},
+}
+FLAGS = {name: helpers.words(flags) for name, flags in HOW.items()}
+# How far probabilities are from TensorFlow's.
+FAR = {ONNX: 1e-5, INT8: 0.03}
+TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
+
+
+def test_a_classifier(trained, trained_flags, classify, run_folder, tmp_path):
+    """Its tables, an evaluation with what it costs, and a text."""
+    data = [flag for flag in trained_flags if flag.startswith(("--data_dir=", "--task_name="))]
+    found = {}
+    for name, flags in FLAGS.items():
+        out = tmp_path / name
+        flags = [*flags, f"--init_checkpoint={trained}", f"--output_dir={out}", "--distribution_strategy=one_device"]
+        outcome = classify(*data, *flags, "--do_eval", "--do_predict")
+        assert outcome.code == 0, outcome.err
+        found[name] = run_folder(out)
+        told = any(line.startswith("Matthews' correlation: ") and line.endswith(" in int8") for line in outcome.lines)
+        assert told == (name == INT8)
+    plain = found[PLAIN]
+    for name, far in FAR.items():
+        np.testing.assert_allclose(found[name].probabilities(), plain.probabilities(), atol=far)
+        ours = found[name].eval_results()
+        assert ours.keys() == plain.eval_results().keys()
+        assert ours["eval_loss"] == pytest.approx(plain.eval_results()["eval_loss"], abs=far)
+        report = found[name].report()
+        assert (report["precision"], report["devices"]) == (HOW[name].get("precision", "float32"), "1 CPU")
+        assert "onnxruntime" in report["versions"]
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_a_text_is_answered_without_tensorflow(trained, name):
+    code = (
+        "import sys; from bert_cli.run_classifier import main\n"
+        f"code = main(['--output_dir={trained}', '--text=the old dog', *{FLAGS[name]}])\n"
+        "print(sorted({'tensorflow', 'keras', 'pandas', 'sklearn', 'scipy'} & set(sys.modules))); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    record, modules = done.stdout.splitlines()
+    assert modules == "[]"
+    plain = Classifier.load(str(trained), precision="float32").predict(["the old dog"]).probabilities[0]
+    assert list(json.loads(record)["probabilities"].values()) == pytest.approx(plain.tolist(), abs=FAR[name])
+
+
+@pytest.mark.parametrize("problem_type", ["multi_label", "regression"])
+def test_other_kinds_from_python(trained, tmp_path, problem_type):
+    folder = as_problem(trained, tmp_path / "out", problem_type)
+    found = {name: Classifier.load(str(folder), **how).predict(TEXTS) for name, how in HOW.items()}
+    for name, far in FAR.items():
+        for ours, plain in (
+            (found[name].values, found[PLAIN].values),
+            (found[name].probabilities, found[PLAIN].probabilities),
+        ):
+            assert (ours is None) == (plain is None)
+            if plain is not None:
+                np.testing.assert_allclose(ours, plain, atol=2 * far)
+
+
+def test_a_tagger(tagger, tag, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    records = {}
+    for name, engine in FLAGS.items():
+        target = tmp_path / f"{name}.jsonl"
+        flags = [f"--output_dir={tagger}", f"--input_file={tmp_path / 'texts.txt'}", f"--output_file={target}"]
+        assert tag(*flags, *engine).code == 0
+        records[name] = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+    assert len(records[PLAIN]) == len(TEXTS)
+    entities = {
+        name: [[(each["text"], each["start"], each["type"]) for each in record["entities"]] for record in found]
+        for name, found in records.items()
+    }
+    assert entities[ONNX] == entities[INT8] == entities[PLAIN]
+
+
+def test_answers(model, tmp_path):
+    trained, data = squad_run.train(model, tmp_path), squad_run.write_data(tmp_path / "predict.json", 2)
+    answers = {}
+    for name, how in HOW.items():
+        out = tmp_path / name
+        flags = {"init_checkpoint": trained, "predict_file": data, "output_dir": out, **how}
+        assert squad([*helpers.words(flags), "--do_predict"]) == 0
+        answers[name] = json.loads((out / "nbest_predictions.json").read_text(encoding="utf-8"))
+    assert len(answers[PLAIN]) == 4
+    for name, far in FAR.items():
+        for question, nbest in answers[PLAIN].items():
+            ours = {each["text"]: each["probability"] for each in answers[name][question]}
+            assert ours[nbest[0]["text"]] == pytest.approx(nbest[0]["probability"], abs=2 * far)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "cls", "pooler", "none"])
+def test_vectors(trained, tmp_path, pooling):
+    (tmp_path / "texts.txt").write_text("\n".join([*TEXTS, "", "the dog " * 30]) + "\n", encoding="utf-8")
+    found = {}
+    for name, how in HOW.items():
+        flags = {"input_file": tmp_path / "texts.txt", "output_file": tmp_path / name, "init_checkpoint": trained}
+        flags |= {"pooling": pooling, "max_seq_length": 16, "output_format": "npz", **how}
+        if pooling in ("mean", "none"):
+            flags["layers"] = "embedding,-1"
+        assert extract_features.main([*helpers.words(flags), "--long_text"]) == 0
+        with np.load(tmp_path / name) as arrays:
+            found[name] = {array: arrays[array] for array in arrays.files}
+    assert found[ONNX].keys() == found[INT8].keys() == found[PLAIN].keys()
+    for array, plain in found[PLAIN].items():
+        if plain.dtype == np.float32:
+            np.testing.assert_allclose(found[ONNX][array], plain, atol=1e-5)
+            assert np.corrcoef(found[INT8][array].ravel(), plain.ravel())[0, 1] > 0.998
+        else:
+            assert np.array_equal(found[ONNX][array], plain)
+            assert np.array_equal(found[INT8][array], plain)
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_what_it_is_not_for(trained, classify, cola, capfd, tmp_path, name):
+    (flag,) = FLAGS[name]
+    base = [f"--init_checkpoint={trained}", flag, f"--output_dir={tmp_path / 'out'}"]
+    given = [*base, "--task_name=cola", f"--data_dir={cola}"]
+    classify(*given, "--do_train").assert_refused(f"{flag} is for predictions: train without it")
+    classify(*given, "--do_eval", "--distribution_strategy=mirrored").assert_refused("on the CPU, alone")
+    classify(*given, "--do_predict", "--long_text=windows").assert_refused("is not for --long_text=windows")
+    with pytest.MonkeyPatch.context() as patch:
+        workers = {"worker": ["localhost:1", "localhost:2"]}
+        patch.setenv("TF_CONFIG", json.dumps({"cluster": workers, "task": {"type": "worker", "index": 0}}))
+        classify(*given, "--do_predict").assert_refused("on the CPU, alone")
+    assert not (tmp_path / "out").exists()
+    shown = ["--show_attention=the dog", "--max_seq_length=16", f"--init_checkpoint={trained}", flag]
+    for main, flags, told in (
+        (extract_features.main, shown, "shows no attention"),
+        (fill_mask.main, ["a [MASK] .", flag], "not for masked words"),
+        (run_pretraining.main, ["--do_eval", *base[1:], "--input_file=no.txt"], "not for masked words"),
+    ):
+        outcome = helpers.call(capfd, "", main, *flags)
+        assert outcome.code == 1
+        assert told in outcome.last_line
+
+
+def test_an_engine_has_its_precisions(trained, classify):
+    text = [f"--output_dir={trained}", "--text=a dog"]
+    classify(*text, "--engine=tensorflow", "--precision=int8").assert_refused("int8 is computed by onnxruntime")
+    classify(*text, "--engine=onnxruntime", "--precision=bfloat16").assert_refused(
+        "in float32 or int8, not in bfloat16"
+    )
+    with pytest.raises(InputError, match="not in float16"):
+        Classifier.load(str(trained), precision="float16", engine="onnxruntime")
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_without_the_packages(trained, classify, monkeypatch, name):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    classify(f"--output_dir={trained}", "--text=a dog", *FLAGS[name]).assert_refused(
+        f"{FLAGS[name][0]} needs the package onnx: pip install 'bert_cli[onnx]'"
+    )
+
+
+def test_a_checkpoint_that_is_not_whole(trained, classify, tmp_path):
+    last = sorted(trained.glob("model.ckpt-*.data*"))[-1]
+    last.write_bytes(last.read_bytes()[:-100])
+    start = trained / last.name.partition(".data")[0]
+    flags = [f"--init_checkpoint={start}", f"--output_dir={tmp_path}", "--text=a dog", "--precision=int8"]
+    classify(*flags).assert_refused("damaged or cut short")
