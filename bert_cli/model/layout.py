@@ -29,7 +29,7 @@ class Group(NamedTuple):
 
     rows: tf.Tensor | None  # int32 [B_g, N, S_g]: the row of T·N for each place
     real: tf.Tensor | None  # bool [B_g, 1, S_g, 1]: False where the place is padding
-    key_bias: tf.Tensor  # float32 [B_g, 1, 1, S_g], as that of the layout
+    key_bias: tf.Tensor  # float32 [B_g, 1, 1, S_g]: 0 for a real key, -10000 for a padded one
     first: tf.Tensor | None  # for ops.dropout: how many sequences of this group other shares have before; None for none
 
 
@@ -49,7 +49,6 @@ class Layout:
 
     batch: tf.Tensor | int  # B
     length: tf.Tensor | int  # S
-    key_bias: tf.Tensor  # float32 [B, 1, 1, S]: 0 for a real key, -10000 for a padded one
     slots: tf.Tensor | None  # int32 [T]: flat slot b·S+s of each computed token, ascending
     rows: tf.Tensor | None  # int32 [B·S]: the computed token of each slot; 0 where the slot is padding
     real: tf.Tensor | None  # bool [B·S]: False where the slot is padding
@@ -67,7 +66,7 @@ def dense_layout(mask: tf.Tensor) -> Layout:
     batch, length = _sizes(mask)
     key_bias = (1.0 - tf.cast(mask, tf.float32))[:, tf.newaxis, tf.newaxis, :] * MASKED_SCORE
     whole = Places((Group(None, None, key_bias, None),), None)
-    return Layout(batch, length, key_bias, None, None, None, whole, whole)
+    return Layout(batch, length, None, None, None, whole, whole)
 
 
 def packed_layout(
@@ -80,42 +79,76 @@ def packed_layout(
     attention over the shorter sequences goes apart. share: of a share of a batch, what stands behind the first two numbers of
     its seed, see ops.dropout.
     """
-    dense = dense_layout(mask)
-    first = tf.one_hot(0, dense.length, on_value=True, off_value=False, dtype=tf.bool)[tf.newaxis, :]  # [1, S]
-    real = tf.reshape(tf.logical_or(mask > 0, first), [-1])
-    slots = tf.cast(tf.where(real)[:, 0], tf.int32)
-    rows = tf.maximum(tf.cumsum(tf.cast(real, tf.int32)) - 1, 0)
-    rows = tf.where(real, rows, 0)
+    batch, length = _sizes(mask)
+    width = _rounded(length, WIDTHS)
+    mask = tf.pad(mask, [[0, 0], [0, width - length]])  # [B, W]
+    real = tf.logical_or(mask > 0, tf.range(width) == 0)
+    flat = tf.reshape(real, [-1])
+    rows = tf.where(flat, tf.cumsum(tf.cast(flat, tf.int32)) - 1, 0)
+    tables = _Tables(tf.reshape(rows, [batch, width]), real, (1.0 - tf.cast(mask, tf.float32)) * MASKED_SCORE, heads)
+    sequence, position = tf.unstack(tf.cast(tf.where(real), tf.int32), axis=1)  # [T]
 
-    widths, width = widths_of(mask), _rounded(dense.length, WIDTHS)
-    groups = whole = [(tf.range(dense.batch), width, None if share is None else share[0])]
-    group_widths = tf.fill([dense.batch], width)
-    if apart:
-        bound = short_width(widths) if share is None else share[2]
-        longer, shorter = (tf.cast(tf.where(chosen)[:, 0], tf.int32) for chosen in (widths > bound, widths <= bound))
-        before = (None, None) if share is None else (share[0] - share[3], share[3])
-        short = _rounded(bound, WIDTHS)
-        groups = [(longer, width, before[0]), (shorter, short, before[1])]
-        group_widths = tf.where(widths > bound, width, short)
+    widths = widths_of(mask)
+    bound = length if not apart else short_width(widths) if share is None else share[2]
+    is_longer, short = widths > bound, _rounded(bound, WIDTHS)
+    group_widths = tf.where(is_longer, width, short)
 
     # The place behind the end of a sequence: attention reads nothing of it, and so it has no gradient. Without one it is the
     # place of a token, whose row is made once more.
     spare = tf.argmax(group_widths - widths, output_type=tf.int32)
-    tokens = tf.size(slots)
+    tokens, end = tf.size(sequence), widths[spare]
     multiple = tf.bitwise.left_shift(ROWS, tf.reduce_sum(tf.cast(tokens >= tf.constant(_DOUBLINGS), tf.int32)))
-    is_spare = group_widths[spare] > widths[spare]
+    is_spare = group_widths[spare] > end
     lacking = -tokens % multiple
     if is_trained:
         lacking = tf.where(is_spare, lacking, 0)
-    behind = tf.where(is_spare, widths[spare], 0)
-    sequence = tf.concat([slots // dense.length, tf.fill([lacking], spare)], axis=0)
-    position = tf.concat([slots % dense.length, tf.fill([lacking], behind)], axis=0)
-    slots = tf.concat([slots, tf.fill([lacking], spare * dense.length)], axis=0)
-    layout = dataclasses.replace(dense, slots=slots, rows=rows, real=real)
-    made = _places(layout, (sequence, position), heads, whole)
-    return dataclasses.replace(
-        layout, whole=made, apart=_places(layout, (sequence, position), heads, groups) if apart else made
-    )
+    slots = tf.concat([sequence * length + position, tf.fill([lacking], spare * length)], axis=0)
+    sequence = tf.concat([sequence, tf.fill([lacking], spare)], axis=0)
+    position = tf.concat([position, tf.fill([lacking], tf.where(is_spare, end, 0))], axis=0)
+
+    before = None if share is None else share[0]
+    group = tables.group(before)
+    to_rows = tf.expand_dims(sequence * (heads * width) + position, 1) + tf.range(heads) * width
+    whole = parted = Places((group,), to_rows)
+    if apart:
+        firsts = (None, None) if share is None else (before - share[3], share[3])
+        longer, shorter = (
+            tf.cast(tf.reshape(tf.where(chosen), [-1]), tf.int32) for chosen in (is_longer, tf.logical_not(is_longer))
+        )
+        groups = (tables.group(firsts[0], longer), tables.group(firsts[1], shorter, short))
+        starts = tf.gather(_starts(is_longer, group_widths, heads), sequence)
+        own = tf.gather(group_widths, sequence)
+        parted = Places(groups, tf.expand_dims(starts + position, 1) + tf.expand_dims(own, 1) * tf.range(heads))
+    rows, real = (tf.reshape(table[:, :length], [-1]) for table in (tables.rows, tables.real))
+    return Layout(batch, length, slots, rows, real, whole, parted)
+
+
+class _Tables(NamedTuple):
+    """Of all sequences, with the width W of the longest: what Group has."""
+
+    rows: tf.Tensor  # int32 [B, W]: the computed token
+    real: tf.Tensor  # bool [B, W]
+    key_bias: tf.Tensor  # float32 [B, W]
+    heads: int
+
+    def group(self, first: tf.Tensor | None, chosen: tf.Tensor | None = None, width: tf.Tensor | None = None) -> Group:
+        """Of the `chosen` sequences, int32 [B_g], None for all, up to a `width`, None for W."""
+        tables: Sequence[tf.Tensor] = self[:3]
+        if width is not None:
+            tables = [table[:, :width] for table in tables]
+        if chosen is not None:
+            tables = [tf.gather(table, chosen) for table in tables]
+        rows, real, key_bias = (tf.expand_dims(table, 1) for table in tables)
+        heads = tf.expand_dims(tf.range(self.heads), 1)
+        return Group(rows * self.heads + heads, tf.expand_dims(real, 3), tf.expand_dims(key_bias, 1), first)
+
+
+def _starts(is_longer: tf.Tensor, widths: tf.Tensor, heads: int) -> tf.Tensor:
+    """The first place of each sequence, int32 [B], where all longer ones come first; widths: of their groups, int32 [B]."""
+    places = widths * heads
+    longer, shorter = (tf.where(chosen, places, 0) for chosen in (is_longer, tf.logical_not(is_longer)))
+    after = tf.reduce_sum(longer) + tf.cumsum(shorter, exclusive=True)
+    return tf.where(is_longer, tf.cumsum(longer, exclusive=True), after)
 
 
 def _rounded(count: tf.Tensor | int, multiple: int) -> tf.Tensor | int:
@@ -134,32 +167,6 @@ def short_width(widths: tf.Tensor) -> tf.Tensor:
     longer = tf.range(tf.size(widths))  # how many stay behind if those of this width and below go
     pairs = longer * widths[0] ** 2 + (tf.size(widths) - longer) * widths**2
     return widths[tf.argmin(pairs, output_type=tf.int32)]
-
-
-def _places(layout: Layout, at: tuple[tf.Tensor, tf.Tensor], heads: int, groups: Sequence[tuple]) -> Places:
-    """at: sequence and position of each row, int32 [T]. groups: of each the numbers of its sequences, int32 [B_g], its width
-    S_g, and Group.first.
-    """
-    head, shape = tf.range(heads), [layout.batch, layout.length]
-    widest = [[0, 0], [0, groups[0][1] - layout.length]]
-    rows = tf.pad(tf.reshape(layout.rows, shape), widest)
-    real = tf.pad(tf.reshape(layout.real, shape), widest)
-    key_bias = tf.pad(layout.key_bias[:, 0, 0], widest, constant_values=MASKED_SCORE)
-    found, start = [], tf.constant(0)
-    starts, widths = tf.zeros([layout.batch], tf.int32), tf.zeros([layout.batch], tf.int32)  # of each sequence
-    for chosen, width, first in groups:
-        own_rows, own_real, own_bias = (tf.gather(table[:, :width], chosen) for table in (rows, real, key_bias))
-        own_rows = own_rows[:, tf.newaxis] * heads + head[:, tf.newaxis]
-        own_bias = own_bias[:, tf.newaxis, tf.newaxis]
-        found.append(Group(own_rows, own_real[:, tf.newaxis, :, tf.newaxis], own_bias, first))
-        count = tf.size(chosen)
-        own_starts = start + tf.range(count) * (heads * width)
-        starts = tf.tensor_scatter_nd_update(starts, chosen[:, tf.newaxis], own_starts)
-        widths = tf.tensor_scatter_nd_update(widths, chosen[:, tf.newaxis], tf.fill([count], width))
-        start += count * heads * width
-    sequence, position = at
-    starts, widths = tf.gather(starts, sequence), tf.gather(widths, sequence)  # [T]
-    return Places(tuple(found), (starts + position)[:, tf.newaxis] + widths[:, tf.newaxis] * head)
 
 
 def first_token(seed: tf.Tensor | None, layout: Layout) -> tf.Tensor | None:
