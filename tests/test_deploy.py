@@ -54,7 +54,7 @@ def test_a_signal_reaches_the_command_once():
 def test_a_signal_before_the_command_is_known_is_passed_on_too(tmp_path):
     # The shell stops before each of its commands, so the signal comes while the number of the process is not kept yet.
     slow = tmp_path / "slow.sh"
-    slow.write_text('case $0 in *together.sh) trap "sleep 0.2" DEBUG ;; esac\n', encoding="utf-8")
+    slow.write_text('case $0 in *together.sh) trap "sleep 0.05" DEBUG ;; esac\n', encoding="utf-8")
     heard = 'trap "echo heard; exit 75" TERM; echo ready; for i in $(seq 600); do sleep 0.05; done'
     assert signalled(["sh", "-c", heard], BASH_ENV=str(slow)) == ("heard\n", 75)  # and it is not started again
 

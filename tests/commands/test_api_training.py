@@ -170,6 +170,7 @@ def test_floats_are_numbers_to_predict():
     assert found == [True, True, False, False, False, False]
 
 
+@pytest.mark.slow  # 40 steps of the built-in model
 def test_the_first_example_of_the_readme():
     block = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
     *lines, last = block.rstrip().splitlines()

@@ -48,6 +48,11 @@ def test_round_trip(trained, tmp_path, capfd):
         for name, value in wanted.items():
             assert np.array_equal(found[name], value), (target, name)
         assert (tmp_path / target.partition("/")[0] / "vocab.txt").read_bytes() == (trained / "vocab.txt").read_bytes()
+    there = [f"--from={trained}", f"--to={module}", "--to_format=hub"]
+    assert convert(*there) == 1
+    assert "exists already; give another --to, or --overwrite" in capfd.readouterr().err
+    assert convert(*there, "--overwrite") == 0
+    assert not list(module.parent.glob(".writing-*"))
 
 
 def test_refusals(trained, tmp_path, capfd):
@@ -61,8 +66,3 @@ def test_refusals(trained, tmp_path, capfd):
         assert convert(*flags) == 1
         assert message in capfd.readouterr().err
         assert not module.exists()
-    assert convert(*there) == 0
-    assert convert(*there) == 1
-    assert "exists already; give another --to, or --overwrite" in capfd.readouterr().err
-    assert convert(*there, "--overwrite") == 0
-    assert not list(tmp_path.glob(".writing-*"))

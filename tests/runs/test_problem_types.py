@@ -77,7 +77,7 @@ def make_session(kind: str) -> Session:
     return Session(make_model, devices, 8, train_batch_size=8)
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[:2]] + ["choice"])
 def trained(request, tmp_path_factory):
     """Kind, folder, features, the losses of before, and the session."""
     folder, session = tmp_path_factory.mktemp(request.param), make_session(request.param)
