@@ -22,32 +22,40 @@ def check_packages(flag: str) -> None:
         raise InputError(f"{flag} needs the package {missing[0]}: pip install 'bert_cli[onnx]'")
 
 
+class _Running:
+    """A session of onnxruntime, and the memory that it reads."""
+
+    def __init__(self, model: str | bytes, apart: Mapping[str, np.ndarray]):
+        import onnxruntime
+
+        # To be kept as long as the session.
+        self._apart = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value)) for name, value in apart.items()
+        }
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _ERRORS
+        if apart:
+            options.add_external_initializers(list(self._apart), list(self._apart.values()))
+        self._session = onnxruntime.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
+        )
+        self._outputs = [output.name for output in self._session.get_outputs()]
+        self._taken = {each.name for each in self._session.get_inputs()}
+
+    def __call__(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        fed = {name: values for name, values in inputs.items() if name in self._taken}
+        try:
+            return dict(zip(self._outputs, self._session.run(self._outputs, fed), strict=True))
+        except Exception as error:  # onnxruntime has no public class of them
+            if any(sign in str(error) for sign in _OUT_OF_MEMORY):
+                raise MemoryError("onnxruntime gets no more") from None
+            raise
+
+
 def make_runner(model: str | bytes, apart: Mapping[str, np.ndarray] | None = None) -> Runner:
     """A function of the inputs, by name, that gives the outputs of a model: the path of its file, or its bytes.
 
     apart: constants that the model names without their values; they are read where they are. Inputs that the model does not
     have are left aside.
     """
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ERRORS
-    if apart:
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value)) for value in apart.values()]
-        options.add_external_initializers(list(apart), values)
-    session = onnxruntime.InferenceSession(
-        model, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
-    )
-    outputs = [output.name for output in session.get_outputs()]
-    taken = {each.name for each in session.get_inputs()}
-
-    def run(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        fed = {name: values for name, values in inputs.items() if name in taken}
-        try:
-            return dict(zip(outputs, session.run(outputs, fed), strict=True))
-        except Exception as error:  # onnxruntime has no public class of them
-            if any(sign in str(error) for sign in _OUT_OF_MEMORY):
-                raise MemoryError("onnxruntime gets no more") from None
-            raise
-
-    return run
+    return _Running(model, apart or {})

@@ -1,5 +1,6 @@
 """The graphs for texts of one length, in float32 and in 8 bits, beside an independent encoder in NumPy."""
 
+import gc
 import importlib.util
 
 import numpy as np
@@ -74,6 +75,17 @@ def test_all_layers(act, parts, least, of_logits):
         assert likeness(found[f"state_{number}"], state) > least, number
     pooled = encoder_runner(parts, weights, config, ())(inputs)["pooled_output"]
     assert likeness(pooled, wanted["pooled_output"]) > of_logits
+
+
+def test_weights_live_as_long_as_what_reads_them():
+    config, _, weights = weights_of(hidden_size=512, intermediate_size=1024)
+    inputs, shapes = batch(), [value.shape for value in weights.values()]
+    run = encoder_runner(UnpaddedBert, weights, config, [3])
+    before = run(inputs)["state_0"]
+    weights.clear()
+    gc.collect()
+    others = [np.full(shape, np.nan, np.float32) for shape in shapes * 3]  # which take memory that is free
+    assert np.array_equal(run(inputs)["state_0"], before), len(others)
 
 
 def test_channels_of_large_values_cost_little(monkeypatch):
