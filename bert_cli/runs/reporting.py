@@ -100,23 +100,22 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
     """
     if not has_news or not files.exists(os.path.join(folder, MANIFEST)):
         return
+    lines: list[str] = []
     try:
-        lines = [] if _is_unfinished(folder) else make_page(folder) if page.report else _without_page(folder)
+        if _is_unfinished(folder):
+            return
+        lines = [] if members_of(folder) else summary(read_run(folder))  # which is said where the page fails, too
+        if page.report:
+            lines = make_page(folder)
+        elif PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
+            files.remove(os.path.join(folder, PAGE))
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
             os.path.join(folder, PAGE), _cause(error), folder,
         )  # fmt: skip
-        return
     for line in lines:
         LOG.info(line)
-
-
-def _without_page(folder: str) -> list[str]:
-    """What is to be said of a run that makes none; one of an earlier run goes, as it belongs to other results."""
-    if PAGE in owned_names(folder):
-        files.remove(os.path.join(folder, PAGE))
-    return [] if members_of(folder) else summary(read_run(folder))
 
 
 def _is_unfinished(folder: str) -> bool:

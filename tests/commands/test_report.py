@@ -2,6 +2,7 @@
 
 import functools
 import json
+import sys
 
 import numpy_bert
 import pytest
@@ -113,6 +114,18 @@ def test_what_is_wrong_with_a_page_fails_no_run(trained, trained_flags, classify
     assert "history.jsonl:1: is not JSON" in line
     assert f"`bert-report {trained}`" in line
     assert page_of(trained) == before
+
+
+def test_without_what_draws_the_end_is_told(trained, trained_flags, classify, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as where it is not installed
+    flags = [flag for flag in trained_flags if flag not in ("--do_train", "--do_predict")]
+    outcome = classify(*flags, "--report", f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    warning, done, following = outcome.lines[-3:]
+    assert "report.html was not written: " in warning
+    assert "matplotlib" in warning
+    assert done.startswith("done in ")
+    assert following.startswith("next: ")
 
 
 def test_an_end_in_short(trained, trained_flags, classify):
