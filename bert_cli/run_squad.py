@@ -30,6 +30,7 @@ Examples:
 
 from bert_cli.base.errors import InputError
 from bert_cli.runs import questions
+from bert_cli.runs.checkpoint_choice import trained_folder
 from bert_cli.runs.squad import SquadTask, check_values, score_file, trained_model
 from bert_cli.settings.checks import complete
 from bert_cli.settings.command import run_command
@@ -45,7 +46,8 @@ def check(values: dict, given: frozenset[str]) -> dict:
     _check_task(values)
     complete(values)
     if not values["do_train"] and not values["score_only"]:
-        folder = trained_model(values["init_checkpoint"], values["output_dir"]).folder
+        start, out = values["init_checkpoint"], values["output_dir"]
+        folder = trained_folder(start, out) if out else trained_model(start, out).folder
         values |= remembered(SquadSettings, folder, given)
     check_values(values)
     return values

@@ -89,9 +89,12 @@ def packed_layout(
     sequence, position = tf.unstack(tf.cast(tf.where(real), tf.int32), axis=1)  # [T]
 
     widths = widths_of(mask)
-    bound = length if not apart else short_width(widths) if share is None else share[2]
-    is_longer, short = widths > bound, _rounded(bound, WIDTHS)
-    group_widths = tf.where(is_longer, width, short)
+    if apart:
+        bound = short_width(widths) if share is None else share[2]
+        is_longer, short = widths > bound, _rounded(bound, WIDTHS)
+        group_widths = tf.where(is_longer, width, short)
+    else:
+        group_widths = tf.broadcast_to(width, [batch])
 
     # The place behind the end of a sequence: attention reads nothing of it, and so it has no gradient. Without one it is the
     # place of a token, whose row is made once more.

@@ -79,17 +79,23 @@ def make_page(folder: str) -> list[str]:
 
     InputError where there is no run, or a report.html of somebody else's.
     """
-    members, path = members_of(folder), os.path.join(folder, PAGE)
+    members = members_of(folder)
     runs = [read_run(member) for member in members or [folder]]
-    page = comparison_page(runs, os.path.basename(os.path.normpath(folder))) if members else run_page(runs[0])
+    written = _draw(folder, runs, bool(members))
+    return [written] if members else summary(runs[0], written)
+
+
+def _draw(folder: str, runs: list[Run], are_compared: bool) -> str:
+    """As make_page, of what was read; returns the line that names the page."""
+    path = os.path.join(folder, PAGE)
+    page = comparison_page(runs, os.path.basename(os.path.normpath(folder))) if are_compared else run_page(runs[0])
     is_listed = PAGE in owned_names(folder)
     if files.exists(path) and not is_listed:
         raise InputError(f"{path}: no run of ours has listed it as its own; move it away, and use bert-report")
     write_page(path, page)
     if not is_listed:  # the run is from before there was one
         run_folder.write_report(folder, {}, (PAGE,))
-    written = f"wrote {path}, a page to look at"
-    return [written] if members else summary(runs[0], written)
+    return f"wrote {path}, a page to look at"
 
 
 def finish(folder: str, page: Page, has_news: bool = True) -> None:
@@ -104,11 +110,14 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
     try:
         if _is_unfinished(folder):
             return
-        lines = [] if members_of(folder) else summary(read_run(folder))  # which is said where the page fails, too
-        if page.report:
-            lines = make_page(folder)
-        elif PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
+        if not page.report and PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
             files.remove(os.path.join(folder, PAGE))
+        if members_of(folder):
+            lines = make_page(folder) if page.report else []
+        else:
+            run = read_run(folder)
+            lines = summary(run)  # which is said where the page fails, too
+            lines = summary(run, _draw(folder, [run], False)) if page.report else lines
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",

@@ -22,8 +22,8 @@ HOW = {
     INT8: {"precision": "int8"},
 }
 FLAGS = {name: helpers.words(flags) for name, flags in HOW.items()}
-# How far probabilities are from TensorFlow's.
-FAR = {ONNX: 1e-5, INT8: 0.03}
+# How far from TensorFlow's are probabilities of the classifier, its loss, and what other heads give.
+FAR, FAR_LOSS, FAR_OTHERS = ({ONNX: 1e-5, INT8: far} for far in (0.03, 0.02, 0.05))
 TEXTS = ["the old dog sees a cat .", "a bird", "the bird likes a small fish and a horse ."]
 
 
@@ -44,7 +44,7 @@ def test_a_classifier(trained, trained_flags, classify, run_folder, tmp_path):
         np.testing.assert_allclose(found[name].probabilities(), plain.probabilities(), atol=far)
         ours = found[name].eval_results()
         assert ours.keys() == plain.eval_results().keys()
-        assert ours["eval_loss"] == pytest.approx(plain.eval_results()["eval_loss"], abs=far)
+        assert ours["eval_loss"] == pytest.approx(plain.eval_results()["eval_loss"], abs=FAR_LOSS[name])
         report = found[name].report()
         assert (report["precision"], report["devices"]) == (HOW[name].get("precision", "float32"), "1 CPU")
         assert "onnxruntime" in report["versions"]
@@ -68,14 +68,14 @@ def test_a_text_is_answered_without_tensorflow(trained, name):
 def test_other_kinds_from_python(trained, tmp_path, problem_type):
     folder = as_problem(trained, tmp_path / "out", problem_type)
     found = {name: Classifier.load(str(folder), **how).predict(TEXTS) for name, how in HOW.items()}
-    for name, far in FAR.items():
+    for name, far in FAR_OTHERS.items():
         for ours, plain in (
             (found[name].values, found[PLAIN].values),
             (found[name].probabilities, found[PLAIN].probabilities),
         ):
             assert (ours is None) == (plain is None)
             if plain is not None:
-                np.testing.assert_allclose(ours, plain, atol=2 * far)
+                np.testing.assert_allclose(ours, plain, atol=far)
 
 
 def test_a_tagger(tagger, tag, tmp_path):
@@ -103,10 +103,10 @@ def test_answers(model, tmp_path):
         assert squad([*helpers.words(flags), "--do_predict"]) == 0
         answers[name] = json.loads((out / "nbest_predictions.json").read_text(encoding="utf-8"))
     assert len(answers[PLAIN]) == 4
-    for name, far in FAR.items():
+    for name, far in FAR_OTHERS.items():
         for question, nbest in answers[PLAIN].items():
             ours = {each["text"]: each["probability"] for each in answers[name][question]}
-            assert ours[nbest[0]["text"]] == pytest.approx(nbest[0]["probability"], abs=2 * far)
+            assert ours[nbest[0]["text"]] == pytest.approx(nbest[0]["probability"], abs=far)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "cls", "pooler", "none"])
