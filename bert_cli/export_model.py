@@ -24,9 +24,9 @@ from bert_cli.exports import onnx_run
 from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
 from bert_cli.graphs.running import check_packages
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.command import run_command
 from bert_cli.settings.tools import ExportSettings
-from bert_cli.training.host import prepare_host
 from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")

@@ -22,7 +22,8 @@ SPEC = "bert_cli.features.spec"
 # features (windows, positions), never the model that made its numbers. No command imports another.
 MAY_IMPORT = {
     "base": set(),
-    "settings": set(),
+    "runtime": set(),
+    "settings": {"runtime"},
     "text": {"settings"},
     "examples": {"settings", "text"},
     "features": {"settings", "text", "examples"},

@@ -18,7 +18,7 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION
+from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.runs import opening, sources

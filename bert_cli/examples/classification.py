@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
-from bert_cli.base.kinds import REGRESSION
+from bert_cli.base.head_types import REGRESSION
 from bert_cli.examples import tables
 from bert_cli.examples.glue import Layout, find_task
 from bert_cli.examples.tables import Row, more, quoted

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import REGRESSION, SINGLE_LABEL
 
 
 class Labelled(Protocol):

@@ -7,7 +7,7 @@ are the usual ones, so that the outputs of a model mean the same elsewhere.
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
 ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc", "pearson_spearman"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
 from bert_cli.examples.own_rows import check_width, read_rows

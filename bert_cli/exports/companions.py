@@ -7,7 +7,7 @@ import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, POOLED, TAGGER
+from bert_cli.base.head_types import MULTIPLE_CHOICE, POOLED, TAGGER
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
@@ -36,7 +36,7 @@ class Companions:
     problem_type: str | None  # of a classifier of texts, see runs.trained_kind
     flags_file: str | None
     last_layer_only: bool  # False where a tagger reads other layers
-    head_input: str = POOLED  # of a classifier of texts, see base.kinds
+    head_input: str = POOLED  # of a classifier of texts, see base.head_types
 
 
 def read_companions(flags: ModelFiles, model: sources.StoredModel, config: BertConfig) -> Companions:

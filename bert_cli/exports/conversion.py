@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.kinds import CLASSIFIER, POOLER, head_of
+from bert_cli.base.head_types import CLASSIFIER, POOLER, head_of
 from bert_cli.exports.hub_writing import save_encoder
 from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads

@@ -6,7 +6,7 @@ Imports no TensorFlow.
 import logging
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS, MULTIPLE_CHOICE, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, MULTIPLE_CHOICE, TAGGER
 from bert_cli.exports.companions import Companions
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, KINDS, MULTIPLE_CHOICE, POOLED, POOLER, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, KINDS, MULTIPLE_CHOICE, POOLED, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.companions import Companions, check_labels, write_companions

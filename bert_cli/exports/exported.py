@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL, TAGGER
+from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL, TAGGER
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
@@ -46,7 +46,7 @@ class Exported:
 
     @property
     def head_input(self) -> str:
-        """What a classifier of texts reads; see base.kinds."""
+        """What a classifier of texts reads; see base.head_types."""
         return self.companions.head_input
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.kinds import POOLED, SINGLE_LABEL
+from bert_cli.base.head_types import POOLED, SINGLE_LABEL
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
@@ -36,7 +36,7 @@ def load_classifier(
 ) -> BertClassifier:
     """The model with its weights; InputError where the checkpoint holds no classifier of these labels (None: of a number).
 
-    head_input: see base.kinds.
+    head_input: see base.head_types.
     """
     reader = open_checkpoint(checkpoint)
     shape = reader.shapes.get("output_weights")

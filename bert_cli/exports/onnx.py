@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, ENCODER, POOLER, REGRESSION, SPANS, TAGGER, head_of
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, REGRESSION, SPANS, TAGGER, head_of
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
@@ -28,7 +28,7 @@ _BATCH_TOKENS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A model of one `kind` (see base.kinds) with its tensors; `layers` are those that a tagger reads, problem_type and
+    """A model of one `kind` (see base.head_types) with its tensors; `layers` are those that a tagger reads, problem_type and
     `head_input` are those of a classifier.
     """
 

@@ -6,15 +6,15 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, SINGLE_LABEL, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, SINGLE_LABEL, TAGGER
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
 from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.model.config import write_config
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"

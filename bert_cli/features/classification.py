@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.long_text import long_sequences
 from bert_cli.features.packing import PackedSequence, check_max_seq_length

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.kinds import MULTI_LABEL
+from bert_cli.base.head_types import MULTI_LABEL
 from bert_cli.features.classification import ClassificationFeatures
 
 _LEAST = 1e-7  # a probability that float32 can tell from 0, and 1 less it from 1

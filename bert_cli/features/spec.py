@@ -5,7 +5,7 @@ Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predic
 
 from typing import NamedTuple
 
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 
 
 class Column(NamedTuple):

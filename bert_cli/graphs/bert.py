@@ -12,7 +12,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from bert_cli.base.kinds import CLASSIFIER, FIRST, MEAN, MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL, SPANS, TAGGER
+from bert_cli.base.head_types import (
+    CLASSIFIER,
+    FIRST,
+    MEAN,
+    MULTI_LABEL,
+    POOLED,
+    REGRESSION,
+    SINGLE_LABEL,
+    SPANS,
+    TAGGER,
+)
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, BertConfig
 
@@ -148,7 +158,7 @@ class Bert:
         return graph.add("Div", total, graph.add("ReduceSum", real, graph.numbers(1), keepdims=0))
 
     def text_rows(self, states: Sequence[str], head_input: str) -> str:
-        """What a head of texts reads, see base.kinds: [B, H]."""
+        """What a head of texts reads, see base.head_types: [B, H]."""
         return {POOLED: self.pooled, FIRST: self.first, MEAN: self.mean}[head_input](states[-1])
 
     def token_rows(self, states: Sequence[str], layers: Sequence[int]) -> str:

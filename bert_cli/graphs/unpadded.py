@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bert_cli.base.kinds import CLASSIFIER, POOLED
+from bert_cli.base.head_types import CLASSIFIER, POOLED
 from bert_cli.features.spec import INPUTS
 from bert_cli.graphs.bert import Bert, Graph, assemble
 from bert_cli.graphs.running import Runner, make_runner
@@ -104,8 +104,8 @@ def logits_runner(
 ) -> Runner:
     """Gives `logits` of a batch, float32: [B, n] of a classifier, [B, S, n] of what tells something of each token.
 
-    parts: see encoder_runner. kind: of base.kinds. scope: of the head's variables. layers: whose outputs side by side a head
-    of tokens reads, counted as Python does; head_input: what one of texts does, see base.kinds.
+    parts: see encoder_runner. kind: of base.head_types. scope: of the head's variables. layers: whose outputs side by side a
+    head of tokens reads, counted as Python does; head_input: what one of texts does, see base.head_types.
     """
     bert = parts(Graph(), tensors, config)
     states = bert.states()

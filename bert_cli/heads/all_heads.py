@@ -5,7 +5,7 @@ from collections.abc import Collection
 import keras
 import tensorflow as tf
 
-from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
+from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.classification import ClassifierHead
 from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead
 from bert_cli.heads.squad import SpanHead

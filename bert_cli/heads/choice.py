@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.base.kinds import POOLED
+from bert_cli.base.head_types import POOLED
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import cross_entropy, softmax_losses

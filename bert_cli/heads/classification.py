@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.base.kinds import MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL
 from bert_cli.features import spec
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
 from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_rows
@@ -51,7 +51,7 @@ class BertClassifier(TextModel):
         problem_type: str = SINGLE_LABEL,
         head_input: str = POOLED,
     ):
-        """ValueError for an unknown problem_type, or a regression of several numbers. head_input: see base.kinds."""
+        """ValueError for an unknown problem_type, or a regression of several numbers. head_input: see base.head_types."""
         if problem_type not in spec.OF_PROBLEM or (problem_type == REGRESSION and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__(name="classifier_model", autocast=False)

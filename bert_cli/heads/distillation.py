@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.base.kinds import MULTI_LABEL
+from bert_cli.base.head_types import MULTI_LABEL
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import mean_weights

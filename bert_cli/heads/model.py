@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import keras
 import tensorflow as tf
 
-from bert_cli.base.kinds import MEAN, POOLED
+from bert_cli.base.head_types import MEAN, POOLED
 from bert_cli.features.spec import INPUTS, Column, stated
 from bert_cli.heads.losses import PLAIN
 from bert_cli.model import ops
@@ -32,7 +32,7 @@ class TaskModel(keras.Model):
     # Of training; what a kind has no use for stays as it is here.
     loss_rule = PLAIN
     head_dropout = 0.0
-    # Of base.kinds.HEAD_INPUTS: what a head of texts reads.
+    # Of base.head_types.HEAD_INPUTS: what a head of texts reads.
     head_input = POOLED
 
     @property
@@ -119,7 +119,7 @@ def text_rows(
     seed: tf.Tensor | None,
     packed: bool,
 ) -> tf.Tensor:
-    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]; head_input: see base.kinds."""
+    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]; head_input: see base.head_types."""
     is_mean = head_input == MEAN
     outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=not is_mean)
     if not is_mean:

@@ -4,7 +4,7 @@ import math
 
 import tensorflow as tf
 
-from bert_cli.base.kinds import POOLER
+from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses

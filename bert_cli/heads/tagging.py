@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.base.kinds import POOLER
+from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import softmax_losses

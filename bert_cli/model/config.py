@@ -6,9 +6,9 @@ import os
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.memory import machine_memory
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
+from bert_cli.runtime.memory import machine_memory
 
 GELU_FORMS = ("erf", "tanh")
 # Added to the scores of padded keys in attention, as in the original.

@@ -27,8 +27,8 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample

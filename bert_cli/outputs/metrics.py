@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
-from bert_cli.base.later import LATER
+from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.runtime.background_import import LATER
 
 # What a task is measured by, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
@@ -58,7 +58,7 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
 
 
 def needed_later() -> None:
-    """An evaluation will follow: see base.later."""
+    """An evaluation will follow: see runtime.background_import."""
     LATER.need("sklearn.metrics", "scipy.stats")
 
 

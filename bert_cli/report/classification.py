@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
+from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.report.figures import SERIES, Line, lines, points, thinned
 from bert_cli.report.parts import Card, Section, Table, figure_card, number, percent
 from bert_cli.report.run_files import Run

@@ -4,7 +4,7 @@ import os
 import shlex
 from typing import Any
 
-from bert_cli.base.kinds import MULTIPLE_CHOICE
+from bert_cli.base.head_types import MULTIPLE_CHOICE
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.report.figures import Line, lines
 from bert_cli.report.headline import best_step, is_loss, main_metric, spoken

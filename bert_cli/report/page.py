@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.later import LATER
 from bert_cli.base.writing import atomic_write
 from bert_cli.report import figures
 from bert_cli.report.classification import classification_section
@@ -20,6 +19,7 @@ from bert_cli.report.run_files import Run
 from bert_cli.report.squad import squad_section
 from bert_cli.report.tagging import tagging_section
 from bert_cli.report.training import training_section
+from bert_cli.runtime.background_import import LATER
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -36,7 +36,7 @@ _OF_COMMAND = {
 
 
 def needed_later() -> None:
-    """A page will be written: see base.later."""
+    """A page will be written: see runtime.background_import."""
     figures.needed_later()
     LATER.need("jinja2")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.base.names import TEACHER
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table

@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import exists
-from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, SINGLE_LABEL
+from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.examples.choice import (
     AUTO,
     CHOICE_LABELS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.kinds import MULTI_LABEL, REGRESSION
+from bert_cli.base.head_types import MULTI_LABEL, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.outputs import folds as files_of_folds

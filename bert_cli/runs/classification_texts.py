@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE
+from bert_cli.base.head_types import MULTIPLE_CHOICE
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line

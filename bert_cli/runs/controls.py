@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base.cluster import trains_together
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
+from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,
     NO_WEIGHTS,

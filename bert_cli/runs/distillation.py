@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import MULTIPLE_CHOICE, REGRESSION
+from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample

@@ -19,10 +19,10 @@ from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.extractor import Extractor, VectorChoice
 from bert_cli.runs.onnx_features import OnnxFeatures
 from bert_cli.runs.sources import AnyModel
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 

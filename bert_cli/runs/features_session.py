@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.kinds import POOLER
+from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.stream import length_groups

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import HEADS, NEXT_SENTENCE, POOLER
+from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER
 from bert_cli.features import spec
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures

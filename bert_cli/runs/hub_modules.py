@@ -5,8 +5,8 @@ import dataclasses
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.text.vocabulary import looks_cased, read_vocabulary
-from bert_cli.training.host import prepare_host
 from bert_cli.weights import hub_handle
 from bert_cli.weights.path import CheckpointPath
 

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bert_cli.base import files
-from bert_cli.base.cluster import writes
 from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.names import LOCK, MANIFEST, STATE
+from bert_cli.runtime.cluster import writes
 
 LOG = logging.getLogger("bert_cli")
 _TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late

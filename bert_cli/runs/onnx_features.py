@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bert_cli.base.kinds import POOLER
+from bert_cli.base.head_types import POOLER
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.stream import alike_groups
 from bert_cli.graphs.running import Runner

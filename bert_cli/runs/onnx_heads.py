@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, HEADS, MULTI_LABEL, MULTIPLE_CHOICE, POOLED, REGRESSION, SPANS, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, HEADS, MULTI_LABEL, MULTIPLE_CHOICE, POOLED, REGRESSION, SPANS, TAGGER
 from bert_cli.settings.long_text import WINDOWS
 
 
 @dataclasses.dataclass(frozen=True)
 class OnnxHead:
-    """What stands on the encoder: `count` outputs, of a text (base.kinds.CLASSIFIER) or of each of its tokens.
+    """What stands on the encoder: `count` outputs, of a text (base.head_types.CLASSIFIER) or of each of its tokens.
 
     scope: of its variables. layers, head_input: see graphs.unpadded.logits_runner. told(logits, batch): the predictions, as the
     model's own in heads/. model: what a checkpoint should be, for error messages.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, POOLER
+from bert_cli.base.head_types import CLASSIFIER, POOLER
 from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.stream import alike_groups
 from bert_cli.graphs.running import Runner, check_packages

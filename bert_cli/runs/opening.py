@@ -6,7 +6,7 @@ from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.trained_model import check_command
-from bert_cli.training.host import prepare_host
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:

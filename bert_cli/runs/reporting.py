@@ -13,7 +13,6 @@ import numpy as np
 from bert_cli import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
-from bert_cli.base.memory import peak_memory
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
@@ -26,6 +25,7 @@ from bert_cli.report.run_files import Run, read_run
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.manifest import SEVERAL, read_manifest
 from bert_cli.runs.ownership import owned_names, read_report
+from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.reporting import Page
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import SINGLE_LABEL
+from bert_cli.base.head_types import SINGLE_LABEL
 from bert_cli.base.log import RESULT
 from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio

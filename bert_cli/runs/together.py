@@ -4,8 +4,8 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from bert_cli.base.cluster import read_cluster, trains_together
 from bert_cli.base.errors import TemporaryError
+from bert_cli.runtime.cluster import read_cluster, trains_together
 
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CLASSIFIER, KINDS, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
-from bert_cli.base.kinds import CLASSIFIER, KINDS, SPANS, TAGGER
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
 from bert_cli.model.config import ModuleConfig
 from bert_cli.runs import sources

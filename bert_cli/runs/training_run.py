@@ -13,11 +13,11 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError, TemporaryError
 from bert_cli.base.names import CHECKPOINT
-from bert_cli.base.signals import Stopped, deferred
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History, lines_each
 from bert_cli.outputs.progress import Progress
+from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.compact import CompactWords

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base.memory import peak_memory
 from bert_cli.features.pretraining_batch import training_batch
 from bert_cli.features.ragged import Features, row_lengths, with_token_ids
 from bert_cli.features.stream import training_rows
 from bert_cli.heads.model import tensor_specs
 from bert_cli.outputs.dry_run import Trial
 from bert_cli.runs.training_run import TrainingRun, memory_advice
+from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.groups import Saving
 from bert_cli.training.feeding import place
 from bert_cli.training.saving import training_tensors

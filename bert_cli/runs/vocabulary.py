@@ -12,9 +12,9 @@ from bert_cli.corpus.word_counts import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs import model_checks
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
-from bert_cli.training.host import prepare_host
 
 LOG = logging.getLogger("bert_cli")
 # The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where letters are random.

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import HEAD_INPUTS, POOLED
+from bert_cli.base.head_types import HEAD_INPUTS, POOLED
 from bert_cli.settings.option import option
 
 OPTIMIZERS = ("adamw", "lamb", "nadam")

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.base.kinds import PROBLEM_TYPES
+from bert_cli.base.head_types import PROBLEM_TYPES
 from bert_cli.settings.groups import Log, Seed, read_names
 from bert_cli.settings.option import group, option
 

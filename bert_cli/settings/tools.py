@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.base.kinds import KINDS
+from bert_cli.base.head_types import KINDS
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     BatchSize,

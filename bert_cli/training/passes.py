@@ -9,7 +9,7 @@ from tensorflow.core.protobuf.config_pb2 import ConfigProto
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.eager import context
 
-from bert_cli.base.later import LATER
+from bert_cli.runtime.background_import import LATER
 
 # Together they take a fifth of the time until the first step has been computed, and the steps are as fast without them:
 # what they would fold, fuse or reorder is not there. Remapping, which fuses biases and activations into products, pays; in
@@ -71,7 +71,7 @@ def with_few_passes(function: Callable) -> Callable:
 
 
 def with_imports(function: tf.types.experimental.PolymorphicFunction) -> Callable:
-    """The same tf.function; while TensorFlow compiles what the first call traced, what base.later holds is imported."""
+    """The same tf.function; while TensorFlow compiles its first call, the modules of runtime.background_import are imported."""
     is_traced = False
 
     @functools.wraps(function)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError, first_line
-from bert_cli.base.machine import BFLOAT16_UNITS, processor_flags
-from bert_cli.base.meeting import meet
+from bert_cli.runtime.cluster import read_cluster
+from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
+from bert_cli.runtime.rendezvous import meet
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
@@ -28,7 +28,7 @@ def make_strategy(
 
     auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all GPUs where there are
     several; else the one GPU, or the CPU. num_virtual_devices: for mirrored, logical CPUs; 0 for the devices that are there.
-    worker_timeout: seconds that several machines wait for each other, see base.meeting.
+    worker_timeout: seconds that several machines wait for each other, see runtime.rendezvous.
     Raises InputError where what was asked for is not there, and TemporaryError where another machine does not come.
     """
     if num_virtual_devices and name != "mirrored":

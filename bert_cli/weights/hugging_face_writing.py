@@ -6,8 +6,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.kinds import CLASSIFIER, ENCODER, KINDS, MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.model.config import BertConfig
 from bert_cli.weights.hugging_face import hugging_face_name
 

@@ -21,7 +21,7 @@ from bert_cli.records.tfrecord import pack_records, read_records
 
 @pytest.fixture(scope="module")
 def ram() -> str:
-    from bert_cli.training.host import prepare_host
+    from bert_cli.runtime.tensorflow_setup import prepare_host
 
     prepare_host()
     files.make_directory("ram://remote/a")

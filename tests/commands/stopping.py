@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # child; or such a number, answered by the wait status of this child.
 STARTER = """
 import importlib, json, os, sys, traceback, warnings
-from bert_cli.training.host import prepare_host
+from bert_cli.runtime.tensorflow_setup import prepare_host
 prepare_host()
 import bert_cli.runs.session
 warnings.simplefilter("ignore", DeprecationWarning)

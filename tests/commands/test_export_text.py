@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
-from bert_cli.training.host import prepare_host
 
 VOCABULARY = "[PAD] [UNK] [CLS] [SEP] [MASK] a b ##a ##b ##ab s ##s σ ##σ ς ##ς α ##α i ##i ss ß é e . $ € ! 中 ##中"
 WORDS = VOCABULARY.split()

@@ -28,7 +28,7 @@ def checkpoint(model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
     folder = tmp_path_factory.mktemp("features_model")
     for name in ("vocab.txt", "bert_config.json"):
         (folder / name).write_bytes((model / name).read_bytes())
-    from bert_cli.training.host import prepare_host
+    from bert_cli.runtime.tensorflow_setup import prepare_host
 
     prepare_host()
     from bert_cli.weights.checkpoint import write_tf1

@@ -7,7 +7,7 @@ import numpy as np
 import numpy_bert
 import pytest
 
-from bert_cli.base.kinds import CLASSIFIER, FIRST, MEAN, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, FIRST, MEAN, TAGGER
 from bert_cli.features.spec import INPUTS
 
 if importlib.util.find_spec("onnx") is None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_cli.training.host import prepare_host
+from bert_cli.runtime.tensorflow_setup import prepare_host
 
 prepare_host()
 import tensorflow as tf  # noqa: E402

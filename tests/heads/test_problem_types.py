@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from numpy_bert import encode, loss_and_gradients, random_weights, variable_shapes
 
-from bert_cli.base.kinds import HEAD_INPUTS
+from bert_cli.base.head_types import HEAD_INPUTS
 from bert_cli.features.spec import INPUTS
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier

@@ -7,8 +7,8 @@ import pathlib
 import pytest
 import tensorflow as tf
 
-from bert_cli.base.cluster import read_cluster
 from bert_cli.base.errors import InputError
+from bert_cli.runtime.cluster import read_cluster
 from bert_cli.training.feeding import check_batch_size, place
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 

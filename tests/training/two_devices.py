@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from bert_cli.training.host import prepare_host
+from bert_cli.runtime.tensorflow_setup import prepare_host
 
 prepare_host()
 

@@ -8,7 +8,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.kinds import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
+from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from bert_cli.base.signals import Stopped, deferred, raised
+from bert_cli.runtime.signals import Stopped, deferred, raised
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -81,7 +81,7 @@ def test_another_thread_changes_nothing():
 
 def test_a_second_signal_ends_at_once():
     code = (
-        "import os, signal, time; from bert_cli.base.signals import deferred\n"
+        "import os, signal, time; from bert_cli.runtime.signals import deferred\n"
         "with deferred(lambda name: None):\n    os.kill(os.getpid(), 15); os.kill(os.getpid(), 1); print('still here')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)

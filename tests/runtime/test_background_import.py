@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from bert_cli.base.later import Later
+from bert_cli.runtime.background_import import Later
 
 
 @pytest.fixture

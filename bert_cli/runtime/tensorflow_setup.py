@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 
-from bert_cli.base.process import PROCESS
+from bert_cli.runtime.process import PROCESS
 
 # glibc's mallopt parameters (malloc.h).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3

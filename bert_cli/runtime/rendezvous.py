@@ -12,8 +12,8 @@ import socket
 import time
 from collections.abc import Iterator
 
-from bert_cli.base.cluster import Cluster, read_cluster
 from bert_cli.base.errors import InputError, TemporaryError
+from bert_cli.runtime.cluster import Cluster, read_cluster
 
 LOG = logging.getLogger("bert_cli")
 _TOLD_EVERY = 30.0  # seconds

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from bert_cli.training.host import left_out
+from bert_cli.runtime.tensorflow_setup import left_out
 
 
 def test_a_package_is_absent_for_a_while(tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""The process: what is set before TensorFlow is imported, background imports, stop signals, rendezvous, cluster, memory."""
