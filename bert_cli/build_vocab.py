@@ -32,6 +32,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
+from bert_cli.flags.command import run_command
 from bert_cli.outputs.vocabulary import format_table
 from bert_cli.runs.vocabulary import (
     build_vocabulary,
@@ -40,7 +41,6 @@ from bert_cli.runs.vocabulary import (
     extend_vocabulary,
     read_extended,
 )
-from bert_cli.settings.command import run_command
 from bert_cli.settings.pretraining import VOCAB_SIZE, BuildVocabSettings
 from bert_cli.text.tokenization import BasicTokenizer
 

@@ -17,10 +17,10 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
+from bert_cli.flags.command import run_command
 from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import make_page, members_of
-from bert_cli.settings.command import run_command
 from bert_cli.settings.reporting import ReportSettings
 
 LOG = logging.getLogger("bert_cli")

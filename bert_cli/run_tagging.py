@@ -24,12 +24,12 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
+from bert_cli.flags.command import run_command
+from bert_cli.flags.saved import remembered
 from bert_cli.runs import answers
 from bert_cli.runs.checkpoint_choice import trained_folder
 from bert_cli.runs.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import complete
-from bert_cli.settings.command import run_command
-from bert_cli.settings.saved import remembered
 from bert_cli.settings.tagging import TagSettings, TagStride
 
 # The trained run's own, which another data_dir has files in the place of.

@@ -10,8 +10,8 @@ import types
 import typing
 
 from bert_cli.__main__ import COMMANDS
-from bert_cli.settings.help import blocks, default_of, is_verbatim, sections, split_examples
-from bert_cli.settings.option import Flag
+from bert_cli.flags.help import blocks, default_of, is_verbatim, sections, split_examples
+from bert_cli.flags.option import Flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

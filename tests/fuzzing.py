@@ -20,6 +20,7 @@ from bert_cli.corpus.text import read_blocks, tokenize_block
 from bert_cli.examples import own_data, own_rows, squad, tables, tagging
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.text_lines import read_text_lines
+from bert_cli.flags.saved import remembered
 from bert_cli.model.config import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.record_index import is_record_file
@@ -29,7 +30,6 @@ from bert_cli.runs import manifest, ownership
 from bert_cli.runs.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns, LabelKind
-from bert_cli.settings.saved import remembered
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary

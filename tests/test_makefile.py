@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from bert_cli.__main__ import COMMANDS, listing
-from bert_cli.settings.option import build
-from bert_cli.settings.parser import parse
+from bert_cli.flags.option import build
+from bert_cli.flags.parser import parse
 from tests import docs_pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]

@@ -21,10 +21,10 @@ from bert_cli import (
 )
 from bert_cli.__main__ import COMMANDS as LISTED
 from bert_cli.base.names import RANDOM
+from bert_cli.flags.option import every_flag
+from bert_cli.flags.parser import parse
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import PrepareSettings
-from bert_cli.settings.option import every_flag
-from bert_cli.settings.parser import parse
 from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
 from bert_cli.settings.reporting import ReportSettings
 from bert_cli.settings.squad import SquadSettings

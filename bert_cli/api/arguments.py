@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import Flag, every_flag
-from bert_cli.settings.parser import parse, shown, unknown
+from bert_cli.flags.option import Flag, every_flag
+from bert_cli.flags.parser import parse, shown, unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import build
 from bert_cli.runs import driver
 from bert_cli.settings.checks import complete
-from bert_cli.settings.option import build
 
 Kind = TypeVar("Kind", bound="Trained")
 

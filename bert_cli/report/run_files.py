@@ -9,9 +9,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.lines import read_text
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS, FLAGS, MANIFEST, REPORT
+from bert_cli.flags.saved import read_flags
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.outputs.history import read_history
-from bert_cli.settings.saved import read_flags
 
 _RESTORE = "restore it, or remove it"
 

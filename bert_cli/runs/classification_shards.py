@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
+from bert_cli.flags.option import changed, values_of
 from bert_cli.runs import opening, shards
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification import ClassificationTask
@@ -17,7 +18,6 @@ from bert_cli.runs.model_checks import check_unknown
 from bert_cli.runs.sources import AnyModel
 from bert_cli.runs.trained_kind import trained_labels
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.option import changed, values_of
 
 # What decides the numbers and is no file of the model.
 _OF_TEXTS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")

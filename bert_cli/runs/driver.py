@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, EVENTS, FLAGS, HISTORY, PAGE
+from bert_cli.flags.option import deciding
+from bert_cli.flags.saved import flags_to_save, write_flags
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.outputs.selection import find_metric
@@ -31,9 +33,7 @@ from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.tensorboard import Events
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.devices import INT8
-from bert_cli.settings.option import deciding
 from bert_cli.settings.repeats import is_several
-from bert_cli.settings.saved import flags_to_save, write_flags
 from bert_cli.settings.watching import check_watching
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number

@@ -7,9 +7,9 @@ from typing import Any
 
 from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
 from bert_cli.features.folds import stratified_folds
+from bert_cli.flags.option import changed
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.task import DividedTask, TrainingSettings
-from bert_cli.settings.option import changed
 
 LOG = logging.getLogger("bert_cli")
 

@@ -14,6 +14,7 @@ from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.masking import make_masking
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
@@ -26,7 +27,6 @@ from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.pretraining import PretrainSettings
-from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.training.updates import Updates

@@ -31,6 +31,8 @@ from bert_cli.base.names import (
     SUSPECTS,
     VOCABULARY,
 )
+from bert_cli.flags.option import changed, lists_of, values_of
+from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs.several import (
     DEVIATION,
     MEAN,
@@ -47,9 +49,7 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs.folds import Folds
 from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.task import DividedTask, Task, TrainingSettings
-from bert_cli.settings.option import changed, lists_of, values_of
 from bert_cli.settings.repeats import check_several, is_several, num_folds
-from bert_cli.settings.saved import read_flags, remembered
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")

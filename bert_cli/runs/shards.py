@@ -21,10 +21,10 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
+from bert_cli.flags.parser import shown
 from bert_cli.runs.sources import AnyModel
 from bert_cli.runtime.cluster import read_cluster, trains_together
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.parser import shown
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")

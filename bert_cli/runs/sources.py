@@ -10,13 +10,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
 from bert_cli.runs import builtin, model_checks
 from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
 from bert_cli.settings.groups import Hub, ModelFiles
-from bert_cli.settings.saved import read_flags
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath

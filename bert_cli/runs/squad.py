@@ -20,6 +20,7 @@ from bert_cli.examples.squad import (
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.features.stream import check_steps
+from bert_cli.flags.option import build
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
@@ -39,7 +40,6 @@ from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
-from bert_cli.settings.option import build
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.updates import Updates

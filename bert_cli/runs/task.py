@@ -90,7 +90,7 @@ class TrainingSettings(Protocol):
 class Plan(NamedTuple):
     """What a task says of its training, before TensorFlow is there.
 
-    decided: what decides the result beside the flags that do (see settings.option), for the manifest. found: values of
+    decided: what decides the result beside the flags that do (see flags.option), for the manifest. found: values of
     flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
     data, 0 where there are no passes. class_weights: see controls.
     """

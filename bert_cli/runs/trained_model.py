@@ -8,11 +8,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, KINDS, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
+from bert_cli.flags.option import build
+from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.runs import sources
 from bert_cli.runs.manifest import COMMAND, read_manifest
-from bert_cli.settings.option import build
-from bert_cli.settings.saved import read_flags, remembered
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 # The command of each kind of model, the class that loads it from Python, and a flag that its flags.txt alone has.

@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import group, option
 from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
 from bert_cli.settings.data import (
     Columns,
@@ -40,7 +41,6 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.long_text import LongText
-from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Folds, Runs, SplitSeed
 from bert_cli.settings.reporting import Explanation, Page
 from bert_cli.settings.shards import Shards

@@ -5,7 +5,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED
-from bert_cli.settings.option import option
+from bert_cli.flags.option import option
 
 OPTIMIZERS = ("adamw", "lamb", "nadam")
 LR_SCHEDULES = ("linear", "cosine", "constant")

@@ -3,8 +3,8 @@
 import dataclasses
 
 from bert_cli.base.head_types import PROBLEM_TYPES
+from bert_cli.flags.option import group, option
 from bert_cli.settings.groups import Log, Seed, read_names
-from bert_cli.settings.option import group, option
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,8 @@ import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import option
 from bert_cli.runtime.cluster import trains_together
-from bert_cli.settings.option import option
 
 INT8 = "int8"
 TENSORFLOW, ONNXRUNTIME = "tensorflow", "onnxruntime"

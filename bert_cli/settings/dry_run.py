@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import option
+from bert_cli.flags.option import option
 
 
 @dataclasses.dataclass(frozen=True)

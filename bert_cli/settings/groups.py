@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
-from bert_cli.settings.option import option
+from bert_cli.flags.option import option
 
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.settings.option import option
+from bert_cli.flags.option import option
 
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
 LONG_TEXTS = (TRUNCATE, HEAD_TAIL, WINDOWS)

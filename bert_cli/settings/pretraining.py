@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.names import RANDOM
+from bert_cli.flags.option import group, option
 from bert_cli.settings.beam import Beam
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
@@ -24,7 +25,6 @@ from bert_cli.settings.groups import (
     Training,
     Workers,
 )
-from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Runs
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching

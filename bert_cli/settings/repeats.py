@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import lists_of, option, values_of
+from bert_cli.flags.option import lists_of, option, values_of
 
 
 @dataclasses.dataclass(frozen=True)

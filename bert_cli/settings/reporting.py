@@ -2,8 +2,8 @@
 
 import dataclasses
 
+from bert_cli.flags.option import group, option
 from bert_cli.settings.groups import Log, Output
-from bert_cli.settings.option import group, option
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import group, option
 from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.devices import Devices
@@ -28,7 +29,6 @@ from bert_cli.settings.groups import (
     TrainFile,
     Training,
 )
-from bert_cli.settings.option import group, option
 from bert_cli.settings.repeats import Folds, Runs
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.watching import Watching

@@ -3,6 +3,7 @@
 import dataclasses
 
 from bert_cli.base.head_types import KINDS
+from bert_cli.flags.option import group, option
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import (
     BatchSize,
@@ -19,7 +20,6 @@ from bert_cli.settings.groups import (
     Start,
     read_names,
 )
-from bert_cli.settings.option import group, option
 from bert_cli.settings.shards import Shards
 
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import option
+from bert_cli.flags.option import option
 
 EPOCH = "epoch"
 

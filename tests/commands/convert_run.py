@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 
 from bert_cli.convert_checkpoint import main, run
-from bert_cli.settings.option import build
+from bert_cli.flags.option import build
 from bert_cli.settings.tools import ConvertSettings
 from tests.commands import helpers
 

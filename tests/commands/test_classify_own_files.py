@@ -7,9 +7,9 @@ import json
 import pytest
 
 from bert_cli.exports.exported import trained_on_pairs
+from bert_cli.flags.parser import parse
 from bert_cli.run_classifier import check
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.parser import parse
 from tests.commands.conftest import SENTENCES
 from tests.commands.helpers import words
 

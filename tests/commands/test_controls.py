@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bert_cli import Classifier, convert_checkpoint, export_model, run_tagging
+from bert_cli.flags.option import deciding, every_flag
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.option import deciding, every_flag
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.settings.tagging import TagSettings

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import build
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -17,7 +18,6 @@ from bert_cli.runs import controls, training_run
 from bert_cli.runs.session import Session
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import ClassWeights, Loss, check_class_weights
-from bert_cli.settings.option import build
 from bert_cli.training.optimizer import AdamWeightDecay
 from bert_cli.training.step import make_train_step
 from bert_cli.training.updates import Updates

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
+from bert_cli.flags.option import build, deciding, every_flag, flags_of, group, option, title, values_of
 from bert_cli.settings import classification, groups, pretraining, squad, tagging, tools
-from bert_cli.settings.option import build, deciding, every_flag, flags_of, group, option, title, values_of
 
 COMMANDS = [
     classification.ClassifySettings,

@@ -9,12 +9,12 @@ from typing import Any
 from bert_cli import __version__
 from bert_cli.base.errors import InputError, TemporaryError, first_line
 from bert_cli.base.log import RESULT
+from bert_cli.flags.completion import asked_shell, completion
+from bert_cli.flags.help import help_text
+from bert_cli.flags.option import build, every_flag
+from bert_cli.flags.parser import parse
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
-from bert_cli.settings.completion import asked_shell, completion
-from bert_cli.settings.help import help_text
-from bert_cli.settings.option import build, every_flag
-from bert_cli.settings.parser import parse
 
 TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every system
 _MEMORY_FLAGS = (

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import build, group, option
-from bert_cli.settings.parser import parse
-from bert_cli.settings.saved import flags_to_save, read_flags, remembered, write_flags
+from bert_cli.flags.option import build, group, option
+from bert_cli.flags.parser import parse
+from bert_cli.flags.saved import flags_to_save, read_flags, remembered, write_flags
 
 
 @dataclasses.dataclass(frozen=True)

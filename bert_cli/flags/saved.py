@@ -9,8 +9,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.lines import open_lines, without_nul
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
-from bert_cli.settings.option import every_flag, values_of
-from bert_cli.settings.parser import parse, shown
+from bert_cli.flags.option import every_flag, values_of
+from bert_cli.flags.parser import parse, shown
 
 
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:

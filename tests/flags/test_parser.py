@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import group, option
-from bert_cli.settings.parser import parse, shown
+from bert_cli.flags.option import group, option
+from bert_cli.flags.parser import parse, shown
 from tests.settings.samples import Settings
 
 

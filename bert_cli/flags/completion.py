@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.help import sections, words_of
+from bert_cli.flags.help import sections, words_of
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"

@@ -4,8 +4,8 @@ import textwrap
 from typing import Any
 
 from bert_cli import __version__
-from bert_cli.settings.option import Flag, flags_of
-from bert_cli.settings.parser import shown
+from bert_cli.flags.option import Flag, flags_of
+from bert_cli.flags.parser import shown
 
 WIDTH = 80  # columns of a terminal
 _WIDEST = 70  # columns for a list of choices in one line

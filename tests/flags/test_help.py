@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from bert_cli.settings.help import WIDTH, help_text, split_examples
-from bert_cli.settings.option import group, option
+from bert_cli.flags.help import WIDTH, help_text, split_examples
+from bert_cli.flags.option import group, option
 from tests.settings.samples import Settings
 
 FURTHER = [

@@ -13,10 +13,10 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS
+from bert_cli.flags.completion import SHELLS, asked_shell, completion
+from bert_cli.flags.option import group, option
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import TASK_NAMES
-from bert_cli.settings.completion import SHELLS, asked_shell, completion
-from bert_cli.settings.option import group, option
 
 COMMAND = "bert-something"
 

@@ -8,7 +8,7 @@ from typing import Any
 from absl import flags as absl_flags
 
 from bert_cli.base.errors import InputError
-from bert_cli.settings.option import Flag, every_flag
+from bert_cli.flags.option import Flag, every_flag
 
 # Spellings from tutorials and forks that the original ignored, and what to say about them.
 _KNOWN_MISTAKES = {
