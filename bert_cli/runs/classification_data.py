@@ -32,7 +32,7 @@ from bert_cli.examples.own_data import (
 )
 from bert_cli.examples.tables import Table
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.repeats import num_folds
+from bert_cli.settings.sweep import num_folds
 
 LOG = logging.getLogger("bert_cli")
 Examples = Sequence[ClassificationExample | ChoiceExample]

@@ -49,7 +49,7 @@ from bert_cli.runs import folder as run_folder
 from bert_cli.runs.folds import Folds
 from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.task import DividedTask, Task, TrainingSettings
-from bert_cli.settings.repeats import check_several, is_several, num_folds
+from bert_cli.settings.sweep import check_several, is_several, num_folds
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")

@@ -16,10 +16,10 @@ from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
+from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
-from bert_cli.settings.repeats import Runs
 from bert_cli.settings.reporting import Page
-from bert_cli.settings.watching import Watching
+from bert_cli.settings.sweep import Runs
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.updates import Updates
 from bert_cli.weights.path import CheckpointPath

@@ -18,7 +18,7 @@ from bert_cli.base.names import BEST, CHECKPOINT
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.outputs.selection import Selection, select
 from bert_cli.runs import best_folder
-from bert_cli.settings.watching import EPOCH, Watching
+from bert_cli.settings.early_stopping import EPOCH, Watching
 from bert_cli.training.loop import Hook
 from bert_cli.weights.path import find_checkpoint, latest_checkpoint, numbered_checkpoints, step_number
 

@@ -18,6 +18,7 @@ from bert_cli.settings.data import (
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.distillation import Distillation
 from bert_cli.settings.dry_run import DryRun
+from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import (
     DataFolder,
     Evaluation,
@@ -41,10 +42,9 @@ from bert_cli.settings.groups import (
     Training,
 )
 from bert_cli.settings.long_text import LongText
-from bert_cli.settings.repeats import Folds, Runs, SplitSeed
 from bert_cli.settings.reporting import Explanation, Page
 from bert_cli.settings.shards import Shards
-from bert_cli.settings.watching import Watching
+from bert_cli.settings.sweep import Folds, Runs, SplitSeed
 
 OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"

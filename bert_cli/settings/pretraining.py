@@ -8,6 +8,7 @@ from bert_cli.settings.beam import Beam
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
+from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import (
     BatchSize,
     Evaluation,
@@ -25,9 +26,8 @@ from bert_cli.settings.groups import (
     Training,
     Workers,
 )
-from bert_cli.settings.repeats import Runs
 from bert_cli.settings.reporting import Page
-from bert_cli.settings.watching import Watching
+from bert_cli.settings.sweep import Runs
 
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"

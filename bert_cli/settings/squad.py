@@ -7,6 +7,7 @@ from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import PredictFile
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
+from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import (
     AT_LEAST,
     FineTuning,
@@ -25,9 +26,8 @@ from bert_cli.settings.groups import (
     TrainFile,
     Training,
 )
-from bert_cli.settings.repeats import Runs
 from bert_cli.settings.reporting import Page
-from bert_cli.settings.watching import Watching
+from bert_cli.settings.sweep import Runs
 
 MULTIPLE_ANSWERS = ("first", "all")
 

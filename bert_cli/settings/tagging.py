@@ -8,6 +8,7 @@ from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, Layer
 from bert_cli.settings.data import HeldOutFiles
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
+from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import (
     AT_LEAST,
     DataFolder,
@@ -29,9 +30,8 @@ from bert_cli.settings.groups import (
     TrainFile,
     Training,
 )
-from bert_cli.settings.repeats import Folds, Runs
 from bert_cli.settings.reporting import Page
-from bert_cli.settings.watching import Watching
+from bert_cli.settings.sweep import Folds, Runs
 
 DECODINGS = ("argmax", "viterbi")
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")

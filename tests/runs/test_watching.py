@@ -9,7 +9,7 @@ from bert_cli.outputs.history import History
 from bert_cli.runs import best_folder
 from bert_cli.runs.longer import is_longer, plan_start, plan_warmup
 from bert_cli.runs.watching import Watch, interval
-from bert_cli.settings.watching import Watching, check_watching, read_eval_every
+from bert_cli.settings.early_stopping import Watching, check_watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
 

@@ -9,8 +9,8 @@ from bert_cli.flags.parser import parse
 from bert_cli.runs.several import members
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
-from bert_cli.settings.repeats import check_several, is_several
 from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.sweep import check_several, is_several
 from bert_cli.settings.tagging import TagSettings
 
 
