@@ -24,7 +24,7 @@ from bert_cli.exports import onnx_run
 from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
 from bert_cli.flags.command import run_command
-from bert_cli.graphs.running import check_packages
+from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint

@@ -12,14 +12,14 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, REGRESSION, SP
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.graphs import bert as onnx_graph
-from bert_cli.graphs.running import make_runner
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.onnx import bert as onnx_graph
+from bert_cli.onnx.session import make_runner
 from bert_cli.weights.checkpoint import NO_BERT, Reader, load_weights
 
 _MAX_DIFFERENCE = 1e-4

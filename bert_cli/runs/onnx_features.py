@@ -8,8 +8,8 @@ import numpy as np
 from bert_cli.base.head_types import POOLER
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.stream import alike_groups
-from bert_cli.graphs.running import Runner
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
+from bert_cli.onnx.session import Runner
 from bert_cli.runs.extractor import VectorChoice, gathered
 from bert_cli.runs.onnx_session import TOKENS, encoder_parts, load, opened
 from bert_cli.settings.devices import Devices
@@ -30,7 +30,7 @@ class OnnxFeatures:
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """See Extractor."""
-        from bert_cli.graphs.unpadded import encoder_runner
+        from bert_cli.onnx.packed import encoder_runner
 
         optional = POOLER if self._places else ()
         tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")

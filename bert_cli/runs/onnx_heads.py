@@ -14,7 +14,7 @@ from bert_cli.settings.long_text import WINDOWS
 class OnnxHead:
     """What stands on the encoder: `count` outputs, of a text (base.head_types.CLASSIFIER) or of each of its tokens.
 
-    scope: of its variables. layers, head_input: see graphs.unpadded.logits_runner. told(logits, batch): the predictions, as the
+    scope: of its variables. layers, head_input: see onnx.packed.logits_runner. told(logits, batch): the predictions, as the
     model's own in heads/. model: what a checkpoint should be, for error messages.
     """
 

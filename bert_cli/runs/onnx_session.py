@@ -1,4 +1,4 @@
-"""--engine=onnxruntime: predictions of a model in float32 or, with --precision=int8, in whole numbers: see graphs.int8.
+"""--engine=onnxruntime: predictions of a model in float32 or, with --precision=int8, in whole numbers: see onnx.int8.
 
 Imports no TensorFlow, so that a text is answered in the time that TensorFlow takes to be imported.
 """
@@ -14,8 +14,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, POOLER
 from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.stream import alike_groups
-from bert_cli.graphs.running import Runner, check_packages
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
+from bert_cli.onnx.session import Runner, check_packages
 from bert_cli.runs.onnx_heads import OnnxHead
 from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
@@ -24,7 +24,7 @@ from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.graphs.unpadded import UnpaddedBert
+    from bert_cli.onnx.packed import UnpaddedBert
 
 LOG = logging.getLogger("bert_cli")
 # At once: what they make of activations stays in the processor's cache.
@@ -72,8 +72,8 @@ def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertCon
 
 def encoder_parts(precision: str) -> "type[UnpaddedBert]":
     """Of what a graph of this precision is made. Imports onnx."""
-    from bert_cli.graphs.int8 import Int8Bert
-    from bert_cli.graphs.unpadded import UnpaddedBert
+    from bert_cli.onnx.int8 import Int8Bert
+    from bert_cli.onnx.packed import UnpaddedBert
 
     return Int8Bert if precision == INT8 else UnpaddedBert
 
@@ -95,7 +95,7 @@ class OnnxSession(Predictor):
         return {"devices": "1 CPU", "versions": {"onnxruntime": onnxruntime.__version__}}
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        from bert_cli.graphs.unpadded import logits_runner
+        from bert_cli.onnx.packed import logits_runner
 
         head, hidden = self._head, self._config.hidden_size
         width = hidden * (1 if head.kind == CLASSIFIER else len(head.layers))

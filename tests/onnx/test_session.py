@@ -6,7 +6,7 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="needs the extra onnx")
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
 
-from bert_cli.graphs.running import make_runner  # noqa: E402
+from bert_cli.onnx.session import make_runner  # noqa: E402
 
 MANY = 4_000_000
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from bert_cli.base.head_types import CLASSIFIER, POOLED
 from bert_cli.features.spec import INPUTS
-from bert_cli.graphs.bert import Bert, Graph, assemble
-from bert_cli.graphs.running import Runner, make_runner
 from bert_cli.model.config import BertConfig
+from bert_cli.onnx.bert import Bert, Graph, assemble
+from bert_cli.onnx.session import Runner, make_runner
 
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
 _EMBEDDED = "embedded"  # the input of a graph

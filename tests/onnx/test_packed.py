@@ -13,10 +13,10 @@ from bert_cli.features.spec import INPUTS
 if importlib.util.find_spec("onnx") is None:
     pytest.skip("needs the extra onnx", allow_module_level=True)
 
-from bert_cli.graphs import int8
-from bert_cli.graphs.int8 import Int8Bert
-from bert_cli.graphs.unpadded import UnpaddedBert, encoder_runner, logits_runner
 from bert_cli.model.config import BertConfig
+from bert_cli.onnx import int8
+from bert_cli.onnx.int8 import Int8Bert
+from bert_cli.onnx.packed import UnpaddedBert, encoder_runner, logits_runner
 
 # The least cosine of what each gives, and that of logits.
 BOTH = pytest.mark.parametrize(

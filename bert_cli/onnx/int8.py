@@ -17,9 +17,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from bert_cli.features.spec import INPUTS
-from bert_cli.graphs.bert import Graph, activate
-from bert_cli.graphs.unpadded import ONNXRUNTIME_DOMAIN, UnpaddedBert, embedded_runner
 from bert_cli.model.config import BertConfig
+from bert_cli.onnx.bert import Graph, activate
+from bert_cli.onnx.packed import ONNXRUNTIME_DOMAIN, UnpaddedBert, embedded_runner
 from bert_cli.runtime.processor import processor_flags
 
 # How much of the difference in range goes from the channels of activations to the rows of kernels. Mean vectors of
