@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.examples.tag_schemes import entities, from_bio, to_bio
 from bert_cli.examples.tagging import read_columns, with_bio_tags
-from bert_cli.outputs.tagging_scores import tagging_scores
+from bert_cli.metrics.tagging import tagging_scores
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = {"train": 2000, "dev": 300, "test": 300}

@@ -177,7 +177,7 @@ class BertPretrainer(TaskModel):
         return tf.concat([losses, following], 0), tf.concat([weights, mean_weights(following, batch_size)], 0)
 
     def predictions(self, batch, packed):
-        """Sums over the predictions of each sequence, float32 [B]; see outputs.pretraining."""
+        """Sums over the predictions of each sequence, float32 [B]; see metrics.pretraining."""
         places, slots = self._places(batch, packed)
         masked, next_sentence = self.score({name: batch[name] for name in spec.INPUTS}, slots, packed=packed)
         ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))

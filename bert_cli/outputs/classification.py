@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bert_cli.base.writing import atomic_write
-from bert_cli.outputs.metrics import check_numbers
-from bert_cli.outputs.multi_label import over_thresholds
+from bert_cli.metrics.classification import check_numbers
+from bert_cli.metrics.multi_label import over_thresholds
 
 # A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these for a space.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")

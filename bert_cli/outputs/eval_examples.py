@@ -33,8 +33,8 @@ from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample
 from bert_cli.examples.tag_schemes import entities
+from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.squad import Prediction
-from bert_cli.outputs.squad_scores import raw_scores
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 400_000  # of probabilities: of many labels there are fewer rows

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.writing import atomic_write
-from bert_cli.outputs.selection import is_better
+from bert_cli.metrics.selection import is_better
 
 _LEFT_OUT = ("global_step",)  # says where, not how good
 _SHOWN = 4  # metrics in the table for people

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bert_cli.examples.glue import TASKS
-from bert_cli.outputs.metrics import MAIN_METRICS
+from bert_cli.metrics.classification import MAIN_METRICS
 
 # Where the task does not say, the first of these that the evaluation has.
 _ORDER = (

@@ -18,9 +18,9 @@ from bert_cli.examples.tables import Table
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
+from bert_cli.metrics.classification import known_metrics, main_metrics, needed_later
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.outputs.metrics import known_metrics, main_metrics, needed_later
 from bert_cli.runs import classification_folds, controls, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders

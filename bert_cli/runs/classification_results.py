@@ -17,7 +17,7 @@ from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.names import THRESHOLDS
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.outputs import metrics, multi_label
+from bert_cli.metrics import classification, multi_label
 from bert_cli.outputs.classification import (
     Texts,
     shares,
@@ -81,9 +81,11 @@ class OneLabel:
 
     def evaluate(self, label_ids: np.ndarray, found: Found, batch_size: int) -> Scores:
         probabilities = found["probabilities"]
-        results = metrics.classification_metrics(label_ids, found["losses"], probabilities, self.labels, batch_size)
-        details = metrics.classification_report(label_ids, probabilities, self.labels)
-        return Scores(results, details, metrics.format_report(details))
+        results = classification.classification_metrics(
+            label_ids, found["losses"], probabilities, self.labels, batch_size
+        )
+        details = classification.classification_report(label_ids, probabilities, self.labels)
+        return Scores(results, details, classification.format_report(details))
 
     def write_companions(self, folder: str) -> None:
         pass
@@ -159,7 +161,9 @@ class Value:
     evaluation_files: tuple[str, ...] = ()
 
     def evaluate(self, label_ids: np.ndarray, found: Found, batch_size: int) -> Scores:
-        return Scores(metrics.regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, [])
+        return Scores(
+            classification.regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, []
+        )
 
     def write_companions(self, folder: str) -> None:
         pass
@@ -187,7 +191,9 @@ class Choice:
     evaluation_files: tuple[str, ...] = ()
 
     def evaluate(self, label_ids: np.ndarray, found: Found, batch_size: int) -> Scores:
-        return Scores(metrics.choice_metrics(label_ids, found["losses"], found["probabilities"], batch_size), {}, [])
+        return Scores(
+            classification.choice_metrics(label_ids, found["losses"], found["probabilities"], batch_size), {}, []
+        )
 
     def write_companions(self, folder: str) -> None:
         pass

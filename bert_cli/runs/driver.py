@@ -15,9 +15,9 @@ from bert_cli.base.log import EXAMPLES, RESULT
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVAL_RESULTS, EVENTS, FLAGS, HISTORY, PAGE
 from bert_cli.flags.option import deciding
 from bert_cli.flags.saved import flags_to_save, write_flags
+from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
-from bert_cli.outputs.selection import find_metric
 from bert_cli.report import page
 from bert_cli.runs import controls, lock, several, together
 from bert_cli.runs import folder as run_folder

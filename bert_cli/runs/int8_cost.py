@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bert_cli.base.log import RESULT
-from bert_cli.outputs.selection import lower_is_better
+from bert_cli.metrics.selection import lower_is_better
 from bert_cli.report.headline import spoken
 from bert_cli.report.overview import is_per_cent, score
 from bert_cli.runs.opening import open_trained

@@ -15,10 +15,10 @@ from bert_cli.corpus.masking import make_masking
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.flags.saved import read_flags
+from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
-from bert_cli.outputs.pretraining import pretraining_metrics
 from bert_cli.runs import sources
 from bert_cli.runs.model_checks import check_unknown_share
 from bert_cli.runs.onnx_heads import OnnxHead

@@ -21,6 +21,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.features.stream import check_steps
 from bert_cli.flags.option import build
+from bert_cli.metrics.squad import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
@@ -33,7 +34,6 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
-from bert_cli.outputs.squad_scores import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs import lock, sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint

@@ -22,6 +22,7 @@ from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
+from bert_cli.metrics.tagging import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
@@ -32,7 +33,6 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.outputs.tagging_scores import eval_results, format_scores, known_results, tagging_scores
 from bert_cli.runs import answers, controls, opening, sources
 from bert_cli.runs import folder as run_folder
 from bert_cli.runs.onnx_heads import OnnxHead, tag_head

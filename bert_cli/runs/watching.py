@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, CHECKPOINT
+from bert_cli.metrics.selection import Selection, select
 from bert_cli.outputs.history import History, plain_number
-from bert_cli.outputs.selection import Selection, select
 from bert_cli.runs import best_folder
 from bert_cli.settings.early_stopping import EPOCH, Watching
 from bert_cli.training.loop import Hook

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.outputs.tagging_scores import eval_results, tagging_scores
+from bert_cli.metrics.tagging import eval_results, tagging_scores
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import SPLITS, columns
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.outputs.tagging_scores import eval_results, tagging_scores
+from bert_cli.metrics.tagging import eval_results, tagging_scores
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import LABELS, SPLITS, flat, predicted, save_pretrained, write_data
 

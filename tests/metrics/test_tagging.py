@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.tag_schemes import from_bio, to_bio
-from bert_cli.outputs.tagging_scores import EntityCounts, eval_results, format_scores, tagging_scores
+from bert_cli.metrics.tagging import EntityCounts, eval_results, format_scores, tagging_scores
 
 
 def score(gold, predicted):

@@ -9,7 +9,7 @@ import scipy.stats
 import sklearn.metrics
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.metrics import (
+from bert_cli.metrics.classification import (
     choice_metrics,
     classification_metrics,
     classification_report,

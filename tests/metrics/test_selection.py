@@ -5,8 +5,8 @@ import math
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.metrics import known_metrics
-from bert_cli.outputs.selection import Selection, find_metric, is_better, lower_is_better, select
+from bert_cli.metrics.classification import known_metrics
+from bert_cli.metrics.selection import Selection, find_metric, is_better, lower_is_better, select
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.multi_label import (
+from bert_cli.metrics.multi_label import (
     format_multi_label,
     multi_label_metrics,
     over_thresholds,

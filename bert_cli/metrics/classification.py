@@ -1,6 +1,6 @@
 """Metrics of the tasks with one label, a number, or a choice. scikit-learn and SciPy are imported where they are used.
 
-Those of several labels are in outputs/multi_label.py.
+Those of several labels are in metrics/multi_label.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.writing import write_json
-from bert_cli.outputs.metrics import check_numbers, losses_metrics
+from bert_cli.metrics.classification import check_numbers, losses_metrics
 
 DEFAULT_THRESHOLD = 0.5
 

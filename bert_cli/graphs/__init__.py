@@ -1,1 +1,0 @@
-"""The network as ONNX graphs, and what runs them; no TensorFlow."""
