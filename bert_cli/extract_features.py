@@ -27,7 +27,7 @@ from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import run_command
 from bert_cli.model.config import ModuleConfig
-from bert_cli.outputs.features_files import is_whole, lines_to_skip
+from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs import builtin, shards, sources
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.checkpoint_choice import find_module

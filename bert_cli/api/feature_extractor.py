@@ -19,7 +19,7 @@ from bert_cli.examples.text_lines import TextLine
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.outputs.features_rows import FeatureRows, feature_rows
+from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.builtin import ready_checkpoint
 from bert_cli.runs.extraction import open_extractor
 from bert_cli.runs.extraction_plan import chunk_limits

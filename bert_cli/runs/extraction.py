@@ -12,9 +12,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.features_arrays import open_archive, strongest_links, write_attention
-from bert_cli.outputs.features_files import Form, Writer, open_writer
-from bert_cli.outputs.features_rows import feature_rows
+from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write_attention
+from bert_cli.outputs.vectors.files import Form, Writer, open_writer
+from bert_cli.outputs.vectors.rows import feature_rows
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.extractor import Extractor, VectorChoice
 from bert_cli.runs.onnx_features import OnnxFeatures

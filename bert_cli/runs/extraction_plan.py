@@ -20,8 +20,8 @@ from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.layer_choice import Layer
 from bert_cli.flags.parser import shown
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.features_files import Form, check_format, partial_name
 from bert_cli.outputs.progress import Progress
+from bert_cli.outputs.vectors.files import Form, check_format, partial_name
 from bert_cli.runs.model_checks import check_first_unknown
 from bert_cli.runs.shards import ShardPlan, facts_of_model
 from bert_cli.runs.sources import OpenedModel

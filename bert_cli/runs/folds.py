@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
-from bert_cli.features.folds import stratified_folds
+from bert_cli.examples.folds import stratified_folds
 from bert_cli.flags.option import changed
 from bert_cli.runs.checkpoint_choice import choose_checkpoint
 from bert_cli.runs.task import DividedTask, TrainingSettings
@@ -15,7 +15,7 @@ LOG = logging.getLogger("bert_cli")
 
 
 class Folds:
-    """The folds of one cross-validation, `count` of them; see features.folds."""
+    """The folds of one cross-validation, `count` of them; see examples.folds."""
 
     def __init__(self, task: DividedTask[Any], settings: TrainingSettings, count: int):
         """Reads and tokenizes the training data of a task."""

@@ -33,7 +33,7 @@ from bert_cli.base.names import (
 )
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
-from bert_cli.outputs.several import (
+from bert_cli.outputs.sweep import (
     DEVIATION,
     MEAN,
     Row,

@@ -210,7 +210,7 @@ class DividedTask(Task[Model], Protocol[Model]):
     def again(self, settings: Any) -> Self: ...
 
     def strata(self) -> Sequence[object]:
-        """What the folds are to have alike of each row; see features.folds."""
+        """What the folds are to have alike of each row; see examples.folds."""
 
     def part(self, settings: Any, held_out: np.ndarray) -> Self:
         """A task that trains on the same rows but those held out, bool [n], and evaluates these; nothing is read anew."""

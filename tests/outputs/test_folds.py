@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.folds import stratified_folds
 from bert_cli.examples.tagging import read_columns, read_json_lines
-from bert_cli.features.folds import stratified_folds
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.classification import Probabilities
 from bert_cli.outputs.folds import (

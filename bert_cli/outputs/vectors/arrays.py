@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from bert_cli.base.writing import atomic_write
-from bert_cli.outputs.features_rows import FeatureRows
+from bert_cli.outputs.vectors.rows import FeatureRows
 
 _HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at most three axes
 

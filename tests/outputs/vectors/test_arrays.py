@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from bert_cli.outputs.features_arrays import NpyFile, NpyWriter, NpzWriter, strongest_links, write_attention
-from bert_cli.outputs.features_rows import FeatureRows
+from bert_cli.outputs.vectors.arrays import NpyFile, NpyWriter, NpzWriter, strongest_links, write_attention
+from bert_cli.outputs.vectors.rows import FeatureRows
 
 
 def rows(first_line, counts, width=3, layers=1, **others):

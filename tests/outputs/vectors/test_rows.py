@@ -5,7 +5,7 @@ import pytest
 
 from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
-from bert_cli.outputs.features_rows import combine_layers, feature_rows, join_windows, normalize, word_means
+from bert_cli.outputs.vectors.rows import combine_layers, feature_rows, join_windows, normalize, word_means
 from bert_cli.text.tokenization import FullTokenizer
 
 TOKENIZER = FullTokenizer({token: i for i, token in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"ab", "##b"])})

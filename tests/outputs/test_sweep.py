@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.outputs.several import (
+from bert_cli.outputs.sweep import (
     Row,
     best_row,
     format_several,

@@ -16,9 +16,9 @@ from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.saved import read_flags, write_flags
-from bert_cli.outputs.features_arrays import NpyWriter, NpzWriter
-from bert_cli.outputs.features_json import format_line, token_heads, word_heads
-from bert_cli.outputs.features_rows import FeatureRows
+from bert_cli.outputs.vectors.arrays import NpyWriter, NpzWriter
+from bert_cli.outputs.vectors.json_lines import format_line, token_heads, word_heads
+from bert_cli.outputs.vectors.rows import FeatureRows
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
 

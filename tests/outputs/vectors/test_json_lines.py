@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from bert_cli.outputs.features_json import format_line, format_vectors, token_heads, word_heads
+from bert_cli.outputs.vectors.json_lines import format_line, format_vectors, token_heads, word_heads
 
 
 def plain(values):

@@ -1,0 +1,1 @@
+"""Files of vectors: JSON lines, NumPy arrays, Parquet, TFRecord."""
