@@ -4,11 +4,11 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model import onednn, ops
-from bert_cli.model.alike import Alike
 from bert_cli.model.config import BertConfig
-from bert_cli.model.fixed import FixedLayer
+from bert_cli.model.frozen_inference import FixedLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
+from bert_cli.model.shared_trace import Alike
 
 WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
 
@@ -87,7 +87,7 @@ class BertEncoder(keras.Model):
         return outputs
 
     def fix_weights(self, are_fixed: bool = True) -> None:
-        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see model.fixed); what is
+        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see model.frozen_inference); what is
         traced meanwhile keeps to these weights.
         """
         usable = are_fixed and onednn.is_available(self.product_dtype)

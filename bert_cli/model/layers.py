@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from bert_cli.model import onednn, ops
 from bert_cli.model.config import BertConfig
-from bert_cli.model.draws import gathered
+from bert_cli.model.deferred_initialization import gathered
 from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
 
 

@@ -20,7 +20,7 @@ from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups, training_rows
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.heads.windows import BertWindowsClassifier
-from bert_cli.model.draws import Draws
+from bert_cli.model.deferred_initialization import Draws
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History

@@ -10,7 +10,7 @@ import pytest
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
-from bert_cli.model.draws import Draws
+from bert_cli.model.deferred_initialization import Draws
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 
