@@ -37,7 +37,7 @@ from bert_cli.runs.trained_kind import stated_problem_type, trained_labels
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from bert_cli.settings.controls import (
     check_rates,
     given_weights,
 )
-from bert_cli.training.factors import FROZEN_ENCODER, layer_factors, rate_factors
+from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_factors, rate_factors
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
@@ -64,7 +64,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
-    """The fields of training.updates.Updates that say how a batch becomes an update."""
+    """The fields of training.hyperparameters.Updates that say how a batch becomes an update."""
     rules = settings.optimization
     return {
         "optimizer": rules.optimizer,
@@ -78,7 +78,7 @@ def update_rules(settings: TrainingSettings) -> dict[str, Any]:
 def factors(
     names: Iterable[str], config: BertConfig | ModuleConfig, rates: LayerRates, freezes_encoder: bool
 ) -> dict[str, float]:
-    """The factor of the learning rate of each variable; see training.factors."""
+    """The factor of the learning rate of each variable; see training.optimizers.rate_multipliers."""
     if freezes_encoder:
         return rate_factors(names, FROZEN_ENCODER)
     if rates.is_default:

@@ -35,7 +35,7 @@ from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_several
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from bert_cli.outputs.dry_run import (
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.watching import Watch
 from bert_cli.text.vocabulary import CLS, SEP, UNK
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session

@@ -18,7 +18,7 @@ from bert_cli.runs.session import Session
 from bert_cli.runs.training_run import memory_advice
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.rows import infer
+from bert_cli.training.scatter import infer
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import CheckpointPath
 

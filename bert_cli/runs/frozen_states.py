@@ -11,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import Batches, Features, StatedRows
 from bert_cli.features.spec import INPUTS
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
-from bert_cli.training.rows import put_rows
+from bert_cli.training.scatter import put_rows
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session

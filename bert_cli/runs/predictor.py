@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_cli.features.ragged import Features
 from bert_cli.outputs.progress import Progress
-from bert_cli.training.rows import put_rows
+from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
 _BATCH_FLAGS = "eval_batch_size and --predict_batch_size"

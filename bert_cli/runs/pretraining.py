@@ -29,7 +29,7 @@ from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:

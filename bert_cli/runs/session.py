@@ -32,10 +32,11 @@ from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS, Saving
-from bert_cli.training.feeding import check_batch_size
+from bert_cli.training.batch_distribution import check_batch_size
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.inference import make_runner
 from bert_cli.training.loop import Hook
-from bert_cli.training.rows import infer
+from bert_cli.training.scatter import infer
 from bert_cli.training.strategy import (
     check_agreement,
     compute_dtype,
@@ -46,7 +47,6 @@ from bert_cli.training.strategy import (
     on_one_cpu,
     peak_device_memory,
 )
-from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.names import POSITION_NAME, STEP_NAME
@@ -188,7 +188,7 @@ class Session(Predictor):
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
         features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
-        prefix of the checkpoint to go on from. factors: see training.factors. hooks: see training.loop, called before each
+        prefix of the checkpoint to go on from. factors: see training.optimizers.rate_multipliers. hooks: see training.loop, called before each
         saving. history: see TrainingRun.go. encoding_batch_size: rows that a frozen encoder computes at once, where
         its states are computed only once.
         """

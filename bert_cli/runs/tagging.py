@@ -49,7 +49,7 @@ from bert_cli.runs.tagging_data import (
 )
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.tagging import TagSettings
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.sweep import Runs
 from bert_cli.text.vocabulary import Vocabulary
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:

@@ -20,17 +20,17 @@ from bert_cli.outputs.progress import Progress
 from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
-from bert_cli.training.compact import CompactWords
-from bert_cli.training.ending import Ending
-from bert_cli.training.factors import is_frozen
-from bert_cli.training.feeding import place
-from bert_cli.training.lamb import Lamb
+from bert_cli.training.batch_distribution import place
+from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.loop import Hook, run_steps
-from bert_cli.training.nadam import Nadam
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.lamb import Lamb
+from bert_cli.training.optimizers.nadam import Nadam
+from bert_cli.training.optimizers.rate_multipliers import is_frozen
 from bert_cli.training.step import LossScale, make_train_step
-from bert_cli.training.updates import Updates
+from bert_cli.training.stop_flag import Ending
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import POSITION_NAME
 from bert_cli.weights.path import repair_state

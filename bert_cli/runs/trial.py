@@ -17,10 +17,10 @@ from bert_cli.outputs.dry_run import Trial
 from bert_cli.runs.training_run import TrainingRun, memory_advice
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.groups import Saving
-from bert_cli.training.feeding import place
-from bert_cli.training.saving import training_tensors
+from bert_cli.training.batch_distribution import place
+from bert_cli.training.checkpoints import training_tensors
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.strategy import peak_device_memory
-from bert_cli.training.updates import Updates
 
 if TYPE_CHECKING:
     from bert_cli.runs.session import Session

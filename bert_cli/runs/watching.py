@@ -133,7 +133,7 @@ class Watch:
 
     def _save(self, step: int, session: "Session") -> None:
         """Save the weights into best/; what a kill would need from there stays."""
-        from bert_cli.training.saving import save_checkpoint  # imports TensorFlow
+        from bert_cli.training.checkpoints import save_checkpoint  # imports TensorFlow
 
         save_checkpoint(best_folder.prepare(self._folder), step, session.weights(step), keep=0)
         saved = latest_checkpoint(self._folder)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.feeding import place
+from bert_cli.training.batch_distribution import place
 
 
 def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: dict) -> Callable:

@@ -7,9 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.features.spec import INPUT_MASK
-from bert_cli.training.feeding import SHARE_START, share_start
-from bert_cli.training.optimizer import AdamWeightDecay, global_norm
-from bert_cli.training.passes import with_few_passes, with_imports
+from bert_cli.training.batch_distribution import SHARE_START, share_start
+from bert_cli.training.grappler import with_few_passes, with_imports
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 

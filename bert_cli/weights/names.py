@@ -6,7 +6,7 @@ POSITION_NAME = "input_position"
 # The loss scale of training in float16, and the steps since it last changed.
 SCALE_NAME = "loss_scale"
 GOOD_STEPS_NAME = "loss_scale_good_steps"
-# What a checkpoint between two regular ones keeps besides, see training.exact.
+# What a checkpoint between two regular ones keeps besides, see training.rounding_residuals.
 LOG_DECAY_NAME = "log_decay"
 REMAINDER_ENDING = "/remainder"
 _BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)

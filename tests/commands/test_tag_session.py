@@ -17,8 +17,8 @@ from bert_cli.runs.session import Session
 from bert_cli.runs.tagging import log_probabilities
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Saving
-from bert_cli.training.factors import FROZEN_ENCODER, rate_factors
-from bert_cli.training.updates import Updates
+from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 

@@ -13,7 +13,7 @@ from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.training.optimizer import global_norm
+from bert_cli.training.optimizers.adamw import global_norm
 
 # Changes to the tiny config, and the lengths of the rows of a batch of width 9, its number of positions.
 CASES = {

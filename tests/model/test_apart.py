@@ -7,7 +7,7 @@ import tensorflow as tf
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.model.layout import ROWS, WIDTHS, packed_layout, short_width, widths_of
-from bert_cli.training.feeding import share_start
+from bert_cli.training.batch_distribution import share_start
 
 SEED = tf.constant([5, 77])
 

@@ -18,9 +18,9 @@ from bert_cli.runs import controls, training_run
 from bert_cli.runs.session import Session
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import ClassWeights, Loss, check_class_weights
-from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import make_train_step
-from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import Tf1Reader
 
 CONFIG = BertConfig(

@@ -14,8 +14,8 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runs import session as session_module
 from bert_cli.runs.session import Session
 from bert_cli.settings.devices import Devices
+from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.loop import Hook
-from bert_cli.training.updates import Updates
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
 

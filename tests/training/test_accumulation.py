@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale, make_train_step
 
 ROWS = 8

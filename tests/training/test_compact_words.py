@@ -11,9 +11,9 @@ from bert_cli.heads.losses import cross_entropy
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.training.compact import CompactWords
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 CONFIG = BertConfig(
     vocab_size=30,

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.training.inference import make_runner
-from bert_cli.training.rows import infer
+from bert_cli.training.scatter import infer
 
 DATA = np.arange(10, 17, dtype=np.int32)  # seven rows
 SIGNATURE = {"x": tf.TensorSpec([None, None], tf.int32)}

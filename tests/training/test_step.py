@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.training.loop import Hook, run_steps
-from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale, make_train_step
 
 PEAK_RATE = 0.25

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.runtime.cluster import read_cluster
-from bert_cli.training.feeding import check_batch_size, place
+from bert_cli.training.batch_distribution import check_batch_size, place
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 
 WITH_GPU = bool(tf.config.list_physical_devices("GPU"))

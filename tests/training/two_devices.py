@@ -21,13 +21,13 @@ from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
-from bert_cli.training.factors import layer_factors, rate_factors  # noqa: E402
-from bert_cli.training.feeding import check_batch_size, place  # noqa: E402
+from bert_cli.training.batch_distribution import check_batch_size, place  # noqa: E402
+from bert_cli.training.checkpoints import training_tensors  # noqa: E402
 from bert_cli.training.inference import make_runner  # noqa: E402
-from bert_cli.training.nadam import Nadam  # noqa: E402
-from bert_cli.training.optimizer import AdamWeightDecay  # noqa: E402
-from bert_cli.training.rows import infer  # noqa: E402
-from bert_cli.training.saving import training_tensors  # noqa: E402
+from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
+from bert_cli.training.optimizers.nadam import Nadam  # noqa: E402
+from bert_cli.training.optimizers.rate_multipliers import layer_factors, rate_factors  # noqa: E402
+from bert_cli.training.scatter import infer  # noqa: E402
 from bert_cli.training.step import LossScale, make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
 

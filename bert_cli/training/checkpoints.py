@@ -11,9 +11,9 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
-from bert_cli.training.compact import CompactWords
-from bert_cli.training.exact import ExactState, restore_exactly
-from bert_cli.training.optimizer import AdamWeightDecay, memory_of
+from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, memory_of
+from bert_cli.training.rounding_residuals import ExactState, restore_exactly
 from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
@@ -31,7 +31,7 @@ def training_tensors(
     """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale.
 
     Most are in the memory of the variables: who keeps them while training goes on makes it copy these.
-    is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see training.exact.
+    is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see training.rounding_residuals.
     """
     before = None if is_regular else ExactState(optimizer, compact)
     if compact:

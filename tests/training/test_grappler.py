@@ -8,8 +8,8 @@ import tensorflow as tf
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.eager import context
 
-from bert_cli.training import passes
-from bert_cli.training.passes import with_few_passes, with_imports
+from bert_cli.training import grappler
+from bert_cli.training.grappler import with_few_passes, with_imports
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -70,7 +70,7 @@ def test_optimizers_of_a_graph_run_once_in_a_step_alone():
 
 def test_imports_begin_when_the_first_call_was_traced(monkeypatch):
     seen = []
-    monkeypatch.setattr(passes, "LATER", types.SimpleNamespace(start=lambda: seen.append("start")))
+    monkeypatch.setattr(grappler, "LATER", types.SimpleNamespace(start=lambda: seen.append("start")))
 
     @tf.function
     def double(value):

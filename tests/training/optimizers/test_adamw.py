@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.optimizer import AdamWeightDecay, global_norm, memory_of
-from bert_cli.training.schedule import learning_rate
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm, memory_of
+from bert_cli.training.optimizers.schedule import learning_rate
 
 
 @pytest.fixture(scope="module")

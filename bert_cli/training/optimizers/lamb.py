@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place
+from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place
 
 
 class Lamb(AdamWeightDecay):

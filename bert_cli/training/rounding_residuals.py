@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
-from bert_cli.training.compact import CompactWords
-from bert_cli.training.optimizer import AdamWeightDecay
+from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import LOG_DECAY_NAME, REMAINDER_ENDING
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizer import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place, decay
+from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place, decay
 
 # Behind so many steps the product of the momenta, below 1e-11, is nothing beside 1 in float32.
 _LONGEST = 128

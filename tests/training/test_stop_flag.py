@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.training.ending import Ending
+from bert_cli.training.stop_flag import Ending
 
 
 def test_alone_a_process_goes_by_itself():

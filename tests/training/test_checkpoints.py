@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.training.optimizer import AdamWeightDecay
-from bert_cli.training.saving import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import latest_checkpoint
 

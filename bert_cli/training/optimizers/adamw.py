@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
-from bert_cli.training.schedule import learning_rate
+from bert_cli.training.optimizers.schedule import learning_rate
 
 BETA_1 = 0.9
 BETA_2 = 0.999
@@ -78,8 +78,8 @@ class AdamWeightDecay:
         bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without, as in
         the original, the same learning rate makes steps that are up to 6.5 times as long at first.
 
-        factors: of the rates of some variables, see training.factors. The attribute `weights` has those that are trained.
-        weight_decay: what stands as 0.01 above. schedule: see training.schedule.
+        factors: of the rates of some variables, see training.optimizers.rate_multipliers. The attribute `weights` has those that are trained.
+        weight_decay: what stands as 0.01 above. schedule: see training.optimizers.schedule.
         """
         self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}
         self.has_frozen = any(factor == 0 for factor in self.factors.values())

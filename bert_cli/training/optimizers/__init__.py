@@ -1,0 +1,1 @@
+"""Adam without bias correction as Google's, LAMB, Nadam; learning-rate schedule and multipliers."""
