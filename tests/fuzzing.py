@@ -25,9 +25,8 @@ from bert_cli.model.config import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.record_index import is_record_file
 from bert_cli.records.tfrecord import pack_records, read_records
-from bert_cli.runs import folder as run_folder
-from bert_cli.runs import manifest, ownership
-from bert_cli.runs.shards import LISTING, ShardPlan
+from bert_cli.runs.output_dir import manifest, run_folder, written_files
+from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns, LabelKind
 from bert_cli.text.tokenization import FullTokenizer
@@ -221,7 +220,7 @@ def _corpus(path: str) -> None:
 def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
     manifest.read_manifest(folder)
-    ownership.owned_names(folder)
+    written_files.owned_names(folder)
     run_folder.read_report(folder)
     newest_whole(folder)
     remembered(ClassifySettings, folder, ())

@@ -22,7 +22,6 @@ from bert_cli.metrics.classification import known_metrics, main_metrics, needed_
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs import classification_folds, controls, sources
-from bert_cli.runs import folder as run_folder
 from bert_cli.runs.checkpoint_choice import run_folders
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_files import prediction_files, write_predictions
@@ -31,6 +30,7 @@ from bert_cli.runs.classification_split import Split, example_lines, make_split,
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.explanation import explained_examples
 from bert_cli.runs.onnx_heads import OnnxHead, text_head
+from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.runs.trained_kind import stated_problem_type, trained_labels

@@ -44,10 +44,9 @@ from bert_cli.outputs.sweep import (
     metrics_of,
     write_several,
 )
-from bert_cli.runs import best_folder
-from bert_cli.runs import folder as run_folder
 from bert_cli.runs.folds import Folds
-from bert_cli.runs.manifest import FILES, SEVERAL, read_manifest
+from bert_cli.runs.output_dir import best_checkpoint, run_folder
+from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.task import DividedTask, Task, TrainingSettings
 from bert_cli.settings.sweep import check_several, is_several, num_folds
 from bert_cli.weights.path import model_folder
@@ -143,7 +142,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     for line in format_several(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:
-        best_folder.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
+        best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
         LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
     if folds:
         folds.write(folder)

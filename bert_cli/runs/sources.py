@@ -15,7 +15,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_mo
 from bert_cli.runs import builtin, model_checks
 from bert_cli.runs.checkpoint_choice import find_module
 from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
-from bert_cli.runs.manifest import check_config, check_labels, check_vocabulary
+from bert_cli.runs.output_dir.manifest import check_config, check_labels, check_vocabulary
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary

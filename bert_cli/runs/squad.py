@@ -34,10 +34,10 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
-from bert_cli.runs import folder as run_folder
-from bert_cli.runs import lock, sources
+from bert_cli.runs import sources
 from bert_cli.runs.checkpoint_choice import trained_checkpoint
 from bert_cli.runs.onnx_heads import OnnxHead, span_head
+from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings

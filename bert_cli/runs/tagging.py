@@ -34,8 +34,8 @@ from bert_cli.outputs.tagging import (
     write_json_lines,
 )
 from bert_cli.runs import answers, controls, opening, sources
-from bert_cli.runs import folder as run_folder
 from bert_cli.runs.onnx_heads import OnnxHead, tag_head
+from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.tagging_data import (
     Split,

@@ -12,7 +12,7 @@ from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.runs import sources
-from bert_cli.runs.manifest import COMMAND, read_manifest
+from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 # The command of each kind of model, the class that loads it from Python, and a flag that its flags.txt alone has.

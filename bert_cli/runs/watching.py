@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, CHECKPOINT
 from bert_cli.metrics.selection import Selection, select
 from bert_cli.outputs.history import History, plain_number
-from bert_cli.runs import best_folder
+from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.settings.early_stopping import EPOCH, Watching
 from bert_cli.training.loop import Hook
 from bert_cli.weights.path import find_checkpoint, latest_checkpoint, numbered_checkpoints, step_number
@@ -88,7 +88,7 @@ class Watch:
         """
         found = self.selection()
         if found is None:
-            best_folder.remove(self._folder)
+            best_checkpoint.remove(self._folder)
             return
         best = os.path.join(self._folder, BEST)
         if found.step not in numbered_checkpoints(best):
@@ -96,13 +96,13 @@ class Watch:
                 f"{best}: lacks {CHECKPOINT}{found.step}, the best checkpoint of this run; restore it, or start anew with "
                 "--overwrite_output_dir"
             )
-        best_folder.name_step(self._folder, found.step)
-        best_folder.keep_steps(self._folder, {found.step})
+        best_checkpoint.name_step(self._folder, found.step)
+        best_checkpoint.keep_steps(self._folder, {found.step})
         self._write_choice(found)
 
     def _write_choice(self, found: Selection) -> None:
         facts = {"step": found.step, "metric": self.metric, "value": found.value}
-        best_folder.write_choice(self._folder, BEST, facts)
+        best_checkpoint.write_choice(self._folder, BEST, facts)
 
     def hook(self, evaluate: Callable[[], Mapping[str, Any]], session: "Session", steps: int) -> Hook:
         """The hook of a training loop of so many steps; evaluate() -> metrics by name."""
@@ -135,10 +135,10 @@ class Watch:
         """Save the weights into best/; what a kill would need from there stays."""
         from bert_cli.training.checkpoints import save_checkpoint  # imports TensorFlow
 
-        save_checkpoint(best_folder.prepare(self._folder), step, session.weights(step), keep=0)
+        save_checkpoint(best_checkpoint.prepare(self._folder), step, session.weights(step), keep=0)
         saved = latest_checkpoint(self._folder)
         before = self.selection(step_number(saved)) if saved else None
-        best_folder.keep_steps(self._folder, {step, before.step} if before else {step})
+        best_checkpoint.keep_steps(self._folder, {step, before.step} if before else {step})
 
     def load_best(self, session: "Session") -> dict[str, Any]:
         """Take the best weights; returns entries of the report, `global_step` among them."""

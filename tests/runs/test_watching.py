@@ -6,8 +6,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.history import History
-from bert_cli.runs import best_folder
-from bert_cli.runs.longer import is_longer, plan_start, plan_warmup
+from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.output_dir.extension import is_longer, plan_start, plan_warmup
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.early_stopping import Watching, check_watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
@@ -78,8 +78,8 @@ def test_settling_keeps_the_best_alone_and_names_it(tmp_path):
 def test_without_an_evaluation_nothing_is_best(tmp_path):
     checkpoint(tmp_path / "best", 2)
     (tmp_path / "run.json").write_text('{"config": {}}')
-    best_folder.prepare(str(tmp_path))
-    best_folder.write_choice(str(tmp_path), "best", {})
+    best_checkpoint.prepare(str(tmp_path))
+    best_checkpoint.write_choice(str(tmp_path), "best", {})
     (tmp_path / "best" / "notes.txt").write_text("mine")
     watch_of(tmp_path, []).settle()
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["notes.txt"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.folder import begin, check_results, find_state, remove_leftovers, write_report
+from bert_cli.runs.output_dir.run_folder import begin, check_results, find_state, remove_leftovers, write_report
 from bert_cli.weights.checkpoint import write_tf1
 
 MINE = "mine"

@@ -25,7 +25,7 @@ from bert_cli.base.names import (
     TEST_RESULTS,
     VOCABULARY,
 )
-from bert_cli.runs.manifest import FILES, read_manifest
+from bert_cli.runs.output_dir.manifest import FILES, read_manifest
 
 # Of each run, beside the task's own; labels and vocabulary where it has some.
 _COMPANIONS = (MANIFEST, STATE, CONFIG, FLAGS, EVAL_RESULTS, REPORT)

@@ -13,7 +13,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import LOCK
-from bert_cli.runs import lock
+from bert_cli.runs.output_dir import lock
 
 HERE = socket.gethostname()
 

@@ -31,10 +31,17 @@ from bert_cli.base.names import (
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
-from bert_cli.runs import best_folder
-from bert_cli.runs.longer import GROWING, OF_LENGTH, STEPS, is_longer
-from bert_cli.runs.manifest import COMMAND, FILES, SEVERAL, read_manifest, vocabulary_digest
-from bert_cli.runs.ownership import OF_OLDER_RUNS, check_ours, listed_names, owned_names, read_report, written_names
+from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.output_dir.extension import GROWING, OF_LENGTH, STEPS, is_longer
+from bert_cli.runs.output_dir.manifest import COMMAND, FILES, SEVERAL, read_manifest, vocabulary_digest
+from bert_cli.runs.output_dir.written_files import (
+    OF_OLDER_RUNS,
+    check_ours,
+    listed_names,
+    owned_names,
+    read_report,
+    written_names,
+)
 from bert_cli.weights.path import CheckpointPath, latest_checkpoint, newest_whole, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
@@ -176,7 +183,7 @@ def clear(folder: str) -> None:
         if not files.is_directory(path):
             files.remove(path)
         elif name == BEST:
-            best_folder.remove(folder)
+            best_checkpoint.remove(folder)
 
 
 def check_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.names import BEST, BEST_FILE, CHECKPOINT, CONFIG, FLAGS, LABELS, MANIFEST, STATE, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json
-from bert_cli.runs.manifest import FILES, read_manifest
-from bert_cli.runs.ownership import owned_names
+from bert_cli.runs.output_dir.manifest import FILES, read_manifest
+from bert_cli.runs.output_dir.written_files import owned_names
 
 _COMPANIONS = (FLAGS, CONFIG, LABELS, VOCABULARY)
 _NUMBER = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-of-\d{5})")
