@@ -22,7 +22,7 @@ from bert_cli.exports.companions import check_words, read_companions
 from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
 from bert_cli.exports.target import check_free, find_target, publish, staging
 from bert_cli.flags.command import run_command
-from bert_cli.runs import sources
+from bert_cli.runs.loading import sources
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.tools import ConvertSettings
 

@@ -34,10 +34,10 @@ from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs import answers
-from bert_cli.runs.checkpoint_choice import trained_folder
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_shards import predict_shards
 from bert_cli.runs.classification_texts import answer_texts
+from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.checks import complete
 from bert_cli.settings.classification import ClassifySettings

@@ -32,7 +32,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs import questions
-from bert_cli.runs.checkpoint_choice import trained_folder
+from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.squad import SquadTask, check_values, score_file, trained_model
 from bert_cli.settings.checks import complete
 from bert_cli.settings.squad import SquadSettings

@@ -27,7 +27,7 @@ Examples:
 from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs import answers
-from bert_cli.runs.checkpoint_choice import trained_folder
+from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import complete
 from bert_cli.settings.tagging import TagSettings, TagStride

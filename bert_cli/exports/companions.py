@@ -12,9 +12,9 @@ from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKE
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig, write_config
-from bert_cli.runs import sources
-from bert_cli.runs.model_checks import check_casing
-from bert_cli.runs.trained_kind import stated_problem_type
+from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.checks import check_casing
+from bert_cli.runs.loading.trained_labels import stated_problem_type
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json, special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary, read_vocabulary
@@ -33,7 +33,7 @@ class Companions:
     do_lower_case: bool
     labels: tuple[str, ...] | None
     kind: str | None  # of the classifier: CLASSIFIER, TAGGER or MULTIPLE_CHOICE, None where nothing says
-    problem_type: str | None  # of a classifier of texts, see runs.trained_kind
+    problem_type: str | None  # of a classifier of texts, see runs.loading.trained_labels
     flags_file: str | None
     last_layer_only: bool  # False where a tagger reads other layers
     head_input: str = POOLED  # of a classifier of texts, see base.head_types

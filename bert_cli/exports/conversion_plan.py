@@ -10,7 +10,7 @@ from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, MULTIPLE_CHOICE
 from bert_cli.exports.companions import Companions
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.checkpoint_choice import find_module
+from bert_cli.runs.loading.checkpoints import find_module
 from bert_cli.weights.hub_handle import is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 

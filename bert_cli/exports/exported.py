@@ -8,8 +8,8 @@ from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.exports.companions import Companions, read_companions
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig
-from bert_cli.runs import sources
-from bert_cli.runs.trained_kind import agreed_labels
+from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.trained_labels import agreed_labels
 from bert_cli.settings.groups import Length, ModelFiles
 from bert_cli.settings.long_text import TRUNCATE
 from bert_cli.settings.tools import Export

@@ -13,7 +13,7 @@ from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs.model_checks import check_first_unknown
+from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.text.vocabulary import Vocabulary
 
 LOG = logging.getLogger("bert_cli")

@@ -21,19 +21,20 @@ from bert_cli.features.stream import check_steps
 from bert_cli.metrics.classification import known_metrics, main_metrics, needed_later
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs import classification_folds, controls, sources
-from bert_cli.runs.checkpoint_choice import run_folders
+from bert_cli.runs import classification_folds, controls
 from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.classification_files import prediction_files, write_predictions
 from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.explanation import explained_examples
+from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
 from bert_cli.runs.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
-from bert_cli.runs.trained_kind import stated_problem_type, trained_labels
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer

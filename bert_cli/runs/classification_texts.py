@@ -12,13 +12,14 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs import answers, opening, sources
-from bert_cli.runs.checkpoint_choice import run_folders
+from bert_cli.runs import answers, opening
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import make_answers
 from bert_cli.runs.classification_shards import alone, plan_texts
 from bert_cli.runs.explanation import METHOD, coloured, explain
-from bert_cli.runs.trained_kind import trained_labels
+from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.trained_labels import trained_labels
 from bert_cli.settings.classification import ClassifySettings
 
 

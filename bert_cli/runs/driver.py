@@ -22,7 +22,7 @@ from bert_cli.report import page
 from bert_cli.runs import controls, several, together
 from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.int8_cost import evaluate_whole, tell_cost
-from bert_cli.runs.model_checks import check_unknown
+from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.opening import open_model, open_predictor, open_session
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup

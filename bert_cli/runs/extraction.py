@@ -17,8 +17,8 @@ from bert_cli.outputs.vectors.files import Form, Writer, open_writer
 from bert_cli.outputs.vectors.rows import feature_rows
 from bert_cli.runs import extraction_plan as plan
 from bert_cli.runs.extractor import Extractor, VectorChoice
+from bert_cli.runs.loading.sources import AnyModel
 from bert_cli.runs.onnx_features import OnnxFeatures
-from bert_cli.runs.sources import AnyModel
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings

@@ -18,8 +18,8 @@ from bert_cli.outputs.pretraining_data import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs import model_checks
 from bert_cli.runs.corpus_reading import CACHE_SIZE
+from bert_cli.runs.loading import checks
 from bert_cli.settings.pretraining import Masking, TextVocabulary
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
@@ -51,7 +51,7 @@ def prepare_job(
 ) -> Job:
     """The vocabulary, and all that decides the instances; max_seq_length in tokens."""
     vocabulary = read_vocabulary(text.vocab_file)
-    model_checks.check_casing(text.do_lower_case, vocabulary, None)
+    checks.check_casing(text.do_lower_case, vocabulary, None)
     expected = max_seq_length * masking.masked_lm_prob
     if masking.max_predictions_per_seq < int(expected):
         LOG.warning(

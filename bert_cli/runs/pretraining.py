@@ -19,12 +19,12 @@ from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
-from bert_cli.runs import sources
-from bert_cli.runs.model_checks import check_unknown_share
+from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.checks import check_unknown_share
+from bert_cli.runs.loading.sources import ModelSources
 from bert_cli.runs.onnx_heads import OnnxHead
 from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
-from bert_cli.runs.sources import ModelSources
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.tokenization import FullTokenizer

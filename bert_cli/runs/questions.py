@@ -18,8 +18,8 @@ from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
 from bert_cli.runs import opening
+from bert_cli.runs.loading.trained_model import check_command
 from bert_cli.runs.squad import SquadTask, fill, trained_model
-from bert_cli.runs.trained_model import check_command
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 

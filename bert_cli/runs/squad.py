@@ -34,8 +34,8 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
-from bert_cli.runs import sources
-from bert_cli.runs.checkpoint_choice import trained_checkpoint
+from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.predictor import Predictor

@@ -33,7 +33,8 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.runs import answers, controls, opening, sources
+from bert_cli.runs import answers, controls, opening
+from bert_cli.runs.loading import sources
 from bert_cli.runs.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.predictor import Predictor

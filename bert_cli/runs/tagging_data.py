@@ -18,7 +18,7 @@ from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_pro
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs import sources
+from bert_cli.runs.loading import sources
 from bert_cli.settings.tagging import Tagging, TagSettings
 from bert_cli.weights.path import CheckpointPath
 

@@ -10,7 +10,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs import sources
+from bert_cli.runs.loading import sources
 from bert_cli.runs.onnx_heads import OnnxHead
 from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization

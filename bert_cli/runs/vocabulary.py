@@ -11,7 +11,7 @@ from bert_cli.corpus.text import read_blocks, total_size
 from bert_cli.corpus.word_counts import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs import model_checks
+from bert_cli.runs.loading import checks
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
@@ -127,7 +127,7 @@ def read_extended(path: str, vocab_size: int | None, do_lower_case: bool) -> Voc
     """The vocabulary of --extend. InputError where it has no place for a word."""
     files.check_readable(path, "extend")
     vocabulary = read_vocabulary(path)
-    model_checks.check_casing(do_lower_case, vocabulary, None)
+    checks.check_casing(do_lower_case, vocabulary, None)
     if vocab_size is not None and vocab_size < vocabulary.size:
         raise InputError(
             f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is ever removed: give more, "

@@ -22,7 +22,7 @@ from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
 from bert_cli.flags.parser import shown
-from bert_cli.runs.sources import AnyModel
+from bert_cli.runs.loading.sources import AnyModel
 from bert_cli.runtime.cluster import read_cluster, trains_together
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath

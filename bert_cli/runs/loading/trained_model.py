@@ -11,7 +11,7 @@ from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
 from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
-from bert_cli.runs import sources
+from bert_cli.runs.loading import sources
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 

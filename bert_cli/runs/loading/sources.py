@@ -12,9 +12,9 @@ from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
-from bert_cli.runs import builtin, model_checks
-from bert_cli.runs.checkpoint_choice import find_module
-from bert_cli.runs.hub_modules import module_bert, module_casing, trusted_module
+from bert_cli.runs.loading import builtin, checks
+from bert_cli.runs.loading.checkpoints import find_module
+from bert_cli.runs.loading.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.output_dir.manifest import check_config, check_labels, check_vocabulary
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
@@ -243,7 +243,7 @@ def checked_casing(model: ModelFiles, sources: ModelSources, vocabulary: Vocabul
     """find_casing, with what speaks against it told: see model_checks.check_casing."""
     do_lower_case = find_casing(model.do_lower_case, sources)
     stated = stated_casing(sources)
-    model_checks.check_casing(do_lower_case, vocabulary, sources.checkpoint, stated, model.strict)
+    checks.check_casing(do_lower_case, vocabulary, sources.checkpoint, stated, model.strict)
     return do_lower_case
 
 
@@ -277,7 +277,7 @@ def check_sizes(
             f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
         )
     if vocabulary and vocabulary.size < config.vocab_size:
-        model_checks.doubt(
+        checks.doubt(
             f"{sources.vocab_file} has {vocabulary.size} entries, fewer than vocab_size {config.vocab_size}; is it the "
             "model's own? --vocab_file gives another",
             strict,

@@ -5,8 +5,8 @@ import os
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.examples.glue import TASKS
+from bert_cli.runs.loading.sources import ModelSources, read_labels
 from bert_cli.runs.output_dir.manifest import check_labels
-from bert_cli.runs.sources import ModelSources, read_labels
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 

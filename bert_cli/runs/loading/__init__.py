@@ -1,0 +1,1 @@
+"""Loading a model: which checkpoint, vocabulary, config and labels a command uses, and what speaks against them."""
