@@ -24,10 +24,10 @@ from bert_cli.examples.tables import Table
 from bert_cli.runs import opening
 from bert_cli.runs.classification import ClassificationTask
 from bert_cli.runs.classification_results import Answers, make_answers
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_model import open_model
-from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.classification import ClassifySettings, read_threshold
 from bert_cli.text.tokenization import FullTokenizer
 

@@ -18,8 +18,8 @@ from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs import opening
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained_model import open_model
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.questions import Windows, answer, answer_record
 from bert_cli.runs.squad import SquadTask, check_values
 from bert_cli.settings.squad import SquadSettings

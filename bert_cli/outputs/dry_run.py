@@ -1,6 +1,6 @@
 """What --dry_run says: what is in the splits and between them, and how long and in how much memory a run will train.
 
-All of it is computed from what was read and from a trial of a few steps (runs/trial.py); no TensorFlow here.
+All of it is computed from what was read and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
 """
 
 import math

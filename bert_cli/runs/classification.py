@@ -27,13 +27,13 @@ from bert_cli.runs.classification_files import prediction_files, write_predictio
 from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
+from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.explanation import explained_examples
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
-from bert_cli.runs.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
@@ -43,7 +43,7 @@ from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 

@@ -27,7 +27,7 @@ from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:

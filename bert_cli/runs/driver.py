@@ -19,15 +19,16 @@ from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.report import page
-from bert_cli.runs import controls, several, together
+from bert_cli.runs import controls, several
 from bert_cli.runs.dry_run import survey, try_out
+from bert_cli.runs.engine import worker_failure
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.int8_cost import evaluate_whole, tell_cost
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.opening import open_model, open_predictor, open_session
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runs.tensorboard import Events
@@ -39,7 +40,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
@@ -77,7 +78,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         ready = time.monotonic()
         if not settings.dry_run.dry_run:
             stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
-        stack.enter_context(together.others_watched(settings.devices.distribution_strategy))
+        stack.enter_context(worker_failure.others_watched(settings.devices.distribution_strategy))
         has_news = phases.do_eval or (plan is not None and plan.finished is None)
         session: Predictor
         if plan:

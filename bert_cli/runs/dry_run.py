@@ -22,7 +22,7 @@ from bert_cli.text.vocabulary import CLS, SEP, UNK
 from bert_cli.training.hyperparameters import Updates
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
@@ -70,7 +70,7 @@ def try_out(
     factors: of the learning rate. done: steps that an earlier call has trained. reading: seconds until TensorFlow was
     needed; began: when that was.
     """
-    from bert_cli.runs.trial import TrialSession
+    from bert_cli.runs.engine.probe import TrialSession
 
     session.load_initial(model.sources, settings.start.init_checkpoint, None)
     trials = TrialSession(session)

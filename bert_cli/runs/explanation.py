@@ -16,7 +16,7 @@ from bert_cli.runs.classification_split import Split
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.predictor import Predictor
+    from bert_cli.runs.engine.predictor import Predictor
 
 BUDGET = 512  # rows of a text that is asked about
 DEV_ROWS, DEV_WORDS, DEV_BUDGET = 6, 40, 48  # of the rows of the dev file that are explained for the report

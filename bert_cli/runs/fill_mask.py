@@ -14,8 +14,8 @@ from bert_cli.features.stream import length_groups
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.fill_mask import fill_mask_record
-from bert_cli.runs.session import Session
-from bert_cli.runs.training_run import memory_advice
+from bert_cli.runs.engine.session import Session
+from bert_cli.runs.engine.training_run import memory_advice
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.scatter import infer

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Model, Task, TrainingSettings
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 
 def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
@@ -27,7 +27,7 @@ def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[Checkpoin
 def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
     """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow."""
     prepare_host()
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
     batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
@@ -44,7 +44,7 @@ def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) 
     """As open_session where nothing is trained, for any --engine; onnxruntime needs no TensorFlow."""
     flag = settings.devices.onnxruntime_flag
     if flag:
-        from bert_cli.runs.onnx_session import (
+        from bert_cli.runs.engine.onnx_session import (
             OnnxSession,  # what reads checkpoints takes a while, which others need later
         )
 

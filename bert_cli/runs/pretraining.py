@@ -19,11 +19,11 @@ from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
+from bert_cli.runs.engine.onnx_heads import OnnxHead
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checks import check_unknown_share
 from bert_cli.runs.loading.sources import ModelSources
-from bert_cli.runs.onnx_heads import OnnxHead
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.pretraining import PretrainSettings
@@ -34,7 +34,7 @@ from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 Data = RecordInput | TextInput

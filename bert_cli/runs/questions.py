@@ -24,7 +24,7 @@ from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
-    from bert_cli.runs.predictor import Predictor
+    from bert_cli.runs.engine.predictor import Predictor
 
 LOG = logging.getLogger("bert_cli")
 _CHUNK = 256  # questions that are read and computed at a time

@@ -29,7 +29,7 @@ from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.reporting import Page
 
 if TYPE_CHECKING:
-    from bert_cli.runs.predictor import Predictor
+    from bert_cli.runs.engine.predictor import Predictor
 
 LOG = logging.getLogger("bert_cli")
 

@@ -34,11 +34,11 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
+from bert_cli.runs.engine.onnx_heads import OnnxHead, span_head
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
-from bert_cli.runs.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -47,7 +47,7 @@ from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _SHOWN = 20  # questions in the log with --verbose_logging

@@ -34,10 +34,10 @@ from bert_cli.outputs.tagging import (
     write_json_lines,
 )
 from bert_cli.runs import answers, controls, opening
+from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
-from bert_cli.runs.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.predictor import Predictor
 from bert_cli.runs.tagging_data import (
     Split,
     TaggingData,
@@ -55,7 +55,7 @@ from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 

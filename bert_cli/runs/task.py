@@ -10,9 +10,9 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
+from bert_cli.runs.engine.onnx_heads import OnnxHead
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
-from bert_cli.runs.onnx_heads import OnnxHead
-from bert_cli.runs.predictor import Predictor
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
@@ -26,7 +26,7 @@ from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 
 class TrainingSettings(Protocol):

@@ -23,7 +23,7 @@ from bert_cli.training.loop import Hook
 from bert_cli.weights.path import find_checkpoint, latest_checkpoint, numbered_checkpoints, step_number
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _SHOWN = 4  # metrics in the line of an evaluation

@@ -9,7 +9,7 @@ import pytest
 from bert_cli import run_pretraining, run_squad
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.dry_run import computed_tokens
-from bert_cli.runs.trial import more_memory, numbers_to_come, typical_rows
+from bert_cli.runs.engine.probe import more_memory, numbers_to_come, typical_rows
 from bert_cli.training.hyperparameters import Updates
 from tests.commands import helpers, squad_run
 

@@ -119,7 +119,7 @@ def test_steps_can_be_counted_from_questions(squad, data, tmp_path, run_folder):
 def session(trained):
     """The trained model, packed."""
     from bert_cli.heads.squad import BertSpanModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
     from bert_cli.weights.path import find_checkpoint
 
     config = read_config(str(trained / "bert_config.json"), "auto")
@@ -161,7 +161,7 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
     import tensorflow as tf
 
     from bert_cli.heads.squad import BertSpanModel
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
     from bert_cli.weights.path import find_checkpoint
 
     values = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))

@@ -11,8 +11,8 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.heads.choice import BertChoice
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
-from bert_cli.runs import session as session_module
-from bert_cli.runs.session import Session
+from bert_cli.runs.engine import session as session_module
+from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.loop import Hook

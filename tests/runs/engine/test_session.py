@@ -9,7 +9,7 @@ import pytest
 from bert_cli.features.ragged import with_token_ids
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model.config import BertConfig
-from bert_cli.runs.session import Session
+from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training import step as training_step
 from bert_cli.training.hyperparameters import Updates

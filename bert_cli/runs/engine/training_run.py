@@ -36,7 +36,7 @@ from bert_cli.weights.names import POSITION_NAME
 from bert_cli.weights.path import repair_state
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
@@ -56,7 +56,7 @@ def memory_advice(flag: str) -> Iterator[None]:
 
 
 class TrainingRun:
-    """The training of the model of a runs.session.Session, from its start or from a checkpoint.
+    """The training of the model of a runs.engine.session.Session, from its start or from a checkpoint.
 
     `start`: the number of steps that are finished. `is_frozen`: no variable of the encoder is trained. `compact`: the rows
     of the word embeddings that are trained, None where it is all of them or none.

@@ -25,11 +25,11 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs.frozen_states import frozen_states
+from bert_cli.runs.engine.frozen_encoder import frozen_states
+from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.training_run import TrainingRun, memory_advice, read_position
 from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.sources import ModelSources
-from bert_cli.runs.predictor import Predictor
-from bert_cli.runs.training_run import TrainingRun, memory_advice, read_position
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS, Saving
 from bert_cli.training.batch_distribution import check_batch_size

@@ -14,13 +14,13 @@ from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.training.scatter import put_rows
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
 
 def frozen_states(session: "Session", features: Features, batch_size: int) -> Batches:
-    """What the encoder of a runs.session.Session says of these features, in batches of the model's state_columns.
+    """What the encoder of a runs.engine.session.Session says of these features, in batches of the model's state_columns.
 
     InputError where it does not fit into memory.
     """

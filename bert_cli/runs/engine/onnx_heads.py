@@ -1,4 +1,4 @@
-"""What stands on an encoder that onnxruntime computes, in NumPy; see runs.onnx_session."""
+"""What stands on an encoder that onnxruntime computes, in NumPy; see runs.engine.onnx_session."""
 
 import dataclasses
 from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from bert_cli.features.ragged import Features, row_lengths, with_token_ids
 from bert_cli.features.stream import training_rows
 from bert_cli.heads.model import tensor_specs
 from bert_cli.outputs.dry_run import Trial
-from bert_cli.runs.training_run import TrainingRun, memory_advice
+from bert_cli.runs.engine.training_run import TrainingRun, memory_advice
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.groups import Saving
 from bert_cli.training.batch_distribution import place
@@ -23,7 +23,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.strategy import peak_device_memory
 
 if TYPE_CHECKING:
-    from bert_cli.runs.session import Session
+    from bert_cli.runs.engine.session import Session
 
 _LEAST, _MOST = 1, 12  # steps that are measured, behind the first one
 _SECONDS = 2.5  # after so long no further step is begun
