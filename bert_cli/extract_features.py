@@ -28,9 +28,8 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import run_command
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
-from bert_cli.runs import extraction_plan as plan
-from bert_cli.runs.extraction import open_extractor, show_attention, write_features
-from bert_cli.runs.extractor import VectorChoice
+from bert_cli.runs.extraction.extractor import VectorChoice
+from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
 from bert_cli.runs.loading import builtin, sources
 from bert_cli.runs.loading.checkpoints import find_module
 from bert_cli.runs.output_dir import shards

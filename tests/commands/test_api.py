@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli import FeatureExtractor, QuestionAnswerer, Tagger, extract_features, run_squad, run_tagging
 from bert_cli.base.errors import InputError
-from bert_cli.runs import extraction_plan
+from bert_cli.runs.extraction.lines import plan
 from tests.commands import squad_run
 
 TEXTS = ["The cat sees a dog.", "a bird", "", "qua " * 30, "a old house !"]
@@ -46,8 +46,8 @@ def test_memory_is_bounded(trained, monkeypatch, pooling):
     """Many texts are computed chunk after chunk, of at most so many numbers or lines, with the same result."""
     texts = ["the cat sees a dog ."] * 7  # 8 tokens of 16 numbers each
     whole = FeatureExtractor.load(trained, pooling=pooling).extract(texts)
-    monkeypatch.setattr(extraction_plan, "MAX_NUMBERS", 2 * 8 * 16)
-    monkeypatch.setattr(extraction_plan, "MAX_LINES", 3)
+    monkeypatch.setattr(plan, "MAX_NUMBERS", 2 * 8 * 16)
+    monkeypatch.setattr(plan, "MAX_LINES", 3)
     extractor = FeatureExtractor.load(trained, pooling=pooling)
     sizes, extract = [], extractor._session.extract
 

@@ -11,7 +11,7 @@ from bert_cli.features.stream import alike_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.onnx_session import TOKENS, encoder_parts, load, opened
-from bert_cli.runs.extractor import VectorChoice, gathered
+from bert_cli.runs.extraction.extractor import VectorChoice, gathered
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
 

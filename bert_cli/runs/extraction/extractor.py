@@ -32,7 +32,7 @@ class VectorChoice:
 
 
 class Extractor(Protocol):
-    """An encoder: runs.features_session.FeaturesSession with TensorFlow, runs.onnx_features.OnnxFeatures with onnxruntime."""
+    """An encoder: runs.extraction.lines.tensorflow_extractor.FeaturesSession with TensorFlow, runs.extraction.lines.onnx_extractor.OnnxFeatures with onnxruntime."""
 
     precision: str
 

@@ -1,0 +1,1 @@
+"""Vectors of texts: what is read and written, and what computes them."""
