@@ -34,7 +34,7 @@ from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
 from bert_cli.flags.command import run_command
 from bert_cli.outputs.vocabulary import format_table
-from bert_cli.runs.vocabulary import (
+from bert_cli.runs.preparation.vocabulary import (
     build_vocabulary,
     count_words,
     coverage_figures,

@@ -37,9 +37,9 @@ from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import run_command
 from bert_cli.outputs.pretraining_data import format_table, shares, warnings
-from bert_cli.runs.beam_instances import check_beam, check_places, make_with_beam
-from bert_cli.runs.corpus_reading import LOGGED, read_corpus
-from bert_cli.runs.instance_writing import expand_outputs, log_first, prepare_job, write_instances
+from bert_cli.runs.preparation.beam import check_beam, check_places, make_with_beam
+from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
+from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.pretraining import CreateDataSettings
 
 LOG = logging.getLogger("bert_cli")

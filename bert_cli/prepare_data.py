@@ -30,7 +30,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import run_command
 from bert_cli.outputs.prepare_data import format_table
-from bert_cli.runs.prepare_data import Source, check_folder, count_labels, plan, write_splits
+from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import PrepareSettings
 
 LOG = logging.getLogger("bert_cli")

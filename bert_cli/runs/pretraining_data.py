@@ -17,7 +17,7 @@ from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.stream import training_rows
 from bert_cli.records.record_index import is_record_file
-from bert_cli.runs.corpus_reading import LOGGED, Reading, choose_num_workers, corpus_digest, read_corpus
+from bert_cli.runs.preparation.corpus import LOGGED, Reading, choose_num_workers, corpus_digest, read_corpus
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")

@@ -8,7 +8,7 @@ import pytest
 
 from bert_cli import prepare_data
 from bert_cli.examples.classification import find_labels, read_examples
-from bert_cli.runs.prepare_data import plan
+from bert_cli.runs.preparation.prepare_data import plan
 from bert_cli.settings.data import Choice
 from tests.commands import helpers
 

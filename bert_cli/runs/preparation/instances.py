@@ -18,8 +18,8 @@ from bert_cli.outputs.pretraining_data import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
-from bert_cli.runs.corpus_reading import CACHE_SIZE
 from bert_cli.runs.loading import checks
+from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import Masking, TextVocabulary
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
