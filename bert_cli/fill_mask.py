@@ -80,7 +80,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
         masked_text(text, tokenizer, positions, place)
 
     prepare_host()
-    from bert_cli.runs.fill_mask import FillMaskSession, answers
+    from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers
 
     best = min(top_k, vocabulary.size)
     session = FillMaskSession(config, settings.devices, settings.batch.batch_size, best, vocabulary.size)

@@ -33,12 +33,12 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
-from bert_cli.runs import answers
-from bert_cli.runs.classification import ClassificationTask
-from bert_cli.runs.classification_shards import predict_shards
-from bert_cli.runs.classification_texts import answer_texts
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir import shards
+from bert_cli.runs.tasks import interactive
+from bert_cli.runs.tasks.classification.interactive import answer_texts
+from bert_cli.runs.tasks.classification.shards import predict_shards
+from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import complete
 from bert_cli.settings.classification import ClassifySettings
 
@@ -47,7 +47,7 @@ _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
-    is_for_text = answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
+    is_for_text = interactive.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
     if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):

@@ -34,7 +34,7 @@ from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs import driver
 from bert_cli.runs.loading.checkpoints import trained_folder
-from bert_cli.runs.pretraining import PretrainingTask
+from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.checks import complete
 from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.groups import check_share

@@ -31,9 +31,9 @@ Examples:
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
-from bert_cli.runs import questions
 from bert_cli.runs.loading.checkpoints import trained_folder
-from bert_cli.runs.squad import SquadTask, check_values, score_file, trained_model
+from bert_cli.runs.tasks import squad_interactive
+from bert_cli.runs.tasks.squad import SquadTask, check_values, score_file, trained_model
 from bert_cli.settings.checks import complete
 from bert_cli.settings.squad import SquadSettings
 
@@ -93,7 +93,7 @@ def run(settings: SquadSettings) -> dict:
     if settings.scoring.score_only:
         return score_file(settings)
     if settings.questions.question or settings.input.input_file:
-        return questions.run(settings)
+        return squad_interactive.run(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a question does without
 
     return driver.run(SquadTask(settings), settings)

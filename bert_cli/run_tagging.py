@@ -26,9 +26,9 @@ Examples:
 
 from bert_cli.flags.command import run_command
 from bert_cli.flags.saved import remembered
-from bert_cli.runs import answers
 from bert_cli.runs.loading.checkpoints import trained_folder
-from bert_cli.runs.tagging import TaggingTask, tag_text
+from bert_cli.runs.tasks import interactive
+from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import complete
 from bert_cli.settings.tagging import TagSettings, TagStride
 
@@ -38,7 +38,7 @@ _FILES = ("data_dir", "dev_file", "test_file")
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
-    answers.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
+    interactive.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
     complete(values)
     if not values["do_train"]:
         folder = trained_folder(values["init_checkpoint"], values["output_dir"])

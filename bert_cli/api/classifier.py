@@ -21,13 +21,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
-from bert_cli.runs import opening
-from bert_cli.runs.classification import ClassificationTask
-from bert_cli.runs.classification_results import Answers, make_answers
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_model import open_model
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.results import Answers, make_answers
+from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings, read_threshold
 from bert_cli.text.tokenization import FullTokenizer
 

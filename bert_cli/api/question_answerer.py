@@ -17,11 +17,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
-from bert_cli.runs import opening
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained_model import open_model
-from bert_cli.runs.questions import Windows, answer, answer_record
-from bert_cli.runs.squad import SquadTask, check_values
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.squad import SquadTask, check_values
+from bert_cli.runs.tasks.squad_interactive import Windows, answer, answer_record
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -92,7 +92,7 @@ class QuestionAnswerer(Trained):
     def answer(self, questions: Sequence[tuple[str, str]]) -> list[dict]:
         """Answer n pairs (question, context), in their order.
 
-        Each record is as JSON lines of bert-squad have it (see runs.questions.answer_record): `answer`, its
+        Each record is as JSON lines of bert-squad have it (see runs.tasks.squad_interactive.answer_record): `answer`, its
         `probability` among the `nbest`, `start` and `end` in characters of the context, and the `sentence` around it.
         """
         examples = [_example(number, pair) for number, pair in enumerate(questions)]

@@ -20,11 +20,11 @@ from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
-from bert_cli.runs import opening
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained_model import open_model
-from bert_cli.runs.tagging import TaggingTask, log_probabilities
-from bert_cli.runs.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.tagging import TaggingTask, log_probabilities
+from bert_cli.runs.tasks.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
 from bert_cli.settings.tagging import TagSettings, TagStride
 from bert_cli.text.tokenization import FullTokenizer
 

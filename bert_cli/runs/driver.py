@@ -19,18 +19,19 @@ from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.report import page
-from bert_cli.runs import controls, several
+from bert_cli.runs import several
 from bert_cli.runs.dry_run import survey, try_out
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.int8_cost import evaluate_whole, tell_cost
 from bert_cli.runs.loading.checks import check_unknown
-from bert_cli.runs.opening import open_model, open_predictor, open_session
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
-from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.opening import open_model, open_predictor, open_session
 from bert_cli.runs.tensorboard import Events
 from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.devices import INT8

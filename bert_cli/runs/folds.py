@@ -9,7 +9,7 @@ from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
 from bert_cli.examples.folds import stratified_folds
 from bert_cli.flags.option import changed
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
-from bert_cli.runs.task import DividedTask, TrainingSettings
+from bert_cli.runs.tasks.interface import DividedTask, TrainingSettings
 
 LOG = logging.getLogger("bert_cli")
 

@@ -47,7 +47,7 @@ from bert_cli.outputs.sweep import (
 from bert_cli.runs.folds import Folds
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
-from bert_cli.runs.task import DividedTask, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import DividedTask, Task, TrainingSettings
 from bert_cli.settings.sweep import check_several, is_several, num_folds
 from bert_cli.weights.path import model_folder
 

@@ -16,7 +16,7 @@ from bert_cli.features.squad import squad_features
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.outputs.squad import AnswerRules, Decoder
 from bert_cli.run_squad import main
-from bert_cli.runs.squad import fill
+from bert_cli.runs.tasks.squad import fill
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary

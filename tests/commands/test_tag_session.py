@@ -14,7 +14,7 @@ from bert_cli.features.tagging import TaggingFeatures
 from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.session import Session
-from bert_cli.runs.tagging import log_probabilities
+from bert_cli.runs.tasks.tagging import log_probabilities
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Saving
 from bert_cli.training.hyperparameters import Updates

@@ -11,8 +11,8 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.classification import Column, Probabilities
-from bert_cli.runs.classification_results import Answers, SeveralLabels
-from bert_cli.runs.classification_split import Split
+from bert_cli.runs.tasks.classification.results import Answers, SeveralLabels
+from bert_cli.runs.tasks.classification.split import Split
 
 LOG = logging.getLogger("bert_cli")
 

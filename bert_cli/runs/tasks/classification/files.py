@@ -9,8 +9,8 @@ from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS
 from bert_cli.examples.glue import Task
 from bert_cli.outputs.classification import write_test_results
 from bert_cli.outputs.glue import write_glue_submission
-from bert_cli.runs.classification_results import Answers
-from bert_cli.runs.classification_split import Split
+from bert_cli.runs.tasks.classification.results import Answers
+from bert_cli.runs.tasks.classification.split import Split
 
 LOG = logging.getLogger("bert_cli")
 

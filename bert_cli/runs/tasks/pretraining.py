@@ -24,8 +24,8 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checks import check_unknown_share
 from bert_cli.runs.loading.sources import ModelSources
-from bert_cli.runs.pretraining_data import RecordInput, TextInput, find_files
-from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.runs.tasks.interface import Evaluation, Plan
+from bert_cli.runs.tasks.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary

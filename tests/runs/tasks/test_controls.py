@@ -14,9 +14,9 @@ from bert_cli.flags.option import build
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs import controls
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.session import Session
+from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import ClassWeights, Loss, check_class_weights
 from bert_cli.training.hyperparameters import Updates

@@ -21,20 +21,21 @@ from bert_cli.features.stream import check_steps
 from bert_cli.metrics.classification import known_metrics, main_metrics, needed_later
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs import classification_folds, controls
-from bert_cli.runs.classification_data import ClassificationData, check_submission, known_problem_type, read_data
-from bert_cli.runs.classification_files import prediction_files, write_predictions
-from bert_cli.runs.classification_results import Answers, make_answers
-from bert_cli.runs.classification_split import Split, example_lines, make_split, survey_of
-from bert_cli.runs.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.explanation import explained_examples
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.classification import folds
+from bert_cli.runs.tasks.classification.data import ClassificationData, check_submission, known_problem_type, read_data
+from bert_cli.runs.tasks.classification.distillation import Teacher, open_teacher, trained_features
+from bert_cli.runs.tasks.classification.explanation import explained_examples
+from bert_cli.runs.tasks.classification.files import prediction_files, write_predictions
+from bert_cli.runs.tasks.classification.results import Answers, make_answers
+from bert_cli.runs.tasks.classification.split import Split, example_lines, make_split, survey_of
+from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
@@ -74,7 +75,7 @@ class ClassificationTask:
         return ClassificationTask(settings, self.tables)
 
     def strata(self) -> Sequence[object]:
-        return classification_folds.strata(self.splits["train"], self.problem_type)
+        return folds.strata(self.splits["train"], self.problem_type)
 
     def part(self, settings: ClassifySettings, held_out: np.ndarray) -> "ClassificationTask":
         part = self.again(settings)
@@ -83,7 +84,7 @@ class ClassificationTask:
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence["ClassificationTask"]) -> int:
         found, train = [(part.answers, part.found["dev"]) for part in parts], self.splits["train"]
-        return classification_folds.write_folds(paths, train, self.problem_type, self.labels, folds, found)
+        return folds.write_folds(paths, train, self.problem_type, self.labels, folds, found)
 
     @property
     def data(self) -> ClassificationData:
@@ -160,7 +161,7 @@ class ClassificationTask:
         self._data, self._teacher = whole.data, whole._teacher
         self.labels, self.problem_type = whole.labels, whole.problem_type
         self._answers = make_answers(self.problem_type, self.labels, self.settings.results, True, [])
-        self.splits = whole.splits | classification_folds.divided(whole.splits["train"], held_out)
+        self.splits = whole.splits | folds.divided(whole.splits["train"], held_out)
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
         """The features of any examples of this task, after `read` or with `labels` set."""

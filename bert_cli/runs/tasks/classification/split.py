@@ -15,7 +15,7 @@ from bert_cli.features.classification import (
     format_features,
 )
 from bert_cli.outputs.dry_run import Survey
-from bert_cli.runs.classification_data import Examples
+from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")

@@ -11,8 +11,8 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_shares, word_tokens
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples, multiple_choice_examples
-from bert_cli.runs.classification_results import Answers, SeveralLabels
-from bert_cli.runs.classification_split import Split
+from bert_cli.runs.tasks.classification.results import Answers, SeveralLabels
+from bert_cli.runs.tasks.classification.split import Split
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:

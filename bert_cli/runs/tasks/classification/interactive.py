@@ -12,14 +12,14 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs import answers, opening
-from bert_cli.runs.classification import ClassificationTask
-from bert_cli.runs.classification_results import make_answers
-from bert_cli.runs.classification_shards import alone, plan_texts
-from bert_cli.runs.explanation import METHOD, coloured, explain
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_labels import trained_labels
+from bert_cli.runs.tasks import interactive, opening
+from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
+from bert_cli.runs.tasks.classification.results import make_answers
+from bert_cli.runs.tasks.classification.shards import alone, plan_texts
+from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
 
@@ -29,7 +29,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     text = settings.new.text or explained
     is_sharded = files.is_pattern(source)
     if not is_sharded:
-        answers.check_files(source, target)
+        interactive.check_files(source, target)
     task = ClassificationTask(settings)
     _, model = opening.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
@@ -61,8 +61,8 @@ def answer_texts(settings: ClassifySettings) -> dict:
             yield {"text": line.text_a} | pair | found.record(numbers, row)
 
     def answer_file(source: str, target: str, may_be_empty: bool = False) -> None:
-        check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
-        answers.answer_lines(
+        check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
+        interactive.answer_lines(
             source, target, lambda chunk: answer([split_line(line) for line in chunk], check), may_be_empty
         )
 

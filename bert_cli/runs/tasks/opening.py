@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
-from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.weights.path import CheckpointPath
 

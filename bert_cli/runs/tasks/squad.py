@@ -39,7 +39,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.task import Evaluation, Plan
+from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.hyperparameters import Updates

@@ -17,15 +17,15 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures, joined
 from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
-from bert_cli.runs import opening
-from bert_cli.runs.classification_split import Split
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.trained_model import check_command, open_model
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.split import Split
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
-    from bert_cli.runs.classification import ClassificationTask
+    from bert_cli.runs.tasks.classification.task import ClassificationTask
 
 LOG = logging.getLogger("bert_cli")
 _TRAINED = ("train", "unlabeled")

@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.task import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
 from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,

@@ -8,16 +8,16 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.flags.option import changed, values_of
-from bert_cli.runs import opening
-from bert_cli.runs.classification import ClassificationTask
-from bert_cli.runs.classification_data import check_submission
-from bert_cli.runs.classification_files import write_predictions
-from bert_cli.runs.classification_results import Answers, SeveralLabels, make_answers
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.loading.sources import AnyModel
 from bert_cli.runs.loading.trained_labels import trained_labels
 from bert_cli.runs.output_dir import shards
+from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.classification.data import check_submission
+from bert_cli.runs.tasks.classification.files import write_predictions
+from bert_cli.runs.tasks.classification.results import Answers, SeveralLabels, make_answers
+from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
 # What decides the numbers and is no file of the model.

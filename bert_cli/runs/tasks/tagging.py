@@ -33,12 +33,13 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.runs import answers, controls, opening
 from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.tagging_data import (
+from bert_cli.runs.tasks import controls, interactive, opening
+from bert_cli.runs.tasks.interface import Evaluation, Plan
+from bert_cli.runs.tasks.tagging_data import (
     Split,
     TaggingData,
     divided,
@@ -48,7 +49,6 @@ from bert_cli.runs.tagging_data import (
     strata,
     trained_labels,
 )
-from bert_cli.runs.task import Evaluation, Plan
 from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -229,7 +229,7 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 def tag_text(settings: TagSettings) -> dict:
     """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
-    answers.check_files(source, target)
+    interactive.check_files(source, target)
     task = TaggingTask(settings)
     _, model = opening.open_model(task, settings)
     labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
@@ -238,7 +238,7 @@ def tag_text(settings: TagSettings) -> dict:
         raise InputError("--text: holds no words")
     session = opening.open_trained(task, model, settings)
 
-    check = answers.unknown_check(source, model.vocabulary, settings.model.strict)
+    check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
@@ -249,7 +249,7 @@ def tag_text(settings: TagSettings) -> dict:
         yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
 
     if source:
-        answers.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))
+        interactive.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))
     elif session.is_chief:
         example, prediction = next(tagged([text]))
         for word, tag in zip(example.words, from_bio(prediction.tags, scheme), strict=True):

@@ -1,0 +1,1 @@
+"""bert-classify: its data, results, folds, shards, distillation, explanations and new texts."""
