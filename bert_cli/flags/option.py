@@ -31,7 +31,7 @@ class Option:
     field's. words: it takes the words of the command line that are no flags. file: it is the name of a file or a folder, as
     is each that is a path or ends in _file or _dir. usual: values that completion offers, where others are right as well;
     of a path, words that are none.
-    grid: a number of which a list may be given, with commas between; the field is then a tuple of them until runs.several
+    grid: a number of which a list may be given, with commas between; the field is then a tuple of them until runs.sweep.sweep
     has made a run of each.
     """
 

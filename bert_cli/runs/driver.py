@@ -19,21 +19,21 @@ from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.outputs.history import History
 from bert_cli.report import page
-from bert_cli.runs import several
 from bert_cli.runs.dry_run import survey, try_out
+from bert_cli.runs.early_stopping import Watch, interval
 from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.int8_cost import evaluate_whole, tell_cost
+from bert_cli.runs.int8_comparison import evaluate_whole, tell_cost
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
+from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
 from bert_cli.runs.tasks.opening import open_model, open_predictor, open_session
 from bert_cli.runs.tensorboard import Events
-from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_several
@@ -49,7 +49,7 @@ LOG = logging.getLogger("bert_cli")
 def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
     if is_several(settings):
-        report = several.run(task, settings, run)
+        report = sweep.run(task, settings, run)
         finish(settings.phases.output_dir, settings.page)
         return report
     began, phases = time.monotonic(), settings.phases

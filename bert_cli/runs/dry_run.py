@@ -16,8 +16,8 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
+from bert_cli.runs.early_stopping import Watch
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
-from bert_cli.runs.watching import Watch
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 from bert_cli.training.hyperparameters import Updates
 

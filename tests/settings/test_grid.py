@@ -6,7 +6,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.help import help_text
 from bert_cli.flags.option import build, changed, lists_of
 from bert_cli.flags.parser import parse
-from bert_cli.runs.several import members
+from bert_cli.runs.sweep.sweep import members
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings

@@ -44,9 +44,9 @@ from bert_cli.outputs.sweep import (
     metrics_of,
     write_several,
 )
-from bert_cli.runs.folds import Folds
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
+from bert_cli.runs.sweep.cross_validation import Folds
 from bert_cli.runs.tasks.interface import DividedTask, Task, TrainingSettings
 from bert_cli.settings.sweep import check_several, is_several, num_folds
 from bert_cli.weights.path import model_folder

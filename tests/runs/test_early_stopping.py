@@ -6,9 +6,9 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.history import History
+from bert_cli.runs.early_stopping import Watch, interval
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.extension import is_longer, plan_start, plan_warmup
-from bert_cli.runs.watching import Watch, interval
 from bert_cli.settings.early_stopping import Watching, check_watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
