@@ -6,13 +6,14 @@ From Python: `from bert_cli import Classifier, FeatureExtractor, QuestionAnswere
 import importlib
 from typing import TYPE_CHECKING
 
+from bert_cli.base.version import __version__
+
 if TYPE_CHECKING:
     from bert_cli.api.classifier import Classifier
     from bert_cli.api.feature_extractor import FeatureExtractor
     from bert_cli.api.question_answerer import QuestionAnswerer
     from bert_cli.api.tagger import Tagger
 
-__version__ = "0.1.0"
 _CLASSES = {
     "Classifier": "classifier",
     "FeatureExtractor": "feature_extractor",

@@ -1,6 +1,6 @@
 """`python -m bert_cli` lists the commands, a line each."""
 
-from bert_cli import __version__
+from bert_cli.base.version import __version__
 
 # Command -> (its module, what it does).
 COMMANDS = {

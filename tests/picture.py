@@ -7,14 +7,14 @@ A room is told by the docstring of its __init__.py, and every module stands in i
 import ast
 import pathlib
 import re
+import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# The order of the arrows: left never imports right.
-ROOMS = (
-    "base", "settings", "text", "examples", "features", "corpus", "records", "model", "weights", "heads", "training",
-    "outputs", "report", "runs", "exports", "api", "builtin",
-)  # fmt: skip
+sys.path.insert(0, str(ROOT))
+
+from tests.test_structure import MAY_IMPORT  # noqa: E402 (run as a script, the repository is not on the path)
+
 _WIDTH, _NAMES = 120, 13
 _BLOCK = re.compile(r"(# How it is built\n.*?```text\n)(.*?)(```)", re.DOTALL)
 
@@ -24,7 +24,9 @@ def _names(folder: pathlib.Path) -> str:
 
 
 def _lines(head: str, text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent=head.ljust(_NAMES), subsequent_indent=" " * _NAMES)
+    own_line = [head] if len(head) >= _NAMES else []  # a long name has the text below it
+    first = " " * _NAMES if own_line else head.ljust(_NAMES)
+    return own_line + textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=" " * _NAMES)
 
 
 def rooms() -> str:
@@ -40,10 +42,13 @@ def picture() -> str:
 
 def _room_lines(has_modules: bool) -> list[str]:
     lines = []
-    for room in ROOMS:
-        folder = ROOT / "bert_cli" / room
+    for room in MAY_IMPORT:
+        if not has_modules and "." in room:
+            continue
+        folder = ROOT.joinpath("bert_cli", *room.split("."))
         lines += _lines(
-            f"  {room}/", ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+            f"  {room.replace('.', '/')}/",
+            ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))),
         )
         lines += _lines("", _names(folder)) if has_modules and _names(folder) else []
     return lines

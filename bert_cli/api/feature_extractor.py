@@ -22,7 +22,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor
-from bert_cli.runs.extraction.lines.plan import chunk_limits
+from bert_cli.runs.extraction.plan import chunk_limits
 from bert_cli.runs.loading.builtin import ready_checkpoint
 from bert_cli.runs.loading.trained_model import open_model
 from bert_cli.settings.groups import ModelFiles

@@ -3,7 +3,7 @@
 import textwrap
 from typing import Any
 
-from bert_cli import __version__
+from bert_cli.base.version import __version__
 from bert_cli.flags.option import Flag, flags_of
 from bert_cli.flags.parser import shown
 

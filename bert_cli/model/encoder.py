@@ -87,7 +87,7 @@ class BertEncoder(keras.Model):
         return outputs
 
     def fix_weights(self, are_fixed: bool = True) -> None:
-        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see model.frozen_inference); what is
+        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see FixedLayer); what is
         traced meanwhile keeps to these weights.
         """
         usable = are_fixed and onednn.is_available(self.product_dtype)

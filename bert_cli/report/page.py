@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bert_cli import __version__
+from bert_cli.base.version import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_write

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli import __version__
+from bert_cli.base.version import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE

@@ -31,7 +31,7 @@ def training_tensors(
     """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale.
 
     Most are in the memory of the variables: who keeps them while training goes on makes it copy these.
-    is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see training.rounding_residuals.
+    is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see rounding_residuals.
     """
     before = None if is_regular else ExactState(optimizer, compact)
     if compact:

@@ -16,7 +16,7 @@ _BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
 
 
 class Predictor:
-    """A trained model on its devices: runs.engine.session.Session with TensorFlow, runs.engine.onnx_session.OnnxSession with onnxruntime.
+    """A trained model on its devices: Session with TensorFlow, OnnxSession with onnxruntime.
 
     `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `max_seq_length`: in tokens.
     `is_quiet`: no progress is shown, see `quietly`. `has_windows`: whether it reads several windows of a text.

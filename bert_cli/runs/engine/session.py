@@ -188,7 +188,7 @@ class Session(Predictor):
         """Train up to updates.steps and save into `folder`; returns figures for the report.
 
         features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
-        prefix of the checkpoint to go on from. factors: see training.optimizers.rate_multipliers. hooks: see training.loop, called before each
+        prefix of the checkpoint to go on from. factors: see rate_multipliers. hooks: see training.loop, called before each
         saving. history: see TrainingRun.go. encoding_batch_size: rows that a frozen encoder computes at once, where
         its states are computed only once.
         """

@@ -32,7 +32,7 @@ class VectorChoice:
 
 
 class Extractor(Protocol):
-    """An encoder: runs.extraction.lines.tensorflow_extractor.FeaturesSession with TensorFlow, runs.extraction.lines.onnx_extractor.OnnxFeatures with onnxruntime."""
+    """An encoder: FeaturesSession with TensorFlow, OnnxFeatures with onnxruntime."""
 
     precision: str
 

@@ -15,9 +15,9 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write_attention
 from bert_cli.outputs.vectors.files import Form, Writer, open_writer
 from bert_cli.outputs.vectors.rows import feature_rows
+from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
-from bert_cli.runs.extraction.lines import plan
-from bert_cli.runs.extraction.lines.onnx_extractor import OnnxFeatures
+from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
 from bert_cli.runs.loading.sources import AnyModel
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.devices import Devices
@@ -35,7 +35,7 @@ def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: 
             raise InputError(f"{flag} shows no attention; leave it out")
         return OnnxFeatures(config, devices, choice)
     prepare_host()
-    from bert_cli.runs.extraction.lines.tensorflow_extractor import FeaturesSession
+    from bert_cli.runs.extraction.tensorflow_extractor import FeaturesSession
 
     return FeaturesSession(config, devices, choice)
 

@@ -23,8 +23,8 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import Form, check_format, partial_name
 from bert_cli.runs.loading.checks import check_first_unknown
-from bert_cli.runs.loading.sources import OpenedModel
-from bert_cli.runs.output_dir.shards import ShardPlan, facts_of_model
+from bert_cli.runs.loading.sources import OpenedModel, facts_of_model
+from bert_cli.runs.output_dir.shards import ShardPlan
 from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath

@@ -1,9 +1,11 @@
 """Which vocabulary, config and weights a run uses, for all commands; found before TensorFlow is imported."""
 
 import dataclasses
+import hashlib
+import json
 import logging
 import os
-from typing import Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -287,3 +289,18 @@ def check_sizes(
             f"--max_seq_length={max_seq_length} is above the model's {config.max_position_embeddings} positions "
             f"({sources.config_name}); give at most {config.max_position_embeddings}"
         )
+
+
+def facts_of_model(checkpoint: CheckpointPath, model: AnyModel) -> dict[str, Any]:
+    """By flag, what a model brings that decides its numbers; of vocabulary and config what they say, wherever they stand."""
+    return {
+        "do_lower_case": model.tokenizer.do_lower_case,
+        # A module for tensorflow-hub is a checkpoint, too.
+        "init_checkpoint": checkpoint.identity,
+        "vocab_file": _digest("\n".join(model.vocabulary.tokens)),
+        "bert_config_file": _digest(json.dumps(dataclasses.asdict(model.config), sort_keys=True)),
+    }
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"

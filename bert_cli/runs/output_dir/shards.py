@@ -7,8 +7,6 @@ among them is refused.
 """
 
 import dataclasses
-import hashlib
-import json
 import logging
 import os
 import re
@@ -22,7 +20,6 @@ from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
 from bert_cli.flags.parser import shown
-from bert_cli.runs.loading.sources import AnyModel
 from bert_cli.runtime.cluster import read_cluster, trains_together
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
@@ -77,21 +74,6 @@ def _place(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[i
     if cluster.task not in names:
         raise InputError(f"the environment variable TF_CONFIG: {cluster.task} is none of the processes that compute")
     return names.index(cluster.task), len(names)
-
-
-def facts_of_model(checkpoint: CheckpointPath, model: AnyModel) -> dict[str, Any]:
-    """By flag, what a model brings that decides its numbers; of vocabulary and config what they say, wherever they stand."""
-    return {
-        "do_lower_case": model.tokenizer.do_lower_case,
-        # A module for tensorflow-hub is a checkpoint, too.
-        "init_checkpoint": checkpoint.identity,
-        "vocab_file": _digest("\n".join(model.vocabulary.tokens)),
-        "bert_config_file": _digest(json.dumps(dataclasses.asdict(model.config), sort_keys=True)),
-    }
-
-
-def _digest(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -78,7 +78,7 @@ class AdamWeightDecay:
         bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without, as in
         the original, the same learning rate makes steps that are up to 6.5 times as long at first.
 
-        factors: of the rates of some variables, see training.optimizers.rate_multipliers. The attribute `weights` has those that are trained.
+        factors: of the rates of some variables, see rate_multipliers. The attribute `weights` has those that are trained.
         weight_decay: what stands as 0.01 above. schedule: see training.optimizers.schedule.
         """
         self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}

@@ -8,6 +8,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.flags.option import changed, values_of
+from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.loading.sources import AnyModel
@@ -51,7 +52,7 @@ def _plan(
     deciding: Sequence[str],
 ) -> shards.ShardPlan:
     values, checkpoint = values_of(settings), model.sources.required_checkpoint
-    facts = {name: values[name] for name in deciding} | shards.facts_of_model(checkpoint, model)
+    facts = {name: values[name] for name in deciding} | sources.facts_of_model(checkpoint, model)
     facts |= {"problem_type": task.problem_type, "labels": ",".join(task.labels) or None}
     if isinstance(answers, SeveralLabels):
         facts["threshold"] = ",".join(map(str, answers.thresholds))

@@ -28,7 +28,7 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.classification import folds
+from bert_cli.runs.tasks.classification import folds as cross_validation
 from bert_cli.runs.tasks.classification.data import ClassificationData, check_submission, known_problem_type, read_data
 from bert_cli.runs.tasks.classification.distillation import Teacher, open_teacher, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
@@ -75,7 +75,7 @@ class ClassificationTask:
         return ClassificationTask(settings, self.tables)
 
     def strata(self) -> Sequence[object]:
-        return folds.strata(self.splits["train"], self.problem_type)
+        return cross_validation.strata(self.splits["train"], self.problem_type)
 
     def part(self, settings: ClassifySettings, held_out: np.ndarray) -> "ClassificationTask":
         part = self.again(settings)
@@ -84,7 +84,7 @@ class ClassificationTask:
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence["ClassificationTask"]) -> int:
         found, train = [(part.answers, part.found["dev"]) for part in parts], self.splits["train"]
-        return folds.write_folds(paths, train, self.problem_type, self.labels, folds, found)
+        return cross_validation.write_folds(paths, train, self.problem_type, self.labels, folds, found)
 
     @property
     def data(self) -> ClassificationData:
@@ -161,7 +161,7 @@ class ClassificationTask:
         self._data, self._teacher = whole.data, whole._teacher
         self.labels, self.problem_type = whole.labels, whole.problem_type
         self._answers = make_answers(self.problem_type, self.labels, self.settings.results, True, [])
-        self.splits = whole.splits | folds.divided(whole.splits["train"], held_out)
+        self.splits = whole.splits | cross_validation.divided(whole.splits["train"], held_out)
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
         """The features of any examples of this task, after `read` or with `labels` set."""
