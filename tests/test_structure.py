@@ -1,7 +1,7 @@
 """Who may import whom, what never imports TensorFlow, and how long files, functions and folders may be.
 
-A room is a folder of the package; its name is the path with dots, such as runs.engine. MAY_IMPORT has the arrows between rooms in
-their order: a room imports only what stands above it, so there is no cycle of rooms; files have none either.
+A room is a folder of the package; its name is the path with dots, such as runs.engine. MAY_IMPORT has the arrows between rooms,
+in their order: a room imports only what stands above it, so there is no cycle of rooms; files have none either.
 """
 
 import ast

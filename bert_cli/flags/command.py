@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from bert_cli.base.version import __version__
 from bert_cli.base.errors import InputError, TemporaryError, first_line
 from bert_cli.base.log import RESULT
+from bert_cli.base.version import __version__
 from bert_cli.flags.completion import asked_shell, completion
 from bert_cli.flags.help import help_text
 from bert_cli.flags.option import build, every_flag

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.base.version import __version__
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE
+from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.outputs.lengths import length_figures

@@ -1,0 +1,213 @@
+"""Do two versions of the package write the same bytes? Runs every command from both and compares all that comes of it.
+
+    python -m benchmarks.compare_versions --before=OLD_CHECKOUT --after=NEW_CHECKOUT --baseline=DIR
+    python -m benchmarks.compare_versions --before=OLD_CHECKOUT --after=NEW_CHECKOUT --only=tag,classify-grid,help-*
+
+Each scenario of benchmarks/scenarios.py runs in a folder of its own, with the same relative paths in both versions and the
+interpreter that runs this. Compared are exit code, standard output, the log, every file that a command wrote, and which files
+it removed; what cannot be the same twice (times, rates, memory, dates, processes) is masked first: see
+benchmarks/compare_files.py. Each difference is a line: scenario and command, file, what differs. "help" marks differences of
+help texts, which a change may intend; they are counted on their own, and do not fail. Both versions are copied at the start, so
+that the checkouts may change meanwhile.
+
+--baseline=DIR keeps the results of the first version, and later calls take them from there, where neither that version nor
+the scenario has changed. Exit code: 0 no difference, 1 some.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import fnmatch
+import hashlib
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks.compare_files import compare_files
+from benchmarks.scenarios import MODULES, SCENARIOS, Scenario, make_inputs
+
+_MINUTES = 10  # that one command may take
+
+
+@dataclasses.dataclass(frozen=True)
+class Version:
+    """A version at work in `folder`: its code, the inputs, a folder for each scenario, and `results`."""
+
+    folder: pathlib.Path
+    digest: str
+
+    def results(self, scenario: Scenario) -> pathlib.Path:
+        return self.folder / "results" / scenario.name
+
+    def run(self, scenario: Scenario) -> float:
+        """Run its commands, unless the results are there already; returns the seconds it took."""
+        key = json.dumps({"version": self.digest, "scenario": dataclasses.asdict(scenario)}, indent=1)
+        results = self.results(scenario)
+        if (results / "done.json").exists() and (results / "done.json").read_text(encoding="utf-8") == key:
+            return 0.0
+        began, folder = time.monotonic(), self.folder / scenario.name
+        for old in (results, folder):
+            shutil.rmtree(old, ignore_errors=True)
+            old.mkdir(parents=True)
+        for number, line in enumerate(scenario.commands):
+            self._run_command(line, scenario.stdin, folder, results / f"{number:02d}-{line.split()[0]}")
+        (results / "done.json").write_text(key, encoding="utf-8")
+        return time.monotonic() - began
+
+    def _run_command(self, line: str, stdin: str, folder: pathlib.Path, results: pathlib.Path) -> None:
+        """Run it in `folder`; keep what it said, a copy of each file that it wrote, and the names of those it removed."""
+        before = _states(folder)
+        done = subprocess.run(
+            _arguments(line), cwd=folder, env=self._environment(), input=stdin.encode(), capture_output=True, check=False,
+            timeout=60 * _MINUTES,
+        )  # fmt: skip
+        results.mkdir(parents=True)
+        (results / "stdout").write_bytes(done.stdout)
+        (results / "stderr").write_bytes(done.stderr)
+        (results / "exit_code").write_text(str(done.returncode), encoding="utf-8")
+        after = _states(folder)
+        (results / "removed").write_text("\n".join(sorted(before.keys() - after.keys())), encoding="utf-8")
+        for name in sorted(name for name, state in after.items() if before.get(name) != state):
+            copy = results / "files" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, copy)
+
+    def _environment(self) -> dict[str, str]:
+        """That of this process, without what would change results, or make each command compile the package anew."""
+        left_out = ("PYTHONDONTWRITEBYTECODE", "TF_CONFIG", "XLA_FLAGS", "FORCE_COLOR")
+        kept = {name: value for name, value in os.environ.items() if name not in left_out}
+        (self.folder / "tmp").mkdir(exist_ok=True)
+        return kept | {
+            "PYTHONPATH": str(self.folder / "code"),
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+            "CUDA_VISIBLE_DEVICES": "-1",
+            "COLUMNS": "120",
+            "TMPDIR": str(self.folder / "tmp"),
+        }
+
+
+def open_version(checkout: pathlib.Path, data: pathlib.Path, folder: pathlib.Path) -> Version:
+    """Copy the package, and make the inputs of all scenarios."""
+    for old in ("code", "in"):
+        shutil.rmtree(folder / old, ignore_errors=True)
+    shutil.copytree(
+        checkout / "bert_cli", folder / "code" / "bert_cli", ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+    )
+    make_inputs(data, folder / "in")
+    digest = hashlib.sha256()
+    for path in sorted(path for name in ("code", "in") for path in (folder / name).rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(folder)}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return Version(folder, digest.hexdigest())
+
+
+def _states(folder: pathlib.Path) -> dict[str, tuple[int, int, int]]:
+    """File, relative to the folder -> what changes when it is written."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            state = path.stat()
+            found[str(path.relative_to(folder))] = (state.st_ino, state.st_size, state.st_mtime_ns)
+    return found
+
+
+def _arguments(line: str) -> list[str]:
+    name, _, rest = line.partition(" ")
+    if name == "python":
+        return [sys.executable, "-c", rest]
+    start = f"import sys; from bert_cli.{MODULES[name]} import main; sys.exit(main())"
+    return [sys.executable, "-c", start, *shlex.split(rest)]
+
+
+def compare_results(before: Version, after: Version, scenario: Scenario) -> tuple[int, list[str]]:
+    """How many files were compared, and a line for each difference."""
+    folders = before.results(scenario), after.results(scenario)
+    names = [
+        {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {"done.json"}
+        for folder in folders
+    ]
+    lines = [f"{name}: written by the first version alone" for name in sorted(names[0] - names[1])]
+    lines += [f"{name}: written by the second version alone" for name in sorted(names[1] - names[0])]
+    roots = str(before.folder), str(after.folder)
+    for name in sorted(names[0] & names[1]):
+        for difference in compare_files(folders[0] / name, folders[1] / name, roots):
+            lines.append(f"{name}: {difference}")
+    return len(names[0] | names[1]), [f"{scenario.name}: {line}" for line in lines]
+
+
+def choose(only: str) -> list[Scenario]:
+    """The scenarios that one of the names, or patterns such as 'classify*', stands for; exits where one is none."""
+    patterns = [pattern for pattern in only.split(",") if pattern]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatch(scenario.name, pattern) for scenario in SCENARIOS):
+            sys.exit(f"error: --only: {pattern} is none of {', '.join(scenario.name for scenario in SCENARIOS)}")
+    return [
+        scenario
+        for scenario in SCENARIOS
+        if not patterns or any(fnmatch.fnmatch(scenario.name, pattern) for pattern in patterns)
+    ]
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.compare_versions",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--before", type=pathlib.Path, required=True, help="checkout of the version that is right")
+    parser.add_argument("--after", type=pathlib.Path, required=True, help="checkout of the version to compare with it")
+    parser.add_argument("--only", default="", help="names of scenarios, or patterns, with commas between")
+    parser.add_argument("--baseline", type=pathlib.Path, help="folder that keeps the results of --before")
+    parser.add_argument("--work", type=pathlib.Path, help="folder to work in; default: a temporary one")
+    parser.add_argument("--keep", action="store_true", help="leave the work folder, to look at what differs")
+    parser.add_argument("--jobs", type=int, default=2, help="commands that run at the same time")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    settings = parse_arguments(arguments)
+    scenarios = choose(settings.only)
+    made = settings.work is None
+    work = pathlib.Path(tempfile.mkdtemp(prefix="compare-")) if made else settings.work.resolve()
+    data = settings.before / "data"
+    first = (settings.baseline.resolve() if settings.baseline else work) / "before"
+    first.mkdir(parents=True, exist_ok=True)
+    before = open_version(settings.before, data, first)
+    after = open_version(settings.after, data, work / "after")
+    shutil.rmtree(after.folder / "results", ignore_errors=True)
+
+    files, differences, helps = 0, 0, 0
+    with concurrent.futures.ThreadPoolExecutor(settings.jobs) as pool:
+        runs = {scenario: [pool.submit(version.run, scenario) for version in (before, after)] for scenario in scenarios}
+        for number, scenario in enumerate(scenarios, 1):
+            seconds = sum(run.result() for run in runs[scenario])
+            count, lines = compare_results(before, after, scenario)
+            print(
+                f"{number}/{len(scenarios)} {scenario.name}: {count} files, {seconds:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+            for line in lines:
+                print(f"help: {line}" if scenario.category else line, flush=True)
+            files += count
+            helps += len(lines) if scenario.category else 0
+            differences += 0 if scenario.category else len(lines)
+            if not settings.keep:
+                for version in (before, after):
+                    shutil.rmtree(version.folder / scenario.name, ignore_errors=True)
+    if made and not settings.keep:
+        shutil.rmtree(work, ignore_errors=True)
+    elif settings.keep:
+        print(f"the files are in {before.folder} and {after.folder}", file=sys.stderr)
+    more = f" ({helps} more in help texts)" if helps else ""
+    print(f"{len(scenarios)} scenarios, {files} files, {differences} differences{more}")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
