@@ -18,10 +18,11 @@ _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)?"), "DATE"),
     (re.compile(r"\b[EWIF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "), "LOG "),
     (re.compile(rf"(\b\w+/s(?:econd)? +){_NUMBER}"), r"\1RATE"),
-    (re.compile(rf"{_NUMBER} (\w+(?:/s\b| a second))"), r"RATE \1"),
+    (re.compile(rf"{_NUMBER} ((?:\w+/s\b)|a second)"), r"RATE \1"),
     (re.compile(rf"(\bseconds +){_NUMBER}(?: +{_NUMBER} of them)?"), r"\1TIME"),
     (re.compile(rf"\b(?:{_TIME})"), "TIME"),
     (re.compile(rf"{_NUMBER} [KMG]i?B\b(?= \(of the process)"), "MEMORY"),
+    (re.compile(r"<function .*? at 0x[0-9a-f]+>|\b0x[0-9a-f]{8,}\b"), "ADDRESS"),
     (re.compile(r"\btmp[a-z0-9_]{8}\b"), "TMP"),
     (re.compile(r"\bprocess \d+"), "process N"),
 )  # fmt: skip

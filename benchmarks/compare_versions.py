@@ -32,6 +32,7 @@ import time
 from benchmarks.compare_files import compare_files
 from benchmarks.scenarios import MODULES, SCENARIOS, Scenario, make_inputs
 
+_QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 _MINUTES = 10  # that one command may take
 
 
@@ -172,6 +173,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     settings = parse_arguments(arguments)
     scenarios = choose(settings.only)
+    os.environ |= _QUIET  # TensorFlow is imported where something is read back
     made = settings.work is None
     work = pathlib.Path(tempfile.mkdtemp(prefix="compare-")) if made else settings.work.resolve()
     data = settings.before / "data"

@@ -40,7 +40,7 @@ class Scenario:
 
 _RANDOM = "--init_checkpoint=random --vocab_file=../in/vocab.txt --bert_config_file=../in/"
 _TINY = _RANDOM + "tiny.json"
-_CLASSIFY = f"classify {_TINY} --max_seq_length=20 --train_batch_size=32 --num_train_epochs=1 --learning_rate=1e-3"
+_CLASSIFY = f"classify {_TINY} --max_seq_length=20 --train_batch_size=32 --num_train_epochs=2 --learning_rate=3e-3"
 _COLA = f"{_CLASSIFY} --task_name=cola --data_dir=../in/cola"
 _ALL = "--do_train --do_eval --do_predict"
 _TAG = f"tag {_RANDOM}four.json --max_seq_length=32 --train_batch_size=16 --num_train_epochs=1 --learning_rate=1e-3"
@@ -57,11 +57,11 @@ SCENARIOS = (
     Scenario(
         "classify",
         (
-            f"{_COLA} {_ALL} --output_dir=o --save_checkpoints_steps=3 --precision=float32 --tensorboard",
-            "classify --output_dir=o --do_predict --init_checkpoint=o/model.ckpt-3 --glue_submission --output_format=csv",
+            f"{_COLA} {_ALL} --output_dir=o --save_checkpoints_steps=5 --precision=float32 --tensorboard",
+            "classify --output_dir=o --do_predict --init_checkpoint=o/model.ckpt-5 --glue_submission --output_format=csv",
             "classify --output_dir=o --do_eval --engine=onnxruntime --do_predict --output_format=jsonl",
             "classify --output_dir=o --do_eval --precision=int8 --do_predict --predict_file=../in/texts.txt",
-            f"{_COLA} {_ALL} --output_dir=o --save_checkpoints_steps=3 --precision=float32 --num_train_epochs=1.5",
+            f"{_COLA} {_ALL} --output_dir=o --save_checkpoints_steps=5 --precision=float32 --num_train_epochs=2.5",
             "classify --output_dir=o --do_predict --predict_file=../in/part-*.txt --shard=0/2",
             "classify --output_dir=o --do_predict --predict_file=../in/part-*.txt",
             "report o --output_file=again.html",
@@ -88,14 +88,15 @@ SCENARIOS = (
         "classify-builtin",
         (
             "classify --task_name=cola --data_dir=../in/cola --output_dir=o --do_train --do_eval --do_predict"
-            " --max_seq_length=16 --train_batch_size=16 --num_train_epochs=0.3 --save_checkpoints_steps=2",
+            " --max_seq_length=16 --train_batch_size=16 --num_train_epochs=2 --learning_rate=3e-4",
         ),
     ),
     Scenario(
         "classify-csv",
         (
             f"{_TABLE} {_ALL} --train_file=../in/reviews.csv --dev_split=0.2 --predict_file=../in/texts.txt --output_dir=o"
-            " --loss=focal --focal_gamma=1.5 --label_smoothing=0.1 --class_weights=balanced --lr_schedule=cosine --verbose",
+            " --loss=focal --focal_gamma=1.5 --label_smoothing=0.1 --class_weights=balanced --lr_schedule=cosine --verbose"
+            " --long_text=head_tail --max_seq_length=9",
             "classify --output_dir=o --do_predict --predict_file=../in/reviews.csv --output_format=jsonl --quiet",
         ),
     ),
@@ -136,7 +137,7 @@ SCENARIOS = (
         (
             f"{_TABLE} --train_file=../in/pairs.jsonl --dev_file=../in/pairs.jsonl --predict_file=../in/pairs.jsonl {_ALL}"
             " --text_column=first --text_b_column=second --label_column=same --head_input=cls --output_dir=o"
-            " --max_seq_length=32 --long_text=head_tail",
+            " --max_seq_length=32",
             "classify --output_dir=o --text 'the dog sees a cat .' --text_b 'a cat sees the dog .'",
             "classify --output_dir=o --input_file=../in/pairs.txt",
             "export --init_checkpoint=o --export_dir=serving/1",
@@ -185,10 +186,10 @@ SCENARIOS = (
     Scenario(
         "classify-stopped",
         (
-            f"{_COLA} --do_train --do_eval --output_dir=o --save_checkpoints_steps=2",
-            "python import pathlib\nfor path in pathlib.Path('o').glob('model.ckpt-7*'): path.unlink()",
-            f"{_COLA} --do_train --do_eval --output_dir=o --save_checkpoints_steps=2",
-            f"{_COLA} --do_train --do_eval --output_dir=o --save_checkpoints_steps=2",
+            f"{_COLA} --do_train --do_eval --output_dir=o --save_checkpoints_steps=4",
+            "python import pathlib\nfor path in pathlib.Path('o').glob('model.ckpt-12*'): path.unlink()",
+            f"{_COLA} --do_train --do_eval --output_dir=o --save_checkpoints_steps=4",
+            f"{_COLA} --do_train --do_eval --output_dir=o --save_checkpoints_steps=4",
         ),
     ),
     Scenario("classify-seeds", (f"{_COLA} {_ALL} --output_dir=o --num_runs=2 --num_train_epochs=0.5",)),
@@ -247,8 +248,8 @@ SCENARIOS = (
         (
             f"{_SQUAD} --train_file=../in/squad/train.json --predict_file=../in/squad/dev.json {_ALL} --output_dir=o"
             " --skip_padding --eval_every=3 --num_train_epochs=1",
-            "squad --output_dir=o --do_predict --do_eval --predict_file=../in/squad/dev.json --engine=onnxruntime"
-            " --keep_padding --n_best_size=3",
+            "squad --output_dir=o --do_predict --do_eval --predict_file=../in/squad/dev.json --keep_padding"
+            " --n_best_size=3 --max_answer_length=8",
             "squad --output_dir=o --question='Who found the key?' --context='On Monday Anna found a key.'",
             "squad --output_dir=o --input_file=../in/questions.jsonl --precision=int8",
             "squad --score_only --predictions_file=o/predictions.json --predict_file=../in/squad/dev.json",
@@ -304,12 +305,21 @@ SCENARIOS = (
             "pretrain --input_file=a.tfrecord --do_eval --output_dir=o --max_eval_steps=2 --eval_batch_size=4",
             "fill-mask 'the dog [MASK] a [MASK] .' 'It was cold. ||| The [MASK] stayed.' --init_checkpoint=o --top_k=3",
             "fill-mask --input_file=../in/masked.txt --init_checkpoint=o",
+            "extract-features --input_file=../in/texts.txt --output_file=pooler.npz --output_format=npz --pooling=pooler"
+            " --init_checkpoint=o",
+        ),
+    ),
+    Scenario(
+        "convert",
+        (
+            f"{_PRETRAIN} --input_file=../in/corpus.txt --do_train --output_dir=o --num_train_steps=8 --report=false"
+            " --save_checkpoints_steps=4",
             "convert --from=o --to=hf --check",
             "convert --from=hf --to=google/bert_model.ckpt",
             "convert --from=hf --to=keras/bert.weights.h5 --check",
             "convert --from=keras/bert.weights.h5 --to=half --float16 --head=masked_lm",
             "convert --from=o --to=bhalf --bfloat16 --head=encoder",
-            "convert --from=o/model.ckpt-9 --to=mean --average_last=2 --resize_vocab=800 --resize_positions=150",
+            "convert --from=o/model.ckpt-8 --to=mean --average_last=2 --resize_vocab=840 --resize_positions=150",
             "convert --from=o --to=module --to_format=hub",
             "convert --from=module --to=from_module --check",
             "export --format=hub --init_checkpoint=o --export_dir=modules",
@@ -338,10 +348,17 @@ SCENARIOS = (
             f"{_FEATURES} --output_file=mean.npy --output_format=npy --pooling=mean --normalize --float16",
             f"{_FEATURES} --output_file=max.tfrecord --output_format=tfrecord --pooling=max",
             f"{_FEATURES} --output_file=pooler.parquet --output_format=parquet --pooling=pooler",
-            f"{_FEATURES} --output_file=- --pooling=pooler --precision=bfloat16",
+            f"{_FEATURES} --output_file=- --pooling=cls --precision=bfloat16",
             "extract-features --show_attention='the cat sees a dog' --layer=1 --head=2 --top_k=4",
-            "python import pathlib, shutil\n"
+            # What a killed run leaves, with four lines done.
+            "python import pathlib, subprocess, sys, time\n"
+            "start = 'from bert_cli.extract_features import main; main()'\n"
+            "flags = ['--input_file=../in/texts.txt', '--max_seq_length=16', '--output_file=part.jsonl', '--layers=-1,-2']\n"
+            "run = subprocess.Popen([sys.executable, '-c', start, *flags], stderr=subprocess.DEVNULL)\n"
+            "while run.poll() is None and not pathlib.Path('part.jsonl.partial.flags').exists(): time.sleep(0.002)\n"
+            "run.kill()\n"
             "lines = pathlib.Path('tokens.jsonl').read_text().splitlines(keepends=True)\n"
+            "run.wait()\n"
             "pathlib.Path('part.jsonl.partial').write_text(''.join(lines[:4]))",
             f"{_FEATURES} --output_file=part.jsonl --layers=-1,-2 --resume",
         ),
@@ -387,9 +404,10 @@ SCENARIOS = (
         (
             "python from bert_cli import Classifier\n"
             "options = dict(init_checkpoint='random', bert_config_file='../in/tiny.json', vocab_file='../in/vocab.txt')\n"
+            "options['train_batch_size'] = 4\n"
             "texts = ['a fine film', 'dull and much too long', 'I liked every minute', 'never again'] * 4\n"
             "labels = ['good', 'bad', 'good', 'bad'] * 4\n"
-            "made = Classifier.fit(texts, labels, num_train_epochs=3, train_batch_size=4, output_dir='o', **options)\n"
+            "made = Classifier.fit(texts, labels, num_train_epochs=3, output_dir='o', **options)\n"
             "found = made.predict(texts[:4])\n"
             "print(made.labels, found.best, found.probabilities.tolist())\n"
             "for engine in ('tensorflow', 'onnxruntime'):\n"
@@ -400,9 +418,11 @@ SCENARIOS = (
             "print(several.problem_type, several.predict(texts[:2]))\n"
             "rows = [{'text': text, 'label': label} for text, label in zip(texts, labels)]\n"
             "print(Classifier.train(rows, rows[:4], num_train_epochs=1, **options).predict(['a text']))\n",
-            "python from bert_cli import Classifier\nClassifier.load('nowhere')",
-            "python from bert_cli import Classifier\nClassifier.fit(['a', 'b'], ['x'])",
-            "python from bert_cli import Classifier\nClassifier.fit(['a', 'b'], ['x', 'y'], num_epochs=3)",
+            "python from bert_cli import Classifier\n"
+            "for call in (lambda: Classifier.load('nowhere'), lambda: Classifier.fit(['a', 'b'], ['x']),\n"
+            "             lambda: Classifier.fit(['a', 'b'], ['x', 'y'], num_epochs=3)):\n"
+            "    try: call()\n"
+            "    except Exception as error: print(type(error).__name__, error)",
         ),
     ),
     Scenario(
@@ -410,17 +430,20 @@ SCENARIOS = (
         (
             "python from bert_cli import FeatureExtractor, QuestionAnswerer, Tagger\n"
             "options = dict(init_checkpoint='random', bert_config_file='../in/tiny.json', vocab_file='../in/vocab.txt')\n"
+            "options['train_batch_size'] = 4\n"
             "sentences = [(['Anna', 'left', 'Lund', '.'], ['B-PER', 'O', 'B-LOC', 'O'])] * 6\n"
             "made = Tagger.train(sentences, sentences[:2], num_train_epochs=2, output_dir='tag', **options)\n"
             "print(made.labels, made.tag(['Anna met Grace in Lund .', '']))\n"
             "print(Tagger.load('tag', decoding='viterbi', engine='onnxruntime').tag(['Anna met Grace .']))\n"
             "answers = QuestionAnswerer.train('../in/squad/train.json', '../in/squad/dev.json', num_train_epochs=0.3,\n"
-            "                                 max_seq_length=64, train_batch_size=8, output_dir='squad', **options)\n"
+            "                                 max_seq_length=64, max_query_length=16, output_dir='squad', **options)\n"
             "print(answers.answer([('Who left it?', 'Tom left it.')]))\n"
             "print(QuestionAnswerer.load('squad', engine='onnxruntime').answer([('Who left it?', 'Tom left it.')]))\n"
             "print(FeatureExtractor.load('tag', pooling='mean', normalize=True).extract(['a text', ('a', 'pair')]).tolist())\n"
             "print(FeatureExtractor.load(pooling='none', layers='-1,-2').extract(['a text'])[0].vectors[:, :4].tolist())\n",
-            "python from bert_cli import Tagger\nTagger.train([(['a'], ['O', 'O'])])",
+            "python from bert_cli import Tagger\n"
+            "try: Tagger.train([(['a'], ['O', 'O'])])\n"
+            "except Exception as error: print(type(error).__name__, error)",
         ),
     ),
     # Wrong command lines: exit codes and lines of error.
