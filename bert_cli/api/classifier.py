@@ -26,10 +26,9 @@ from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_model import open_model
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.results import Answers, make_answers
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings, read_threshold
-from bert_cli.text.tokenization import FullTokenizer
 
 
 class Predictions(NamedTuple):
@@ -56,14 +55,12 @@ class Classifier(Trained):
     def __init__(
         self,
         session: Predictor,
-        tokenizer: FullTokenizer,
-        task: ClassificationTask,
-        answers: Answers,
+        data: ClassificationDataset,
     ):
-        self.labels = task.labels
-        self.problem_type = task.problem_type
-        self.max_seq_length = task.settings.length.max_seq_length
-        self._session, self._tokenizer, self._task, self._answers = session, tokenizer, task, answers
+        self.labels = data.labels
+        self.problem_type = data.problem_type
+        self.max_seq_length = data.settings.length.max_seq_length
+        self._session, self._data = session, data
 
     @classmethod
     @named_arguments(train_file="train", dev_file="dev")
@@ -165,19 +162,18 @@ class Classifier(Trained):
         }
         settings, model = open_model(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
-        task.take_kind(model.sources)
-        if task.problem_type == MULTIPLE_CHOICE:
+        problem_type = task.trained_problem_type(model)
+        if problem_type == MULTIPLE_CHOICE:
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
-        task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
-        if task.problem_type == REGRESSION and task.labels:
+        names = tuple(labels or sources.read_labels(checkpoint) or ())
+        if problem_type == REGRESSION and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
-        if not task.labels and task.has_labels:
+        if not names and has_label_names(problem_type):
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        answers = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
-        session = opening.open_trained(task, model, settings)
-        return cls(session, model.tokenizer, task, answers)
+        data = task.for_new_texts(model, names, run_folders(checkpoint))
+        return cls(opening.open_trained(task, model, data, settings), data)
 
     @named_arguments()
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
@@ -193,8 +189,8 @@ class Classifier(Trained):
             return Predictions([], np.zeros((0, len(self.labels)), np.float32))
         pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
-        features = self._task.features(examples, self._tokenizer)
+        features = self._data.features(examples)
         found = self._session.infer(features, batch_size, "predicting")
         if self.problem_type == REGRESSION:
             return Predictions([], nothing, found["values"])
-        return Predictions(self._answers.best(found), found["probabilities"])
+        return Predictions(self._data.answers.best(found), found["probabilities"])

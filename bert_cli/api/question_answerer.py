@@ -20,7 +20,7 @@ from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained_model import open_model
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.squad import SquadTask, check_values
+from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, check_values
 from bert_cli.runs.tasks.squad_interactive import Windows, answer, answer_record
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -85,7 +85,7 @@ class QuestionAnswerer(Trained):
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)
-        session = opening.open_trained(task, model, settings)
+        session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
         return cls(session, model.tokenizer, windows, task.rules)
 
     @named_arguments()

@@ -24,7 +24,7 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained_model import open_model
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, log_probabilities
-from bert_cli.runs.tasks.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
+from bert_cli.runs.tasks.tagging_data import TaggingDataset, find_layers, scheme_of, trained_labels
 from bert_cli.settings.tagging import TagSettings, TagStride
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -104,10 +104,11 @@ class Tagger(Trained):
         given |= {"decoding": decoding, "precision": precision, "engine": engine, "hub_module": hub_module}
         settings, model = open_model(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
-        task.data = TaggingData(trained_labels(checkpoint), scheme_of(settings.task.tag_scheme), {})
-        task.layers = find_layers(settings.tagger.layers, False, model.config)
-        session = opening.open_trained(task, model, settings)
-        return cls(session, model.tokenizer, task.data.labels, settings)
+        layers = find_layers(settings.tagger.layers, False, model.config)
+        labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
+        data = TaggingDataset(labels, scheme, layers, model.tokenizer, {})
+        session = opening.open_trained(task, model, data, settings)
+        return cls(session, model.tokenizer, labels, settings)
 
     @named_arguments()
     def tag(self, texts: Sequence[str]) -> list[TaggedText]:

@@ -21,8 +21,8 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.json_files import member, parse_json
@@ -62,16 +62,6 @@ def plain_number(value: Any) -> float | int:
     return value if isinstance(value, int) else float(str(value))
 
 
-class Mirror(Protocol):
-    """What keeps the same lines in another form."""
-
-    def open(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """Begin, with the lines that are known."""
-
-    def add(self, entry: Mapping[str, Any]) -> None:
-        """One line more."""
-
-
 class History:
     """The history of one run, from its start or from where it goes on. `entries`: the lines up to now.
 
@@ -86,7 +76,6 @@ class History:
         self._began = time.monotonic()
         self._paused = 0.0
         self._last = (start, 0.0)
-        self._mirror: Mirror | None = None
 
     @property
     def evaluations(self) -> list[tuple[int, dict[str, Any]]]:
@@ -98,14 +87,11 @@ class History:
         """Seconds since `open` that were no training."""
         return self._paused
 
-    def open(self, writes: bool, mirror: Mirror | None = None) -> None:
+    def open(self, writes: bool) -> None:
         """Begin: the file is cut back to the entries that are known. writes: whether this process writes files."""
         self._writes, self._began, self._paused = writes, time.monotonic(), 0.0
         if writes:
             self._write_all()
-            self._mirror = mirror
-            if mirror:
-                mirror.open(self.entries)
 
     def add_training(self, step: int, loss: float, rate: float, batch_size: int) -> None:
         """A line of training; loss: mean over the steps since the line before, rate: of learning."""
@@ -138,8 +124,6 @@ class History:
         self.entries.append(entry)
         if not self._writes:
             return
-        if self._mirror:
-            self._mirror.add(entry)
         path = os.path.join(self._folder, HISTORY)
         if files.is_remote(path):  # such places cannot be appended to
             self._write_all()

@@ -3,12 +3,11 @@
 import logging
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from bert_cli.base.log import RESULT
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
-    Trial,
     forecast_lines,
     leak_lines,
     length_line,
@@ -16,29 +15,27 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
-from bert_cli.runs.early_stopping import Watch
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.plan import TrainingPlan
+from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.interface import Data, Dataset, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.opening import open_session
 from bert_cli.text.vocabulary import CLS, SEP, UNK
-from bert_cli.training.hyperparameters import Updates
-
-if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
 
-def survey(task: Task[Model], model: Model, max_seq_length: int) -> None:
-    """Say what is in the splits and between them."""
+def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
+    """Log what is in the splits and between them."""
     LOG.log(RESULT, "***** Dry run *****")
-    sequences, surveys = task.sequences(), task.surveys()
-    for split, found in surveys.items():
+    sequences, statistics = data.sequences(), data.statistics()
+    for split, found in statistics.items():
         lines = [f"{len(found.texts)} rows", length_line(found.lengths, found.unit, max_seq_length)]
         if model.vocabulary and split in sequences:
             ids = model.vocabulary.ids
             lines.append(unknown_line(sequences[split], ids[UNK], (ids[CLS], ids[SEP])))
         for line in lines + repeated_lines(found):
             LOG.log(RESULT, "  %s: %s", split, line)
-    for line in leak_lines(surveys):
+    for line in leak_lines(statistics):
         LOG.log(RESULT, "  %s", line)
 
 
@@ -54,37 +51,34 @@ def computed_tokens(sequences: Mapping[str, RaggedFeatures], evaluations: int) -
 
 
 def try_out(
-    task: Task[Model],
-    session: "Session",
+    task: Task[Model, Data],
     model: Model,
-    updates: Updates,
-    factors: dict[str, float],
-    done: int,
-    watch: Watch | None,
+    data: Data,
+    plan: TrainingPlan,
     settings: TrainingSettings,
     reading: float,
     began: float,
 ) -> dict[str, Any]:
-    """Train a few steps, say what the run will take, and return it for a report that is not written.
+    """Train a few steps, log what the run will take, and return it for a report that is not written.
 
-    factors: of the learning rate. done: steps that an earlier call has trained. reading: seconds until TensorFlow was
-    needed; began: when that was.
+    reading: seconds until TensorFlow was needed; began: when that was.
     """
-    from bert_cli.runs.engine.probe import TrialSession
+    session = open_session(task, model, data, settings)
+    from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
 
+    factors = controls.prepare(session, model.config, settings, plan.class_weights, task.freezes_encoder)
     session.load_initial(model.sources, settings.start.init_checkpoint, None)
-    trials = TrialSession(session)
-    task.train(cast("Session", trials), updates=updates, factors=factors)
-    trial = cast(Trial, trials.trial)
+    updates = plan.updates
+    trial = probe(session, task.training_input(data, None, False, False), updates, factors)
     starting = time.monotonic() - began - sum(trial.seconds) - trial.saving
-    steps = max(0, updates.steps - done)
-    sequences = task.sequences()
+    steps = max(0, updates.steps - plan.done)
+    sequences = data.sequences()
     epochs = updates.steps * updates.batch_size / max(1, len(sequences["train"]) if "train" in sequences else 1)
-    others = computed_tokens(sequences, watch.evaluations(steps) if watch else 0)
+    others = computed_tokens(sequences, plan.best.count(steps) if plan.best else 0)
     saves = -(-steps // settings.saving.save_checkpoints_steps)
     forecast = make_forecast(trial, steps, epochs, saves, others, reading, starting)
-    if done:
-        LOG.log(RESULT, "  %d of %d steps are trained already", done, updates.steps)
+    if plan.done:
+        LOG.log(RESULT, "  %d of %d steps are trained already", plan.done, updates.steps)
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts anew")

@@ -9,7 +9,7 @@ from bert_cli.base.log import RESULT
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.report.headline import spoken
 from bert_cli.report.overview import is_per_cent, score
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.settings.devices import INT8
 
@@ -23,12 +23,12 @@ class Whole(NamedTuple):
     precision: str
 
 
-def evaluate_whole(task: Task[Model], model: Model, settings: TrainingSettings) -> Whole:
+def evaluate_whole(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Whole:
     """Evaluate the same model in the precision that is the default."""
     devices = dataclasses.replace(settings.devices, precision="auto")
-    session = open_trained(task, model, dataclasses.replace(settings, devices=devices))  # type: ignore[type-var]
+    session = open_trained(task, model, data, dataclasses.replace(settings, devices=devices))  # type: ignore[type-var]
     with session.quietly():
-        return Whole(task.evaluate(session).results, session.precision)
+        return Whole(task.evaluate(session, data).results, session.precision)
 
 
 def tell_cost(command: str, metric: str, whole: Whole, found: Mapping[str, Any]) -> None:

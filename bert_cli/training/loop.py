@@ -1,10 +1,10 @@
-"""The training loop: the only one."""
+"""The training loop, the only one, and the interface of what is called from it."""
 
-import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from bert_cli.base.errors import DivergedError
 
@@ -12,22 +12,32 @@ from bert_cli.base.errors import DivergedError
 _READ_INTERVAL = 0.5
 
 
-@dataclasses.dataclass(frozen=True)
-class Hook:
-    """What is done while training goes on: call(finished steps), after each `every` of them and after the last one.
+class Callback:
+    """What happens beside the updates of a training: evaluation, early stopping, checkpoints, history, progress.
 
-    every: above 0; of a fraction, such as the steps of an epoch whose last batch is shared with the next one, each multiple
-    is rounded down. Where `call` returns True, training stops after this step, which so is the last one. saves: it is
-    called too where the process is asked to end.
+    every: `on_step` is called after each `every` steps and after the last one; of a fraction, such as the steps of an epoch
+    whose last batch is shared with the next one, each multiple is rounded down; None: it is not called. saves: it is called
+    too where the process is asked to stop.
     """
 
-    every: int | Fraction
-    call: Callable[[int], bool | None]
-    saves: bool = False
+    every: int | Fraction | None = None
+    saves = False
+
+    def on_start(self) -> None:
+        """Called once, before the first step; nothing is computed yet."""
+
+    def on_log(self, step: int, loss: float, rate: float) -> None:
+        """step: finished steps; loss: mean since the call before that was due; rate: the learning rate of the last step."""
+
+    def on_step(self, step: int) -> bool | None:
+        """Called when due; True stops the training after this step, which is the last one then."""
+
+    def on_evaluation(self, step: int, metrics: Mapping[str, Any]) -> bool | None:
+        """Called with the metrics of an evaluation during training; True stops the training."""
 
     def is_due(self, step: int) -> bool:
         """Whether `step` is a multiple of `every`, rounded down."""
-        return math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
+        return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
 
 
 def _nobody_asks() -> bool:
@@ -39,54 +49,51 @@ def run_steps(
     batches: Iterable[dict],
     start_step: int,
     num_train_steps: int,
-    hooks: Sequence[Hook],
-    report: Callable[[int, float, float], None],
-    report_every: int,
-    is_ending: Callable[[], bool] = _nobody_asks,
+    callbacks: Sequence[Callback],
+    log_every: int,
+    is_stopping: Callable[[], bool] = _nobody_asks,
 ) -> list[float]:
-    """Run the updates start_step … num_train_steps − 1, or up to where a hook stops them; returns the loss of each.
+    """Run the updates start_step … num_train_steps − 1, or up to where a callback stops them; returns the loss of each.
 
-    step_fn(batch) -> (loss, learning rate) scalars; the hooks of a step are called in their order, then, where one of them
-    stopped the training, those that it would not have been the turn of; report(step, loss, rate) gets the number of
-    finished steps with the mean loss since the last report; is_ending() says whether the process was asked to end: the step
-    that is running is the last one then, and of the hooks whose turn it is not, only those that save are called.
-    Raises DivergedError where a loss is not finite; no hook, such as one that saves, is called for its step.
+    step_fn(batch) -> (loss, learning rate) scalars. The callbacks of a step are called in their order; where one of them
+    stops the training, those that were not due follow. is_stopping() says whether the process was asked to stop: the running
+    step is the last one then, and of the callbacks that are not due only those that save are called.
+    Raises DivergedError where a loss is not finite; no callback, such as one that saves, is called for its step.
     """
     losses: list[float] = []
     pending: list = []
-    reported, last_read = 0, time.monotonic()
+    stepped = [callback for callback in callbacks if callback.every is not None]
+    logged = 0
+    last_read = time.monotonic()
     step = start_step
     for batch in batches:
         pending.append(step_fn(batch))
         step += 1
-        is_last, ending = step == num_train_steps, is_ending()
-        due = [hook for hook in hooks if is_last or hook.is_due(step) or (ending and hook.saves)]
-        reporting = is_last or ending or step % report_every == 0
-        if due or reporting or time.monotonic() - last_read > _READ_INTERVAL:
+        is_last, stopping = step == num_train_steps, is_stopping()
+        due = [each for each in stepped if is_last or each.is_due(step) or (stopping and each.saves)]
+        logging = is_last or stopping or step % log_every == 0
+        if due or logging or time.monotonic() - last_read > _READ_INTERVAL:
             for loss, _ in pending:
                 losses.append(float(loss))
                 _check_finite(losses[-1], start_step + len(losses))
             rate = float(pending[-1][1])
             pending.clear()
             last_read = time.monotonic()
-            recent = losses[reported:]
-            report(step, sum(recent) / len(recent), rate)
-            if reporting:
-                reported = len(losses)
-        if _call(hooks, due, step) or is_last or ending:
+            recent = losses[logged:]
+            for callback in callbacks:
+                callback.on_log(step, sum(recent) / len(recent), rate)
+            if logging:
+                logged = len(losses)
+        # A list, not a generator: the callbacks after one that stops, such as the one that saves, are called too.
+        stops = [bool(callback.on_step(step)) for callback in due]
+        if any(stops):
+            for callback in stepped:
+                if callback not in due:
+                    callback.on_step(step)
+            break
+        if is_last or stopping:
             break
     return losses
-
-
-def _call(hooks: Sequence[Hook], due: list[Hook], step: int) -> bool:
-    """Call the hooks that are due, and all where one of them stops the training; returns whether one did."""
-    stops = [bool(hook.call(step)) for hook in due]
-    if not any(stops):
-        return False
-    for hook in hooks:
-        if not any(hook is called for called in due):
-            hook.call(step)
-    return True
 
 
 def _check_finite(loss: float, step: int) -> None:

@@ -17,7 +17,7 @@ STARTER = """
 import importlib, json, os, sys, traceback, warnings
 from bert_cli.runtime.tensorflow_setup import prepare_host
 prepare_host()
-import bert_cli.runs.engine.session
+import bert_cli.runs.engine.training_inputs
 warnings.simplefilter("ignore", DeprecationWarning)
 for line in sys.stdin:
     asked = json.loads(line)

@@ -9,7 +9,8 @@ import pytest
 from bert_cli import run_pretraining, run_squad
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.dry_run import computed_tokens
-from bert_cli.runs.engine.probe import more_memory, numbers_to_come, typical_rows
+from bert_cli.runs.engine.probe import expected_shapes, more_memory
+from bert_cli.runs.engine.training_inputs import typical_rows
 from bert_cli.training.hyperparameters import Updates
 from tests.commands import helpers, squad_run
 
@@ -119,9 +120,9 @@ def test_memory_grows_with_the_numbers_of_tokens():
 def test_numbers_of_tokens_that_a_stream_will_have(steps):
     """Twelve batches tell them within a sixth; batches that are all alike have one number."""
     drawn = np.random.default_rng(5).normal(1700.0, 40.0, (20, steps + 12)).round().astype(int)
-    told = [numbers_to_come(row[:12].tolist(), steps) for row in drawn]
+    told = [expected_shapes(row[:12].tolist(), steps) for row in drawn]
     assert np.mean(told) == pytest.approx(np.mean([len(set(row[12:].tolist())) for row in drawn]), rel=1 / 6)
-    assert numbers_to_come([64, 64, 64], steps) == 1
+    assert expected_shapes([64, 64, 64], steps) == 1
 
 
 def test_what_is_evaluated_on_the_way_is_computed_again():

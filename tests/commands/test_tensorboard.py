@@ -8,7 +8,8 @@ import pytest
 
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import History, read_history
-from bert_cli.runs.tensorboard import Events
+from bert_cli.runs.callbacks.recording import HistoryCallback
+from bert_cli.runs.callbacks.tensorboard import TensorBoardCallback
 
 TRAINING = {"training/loss", "training/learning_rate", "training/examples_per_second"}
 
@@ -27,19 +28,28 @@ def scalars(folder: pathlib.Path) -> list[tuple[int, dict[str, float]]]:
     return [(event.step, {value.tag: value.simple_value for value in event.summary.value}) for event in others]
 
 
+def start(folder, step):
+    """Both recorders of a run that begins or goes on at a step, of 20 with batches of 32."""
+    history = History(str(folder), step)
+    recorders = [HistoryCallback(history, 10, 20, 32, writes=True), TensorBoardCallback(str(folder), history)]
+    for recorder in recorders:
+        recorder.on_start()
+    return recorders
+
+
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory) -> pathlib.Path:
     """The folder of a history that came to step 20 and goes on from step 10."""
     folder = tmp_path_factory.mktemp("run")
-    history = History(str(folder), 0)
-    history.open(True, Events(str(folder)))
-    history.add_training(10, 0.75, 5e-4, 32)
-    history.add_evaluation(10, {"eval_accuracy": 0.5})
-    history.add_training(20, 99.0, 5e-4, 32)
+    recorders = start(folder, 0)
+    for recorder in recorders:
+        recorder.on_log(10, 0.75, 5e-4)
+        recorder.on_evaluation(10, {"eval_accuracy": 0.5})
+        recorder.on_log(15, 77.0, 5e-4)  # only the progress bar shows it
+        recorder.on_log(20, 99.0, 5e-4)
     assert [step for step, _ in scalars(folder)] == [10, 10, 20]
-    history = History(str(folder), 10)
-    history.open(True, Events(str(folder)))
-    history.add_training(20, 0.25, 2.5e-4, 32)
+    for recorder in start(folder, 10):
+        recorder.on_log(20, 0.25, 2.5e-4)
     return folder
 
 
@@ -55,10 +65,10 @@ def test_the_numbers_are_those_of_the_history(twice):
     assert abs(times[-1] - time.time()) < 60
 
 
-def test_who_does_not_write_writes_nothing(tmp_path):
-    history = History(str(tmp_path), 0)
-    history.open(False, Events(str(tmp_path)))
-    history.add_training(10, 0.5, 1e-3, 32)
+def test_a_process_that_is_not_the_chief_writes_no_history(tmp_path):
+    recorder = HistoryCallback(History(str(tmp_path), 0), 10, 20, 32, writes=False)
+    recorder.on_start()
+    recorder.on_log(10, 0.5, 1e-3)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -15,9 +15,9 @@ from bert_cli.runs.engine import session as session_module
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training.hyperparameters import Updates
-from bert_cli.training.loop import Hook
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
+from tests.train_rows import Called, train_rows
 
 CONFIG = BertConfig(
     vocab_size=30,
@@ -83,7 +83,7 @@ def trained(request, tmp_path_factory):
     folder, session = tmp_path_factory.mktemp(request.param), make_session(request.param)
     features = features_of(request.param)
     before = session.infer(features, 4, "evaluating")["losses"]
-    session.train(features, UPDATES, SAVING, str(folder), None)
+    train_rows(session, features, UPDATES, SAVING, str(folder), None)
     return request.param, folder, features, before, session
 
 
@@ -124,10 +124,10 @@ def test_the_checkpoint_comes_back(trained):
 @pytest.mark.parametrize("trained", ["multi_label", "choice"], indirect=True)
 def test_a_stopped_run_goes_on_bit_for_bit(trained, tmp_path):
     kind, folder, features, *_ = trained
-    stop = Hook(STOP, lambda step: True)
-    report = make_session(kind).train(features, UPDATES, SAVING, str(tmp_path), None, hooks=[stop])
+    stop = Called(STOP, lambda step: True)
+    report = train_rows(make_session(kind), features, UPDATES, SAVING, str(tmp_path), None, callbacks=[stop])
     assert report["global_step"] == STOP
-    make_session(kind).train(features, UPDATES, SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}"))
+    train_rows(make_session(kind), features, UPDATES, SAVING, str(tmp_path), str(tmp_path / f"model.ckpt-{STOP}"))
     found, wanted = tensors_of(tmp_path, STEPS), tensors_of(folder, STEPS)
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():

@@ -8,7 +8,16 @@ from fractions import Fraction
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.training.loop import Hook, run_steps
+from bert_cli.training.loop import Callback, run_steps
+from tests.train_rows import Called
+
+
+class Logged(Callback):
+    def __init__(self, events):
+        self.events = events
+
+    def on_log(self, step, loss, rate):
+        self.events.append(("report", step, loss, rate))
 
 
 class Record:
@@ -37,8 +46,11 @@ class Record:
             self.batches(),
             self.start,
             steps,
-            [*self.hooks, Hook(save_every, lambda step: self.events.append(("save", step)), saves=True)],
-            lambda *values: self.events.append(("report", *values)),
+            [
+                Logged(self.events),
+                *self.hooks,
+                Called(save_every, lambda step: self.events.append(("save", step)), saves=True),
+            ],
             report_every,
             lambda: self.next == ends_after,
         )
@@ -50,7 +62,7 @@ class Record:
             self.events.append((name, step))
             return True if step == stops_at else None
 
-        self.hooks.append(Hook(every, call))
+        self.hooks.append(Called(every, call))
 
     @property
     def called(self):
@@ -154,9 +166,9 @@ def test_a_hook_is_due_in_the_same_places_in_a_resumed_run():
 
 def test_a_hook_of_a_fraction_is_due_at_its_multiples_rounded_down():
     """25 examples in batches of 4: the epochs end within the steps 6, 12, 18 and 25."""
-    assert [step for step in range(1, 27) if Hook(Fraction(25, 4), print).is_due(step)] == [6, 12, 18, 25]
-    assert [step for step in range(1, 5) if Hook(Fraction(1, 2), print).is_due(step)] == [1, 2, 3, 4]
-    assert [step for step in range(1, 8) if Hook(3, print).is_due(step)] == [3, 6]
+    assert [step for step in range(1, 27) if Called(Fraction(25, 4), print).is_due(step)] == [6, 12, 18, 25]
+    assert [step for step in range(1, 5) if Called(Fraction(1, 2), print).is_due(step)] == [1, 2, 3, 4]
+    assert [step for step in range(1, 8) if Called(3, print).is_due(step)] == [3, 6]
 
 
 def test_stopping_after_the_last_step_calls_nothing_twice():

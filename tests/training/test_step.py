@@ -5,9 +5,10 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.training.loop import Hook, run_steps
+from bert_cli.training.loop import run_steps
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale, make_train_step
+from tests.train_rows import Called
 
 PEAK_RATE = 0.25
 
@@ -179,5 +180,5 @@ def test_a_gradient_that_is_not_a_number_is_not_saved(toy):
     step, optimizer = toy(loss_fn)
     batches, saved = ({"x": tf.constant(value)} for value in (1.0, 0.0)), []
     with pytest.raises(InputError):
-        run_steps(step, batches, 0, 2, [Hook(1, lambda step: saved.append(weights_of(optimizer)))], print, 100)
+        run_steps(step, batches, 0, 2, [Called(1, lambda step: saved.append(weights_of(optimizer)))], 100)
     assert all(np.isfinite(value).all() for weights in saved for value in weights.values())

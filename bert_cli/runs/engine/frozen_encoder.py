@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,15 +10,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import Batches, Features, StatedRows
 from bert_cli.features.spec import INPUTS
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
+from bert_cli.runs.engine.session import Session
 from bert_cli.training.scatter import put_rows
-
-if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 
 
-def frozen_states(session: "Session", features: Features, batch_size: int) -> Batches:
+def frozen_states(session: Session, features: Features, batch_size: int) -> Batches:
     """What the encoder of a runs.engine.session.Session says of these features, in batches of the model's state_columns.
 
     InputError where it does not fit into memory.
@@ -29,7 +26,7 @@ def frozen_states(session: "Session", features: Features, batch_size: int) -> Ba
     return _of_texts(session, features, batch_size)
 
 
-def _of_texts(session: "Session", features: Features, batch_size: int) -> StatedRows:
+def _of_texts(session: Session, features: Features, batch_size: int) -> StatedRows:
     """Of each text, or of each ending of a choice, the row that the head reads."""
     LOG.info("computing the frozen encoder once: %d texts", len(features.sequences))
     found: dict[str, np.ndarray] = {}
@@ -38,7 +35,7 @@ def _of_texts(session: "Session", features: Features, batch_size: int) -> Stated
     return StatedRows(features, found["states"])
 
 
-def _runner(session: "Session") -> Callable:
+def _runner(session: Session) -> Callable:
     model = session.model
 
     def states(batch: dict) -> dict:
@@ -48,7 +45,7 @@ def _runner(session: "Session") -> Callable:
     return session.runner(states, model.prediction_columns)
 
 
-def _of_pieces(session: "Session", features: TaggingFeatures, batch_size: int) -> TaggingStates:
+def _of_pieces(session: Session, features: TaggingFeatures, batch_size: int) -> TaggingStates:
     """Of each labelled piece the numbers that the classifier reads."""
     model, offsets_of_tokens = session.model, features.sequences.offsets
     is_labelled = features.label_ids != NOTHING

@@ -1,41 +1,38 @@
-"""A model of any kind on its devices, with TensorFlow: weights in, training, a folder of checkpoints out, predictions.
+"""A model on its devices, with TensorFlow: weights in, predictions out; training_run trains it.
 
-What differs from kind to kind is said by its model (heads/) and its features.
+What differs from task to task is in its model (heads/) and its features.
 """
 
+import contextlib
 import functools
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.features.pretraining_batch import model_batch, training_batch
-from bert_cli.features.ragged import Batches, Features, row_lengths, with_token_ids
+from bert_cli.base.errors import InputError
+from bert_cli.features.pretraining_batch import model_batch
+from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.spec import Column
-from bert_cli.features.stream import length_groups, training_rows
+from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.heads.windows import BertWindowsClassifier
 from bert_cli.model.deferred_initialization import Draws
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
-from bert_cli.outputs.history import History
 from bert_cli.outputs.progress import Progress
-from bert_cli.runs.engine.frozen_encoder import frozen_states
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.engine.training_run import TrainingRun, memory_advice, read_position
 from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.sources import ModelSources
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import LEAST_TOKENS, Saving
+from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.training.batch_distribution import check_batch_size
-from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.inference import make_runner
-from bert_cli.training.loop import Hook
 from bert_cli.training.scatter import infer
 from bert_cli.training.strategy import (
     check_agreement,
@@ -49,10 +46,25 @@ from bert_cli.training.strategy import (
 )
 from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
-from bert_cli.weights.names import POSITION_NAME, STEP_NAME
+from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
+
+
+@contextlib.contextmanager
+def memory_advice(flag: str) -> Iterator[None]:
+    """Turn a device's lack of memory into advice."""
+    try:
+        yield
+    except (tf.errors.ResourceExhaustedError, MemoryError):
+        is_training = flag == "train_batch_size"
+        accumulate = (
+            ", or raise --gradient_accumulation_steps, which --auto_batch does by itself" if is_training else ""
+        )
+        raise InputError(
+            f"out of memory: lower --{flag}, or --max_seq_length{accumulate}, or use --precision=bfloat16"
+        ) from None
 
 
 class Session(Predictor):
@@ -173,72 +185,14 @@ class Session(Predictor):
                     part.fix_weights(are_fixed)
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before
 
-    def train(
-        self,
-        features: Features,
-        updates: Updates,
-        saving: Saving,
-        folder: str,
-        state: str | None,
-        factors: Mapping[str, float] | None = None,
-        hooks: Sequence[Hook] = (),
-        history: History | None = None,
-        encoding_batch_size: int = 8,
-    ) -> dict:
-        """Train up to updates.steps and save into `folder`; returns figures for the report.
-
-        features: ClassificationFeatures, ChoiceFeatures, SquadFeatures or TaggingFeatures, as the model needs them. state:
-        prefix of the checkpoint to go on from. factors: see rate_multipliers. hooks: see training.loop, called before each
-        saving. history: see TrainingRun.go. encoding_batch_size: rows that a frozen encoder computes at once, where
-        its states are computed only once.
-        """
-        token_ids = features.sequences.token_ids
-        trained: Batches = features
-        run = TrainingRun(self, updates, saving, folder, state, factors, token_ids)
-        specs = tensor_specs(self.model.columns)
-        if run.is_frozen and self.model.state_columns:
-            self.fix_weights()
-            trained = frozen_states(self, features, encoding_batch_size)
-            specs = tensor_specs(self.model.state_columns, W=self.model.state_width)
-        elif run.compact:
-            trained = with_token_ids(features, run.compact.compact_ids(token_ids))
-        width = None if self.packed and not self.model.padding_counts else self.max_seq_length
-        rows = training_rows(len(trained), updates.batch_size, updates.random_seed, run.start, row_lengths(features))
-        return run.go((trained.batch(chosen, width) for chosen in rows), specs, hooks, history=history)
-
-    def train_stream(
-        self,
-        make_stream: Callable[[tuple[int, int] | None], Iterator],
-        updates: Updates,
-        saving: Saving,
-        folder: str,
-        state: str | None,
-        factors: Mapping[str, float] | None = None,
-        hooks: Sequence[Hook] = (),
-        history: History | None = None,
-    ) -> dict:
-        """As `train`, for a BertPretrainer, on instances without end.
-
-        make_stream(position) gives the arrays of spec.pretraining_features of a batch with the position behind it, two
-        integers; it starts at `position`, None for the start.
-        """
-        run = TrainingRun(self, updates, saving, folder, state, factors, None)
-        position = read_position(state) if state else None
-
-        def batches() -> Iterator[dict[str, np.ndarray]]:
-            nonlocal position
-            for features, behind in make_stream(position):
-                position = behind  # what the next checkpoint holds
-                yield training_batch(features, trim=self.packed)
-
-        def extra_tensors() -> dict[str, np.ndarray]:
-            return {POSITION_NAME: np.array(position, np.int64)}
-
-        return run.go(batches(), tensor_specs(self.model.columns), hooks, extra_tensors, history)
-
     def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
         """Compile forward(batch) on batches of these columns; see training.inference.make_runner."""
         return make_runner(self.strategy, forward, tensor_specs(columns))
+
+    @property
+    def training_width(self) -> int | None:
+        """Tokens that the rows of a training batch are padded to; None: to the longest of them."""
+        return None if self.packed and not self.model.padding_counts else self.max_seq_length
 
     @property
     def _trims(self) -> bool:

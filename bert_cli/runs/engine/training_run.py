@@ -1,22 +1,22 @@
-"""One training of a model: optimizer, checkpoints, the loop, and the figures that come of it. Imports TensorFlow."""
+"""One training of a session's model: optimizer, step function, the loop with its callbacks, checkpoints. Imports TensorFlow."""
 
 import contextlib
-import functools
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError, TemporaryError
+from bert_cli.base.errors import TemporaryError
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
-from bert_cli.outputs.history import History, lines_each
+from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
+from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
@@ -24,39 +24,39 @@ from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactWords
 from bert_cli.training.hyperparameters import Updates
-from bert_cli.training.loop import Hook, run_steps
+from bert_cli.training.loop import Callback, run_steps
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.lamb import Lamb
 from bert_cli.training.optimizers.nadam import Nadam
 from bert_cli.training.optimizers.rate_multipliers import is_frozen
 from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.stop_flag import Ending
-from bert_cli.weights.checkpoint import Tf1Reader
-from bert_cli.weights.names import POSITION_NAME
 from bert_cli.weights.path import repair_state
-
-if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
 _OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
 
 
-@contextlib.contextmanager
-def memory_advice(flag: str) -> Iterator[None]:
-    """Turn a device's lack of memory into advice."""
-    try:
-        yield
-    except (tf.errors.ResourceExhaustedError, MemoryError):
-        is_training = flag == "train_batch_size"
-        parts = ", or raise --gradient_accumulation_steps, which --auto_batch does by itself" if is_training else ""
-        raise InputError(
-            f"out of memory: lower --{flag}, or --max_seq_length{parts}, or use --precision=bfloat16"
-        ) from None
+class TrainingInput(Protocol):
+    """What a model is trained on: rows in memory or a stream, see runs.engine.training_inputs.
+
+    token_ids: int32 [any], all ids that the batches hold; None where the loss needs the whole vocabulary.
+    """
+
+    @property
+    def token_ids(self) -> np.ndarray | None: ...
+
+    def batches(self, run: "TrainingRun", state: str | None) -> tuple[Iterator[dict], dict[str, tf.TensorSpec]]:
+        """The batches of the step that the run continues at (from the checkpoint `state`, if any) and the following ones,
+        with their signature.
+        """
+
+    def checkpoint_tensors(self) -> dict[str, np.ndarray]:
+        """What a checkpoint after the batches that were taken holds besides."""
 
 
 class TrainingRun:
-    """The training of the model of a runs.engine.session.Session, from its start or from a checkpoint.
+    """Optimizer and step function of a training of a session's model, from its start or from a checkpoint.
 
     `start`: the number of steps that are finished. `is_frozen`: no variable of the encoder is trained. `compact`: the rows
     of the word embeddings that are trained, None where it is all of them or none.
@@ -64,20 +64,18 @@ class TrainingRun:
 
     def __init__(
         self,
-        session: "Session",
+        session: Session,
         updates: Updates,
-        saving: Saving,
-        folder: str,
-        state: str | None,
-        factors: Mapping[str, float] | None,
+        factors: Mapping[str, float],
         token_ids: np.ndarray | None,
+        state: str | None = None,
     ):
-        """token_ids: all that batches will hold, None where the loss needs all words; else see Session.train."""
-        self._session, self._updates, self._saving, self._folder = session, updates, saving, folder
+        """factors: of the learning rate, see rate_multipliers. token_ids: see TrainingInput. state: a checkpoint's prefix."""
+        self.session, self.updates = session, updates
         model, self.compact = session.model, None
         with session.strategy.scope():
-            self.is_frozen = is_frozen(named_weights(model.encoder), factors or {})
-            factors = dict(factors or {}) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
+            self.is_frozen = is_frozen(named_weights(model.encoder), factors)
+            factors = dict(factors) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
             trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
             has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
@@ -97,23 +95,17 @@ class TrainingRun:
             self.loss_scale = LossScale() if session.precision == "float16" else None
         self.start = 0
         if state:
-            self.start = restore_training(
-                state, session.variables, self.optimizer, self.compact, self.loss_scale
-            )  # fmt: skip
-            if session.is_chief:
-                repair_state(folder, state)
+            self.start = restore_training(state, session.variables, self.optimizer, self.compact, self.loss_scale)
 
     def _loss(self, batch: dict, seed: tf.Tensor) -> tf.Tensor:
         """A replica's share of the loss of the global batch."""
-        session = self._session
-        losses, weights = session.model.loss_terms(
-            batch, seed, session.packed, self._updates.batch_size, self.is_frozen
-        )
+        session = self.session
+        losses, weights = session.model.loss_terms(batch, seed, session.packed, self.updates.batch_size, self.is_frozen)
         return tf.reduce_sum(losses * weights)
 
     def step_function(self, specs: dict[str, tf.TensorSpec]) -> Callable:
         """One update on a batch that `specs` describe; see training.step.make_train_step and training.auto_batch."""
-        strategy, updates = self._session.strategy, self._updates
+        strategy, updates = self.session.strategy, self.updates
         replicas = strategy.num_replicas_in_sync
 
         def make_step(parts: int) -> Callable:
@@ -131,87 +123,115 @@ class TrainingRun:
         scale = self.loss_scale
         return [*self.optimizer.variables(), *([scale.scale, scale.good_steps] if scale else [])]
 
-    def go(
-        self,
-        batches: Iterable[dict[str, np.ndarray]],
-        specs: dict[str, tf.TensorSpec],
-        hooks: Sequence[Hook],
-        extra_tensors: Callable[[], dict[str, np.ndarray]] = dict,
-        history: History | None = None,
-    ) -> dict:
-        """Run the updates and save; returns figures for the report.
-
-        batches: those of step `start` and the following ones, which `specs` describe. hooks: called before a saving of the
-        same step; they may use the session to predict. extra_tensors(): what else goes into a checkpoint.
-        history: gets its lines; see outputs.history.lines_each.
-        """
-        updates, strategy, start = self._updates, self._session.strategy, self.start
-        self._session.fix_weights(False)
-        step_fn = self.step_function(specs)
-        placed = (place(batch, strategy) for batch in batches)
-        saving = Hook(self._saving.save_checkpoints_steps, lambda step: self._save(step, extra_tensors()), saves=True)
-        all_hooks = [*(Hook(hook.every, functools.partial(self._call, hook)) for hook in hooks), saving]
-        told, every = lines_each(self._saving.log_steps, updates.steps)
-        with Progress("training", updates.steps, start, told, updates.batch_size) as progress:
-
-            def report(step: int, loss: float, rate: float) -> None:
-                progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
-                if history and (step % every == 0 or step == updates.steps):
-                    history.add_training(step, loss, rate, updates.batch_size)
-
-            began = time.monotonic()
-            with deferred(_tell_ending) as asked, memory_advice("train_batch_size"):
-                ending = Ending(strategy, asked.is_made)
-                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, ending)
-            seconds = time.monotonic() - began - (history.paused if history else 0.0)
-        if asked.number is not None or ending.is_decided:
-            raise self._stopped(asked.number, start + len(losses))
-        if self.compact:
-            self.compact.close(self.optimizer)
-        self._session.fix_weights()
-        return {
-            "global_step": start + len(losses),
-            "train_seconds": round(seconds, 3),
-            "train_examples_per_second": round(len(losses) * updates.batch_size / seconds, 2),
-            "first_loss": losses[0],
-            "last_loss": losses[-1],
-        }
-
-    def _call(self, hook: Hook, step: int) -> bool | None:
-        """The hook sees the model as a checkpoint of this step would have it."""
-        with self.compact.set_aside(self.optimizer) if self.compact else contextlib.nullcontext():
-            return hook.call(step)
-
-    def _stopped(self, number: int | None, step: int) -> Stopped | TemporaryError:
-        """What to raise after a signal, None for one that another process got, when all is saved."""
-        said = f"after step {step} of {self._updates.steps}; saved as {os.path.join(self._folder, CHECKPOINT)}{step}"
-        if number is None:
-            return TemporaryError(
-                f"a process that trains together with this one was asked to end: stopped {said}; start all of them again, with "
-                "the same commands"
-            )
-        return Stopped(number, f"stopped by {Stopped(number).name} {said}; the same command goes on from there")
-
-    def _save(self, step: int, extra: dict[str, np.ndarray]) -> None:
-        session = self._session
-        is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._updates.steps
-        tensors = training_tensors(session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
-        if session.is_chief:
-            path = save_checkpoint(self._folder, step, tensors | extra, self._saving.keep_checkpoint_max)
-            LOG.info("saved %s", path)
+    def tensors(self, is_regular: bool = True) -> dict[str, np.ndarray]:
+        """What a checkpoint of the last step holds; is_regular: see training.checkpoints.training_tensors."""
+        return training_tensors(self.session.variables, self.optimizer, self.compact, self.loss_scale, is_regular)
 
 
-def _tell_ending(name: str) -> None:
-    LOG.warning("%s: saving after the step that is running; a second signal ends at once, without", name)
+class _Paused(Callback):
+    """A callback that sees the model as a checkpoint of this step would have it, with the whole embedding table."""
+
+    def __init__(self, callback: Callback, run: TrainingRun):
+        self.every = callback.every
+        self._callback, self._run = callback, run
+
+    def on_log(self, step: int, loss: float, rate: float) -> None:
+        self._callback.on_log(step, loss, rate)
+
+    def on_step(self, step: int) -> bool | None:
+        compact = self._run.compact
+        with compact.set_aside(self._run.optimizer) if compact else contextlib.nullcontext():
+            return self._callback.on_step(step)
 
 
-def read_position(state: str) -> tuple[int, int]:
-    """Where a checkpoint of bert-pretrain stands in its data. InputError for another one."""
-    reader = Tf1Reader(state)
-    if POSITION_NAME not in reader.shapes:
-        raise InputError(
-            f"{state}: does not say how far its data was read: it was not saved by bert-pretrain; use "
-            "--overwrite_output_dir, or another --output_dir with --init_checkpoint"
+class _SaveCheckpoints(Callback):
+    """Saves model.ckpt-N every --save_checkpoints_steps, after the last step and on a stop signal."""
+
+    saves = True
+
+    def __init__(self, run: TrainingRun, source: TrainingInput, saving: Saving, folder: str):
+        self.every = saving.save_checkpoints_steps
+        self._run, self._source = run, source
+        self._folder, self._saving = folder, saving
+
+    def on_step(self, step: int) -> None:
+        is_regular = step % self._saving.save_checkpoints_steps == 0 or step == self._run.updates.steps
+        # All processes put the tensors together, as reading a distributed variable takes part of each of them.
+        tensors = self._run.tensors(is_regular) | self._source.checkpoint_tensors()
+        if self._run.session.is_chief:
+            LOG.info("saved %s", save_checkpoint(self._folder, step, tensors, self._saving.keep_checkpoint_max))
+
+
+class _ShowProgress(Callback):
+    def __init__(self, progress: Progress):
+        self._progress = progress
+
+    def on_log(self, step: int, loss: float, rate: float) -> None:
+        self._progress.update(step, {"loss": f"{loss:.4f}", "learning rate": f"{rate:.3g}"})
+
+
+def train(
+    session: Session,
+    source: TrainingInput,
+    updates: Updates,
+    factors: Mapping[str, float],
+    saving: Saving,
+    folder: str,
+    state: str | None = None,
+    callbacks: Sequence[Callback] = (),
+    paused: Callable[[], float] = float,
+) -> dict[str, Any]:
+    """Train up to updates.steps and save into `folder`; returns figures for the report, `global_step` among them.
+
+    factors: of the learning rate, see rate_multipliers. state: prefix of the checkpoint to go on from. callbacks: called before
+    the one that saves; they may use the session to predict. paused(): seconds since the start that were no training.
+    """
+    for callback in callbacks:
+        callback.on_start()
+    run = TrainingRun(session, updates, factors, source.token_ids, state)
+    if state and session.is_chief:
+        repair_state(folder, state)
+    batches, specs = source.batches(run, state)
+    session.fix_weights(False)
+    step_fn = run.step_function(specs)
+    placed = (place(batch, session.strategy) for batch in batches)
+    shown, every = lines_each(saving.log_steps, updates.steps)
+    with Progress("training", updates.steps, run.start, shown, updates.batch_size) as progress:
+        called = [
+            _ShowProgress(progress),
+            *(_Paused(callback, run) for callback in callbacks),
+            _SaveCheckpoints(run, source, saving, folder),
+        ]
+        began = time.monotonic()
+        with deferred(_log_stop_signal) as asked, memory_advice("train_batch_size"):
+            stop = Ending(session.strategy, asked.is_made)
+            losses = run_steps(step_fn, placed, run.start, updates.steps, called, every, stop)
+        seconds = time.monotonic() - began - paused()
+    last_step = run.start + len(losses)
+    if asked.number is not None or stop.is_decided:
+        raise _stopped(asked.number, last_step, updates.steps, folder)
+    if run.compact:
+        run.compact.close(run.optimizer)
+    session.fix_weights()
+    return {
+        "global_step": last_step,
+        "train_seconds": round(seconds, 3),
+        "train_examples_per_second": round(len(losses) * updates.batch_size / seconds, 2),
+        "first_loss": losses[0],
+        "last_loss": losses[-1],
+    }
+
+
+def _stopped(number: int | None, step: int, steps: int, folder: str) -> Stopped | TemporaryError:
+    """What to raise when all is saved after a signal; number: None for a signal that another process got."""
+    where = f"after step {step} of {steps}; saved as {os.path.join(folder, CHECKPOINT)}{step}"
+    if number is None:
+        return TemporaryError(
+            f"a process that trains together with this one was asked to end: stopped {where}; start all of them again, with "
+            "the same commands"
         )
-    shard, taken = reader.read(POSITION_NAME).tolist()
-    return shard, taken
+    return Stopped(number, f"stopped by {Stopped(number).name} {where}; the same command goes on from there")
+
+
+def _log_stop_signal(name: str) -> None:
+    LOG.warning("%s: saving after the step that is running; a second signal ends at once, without", name)

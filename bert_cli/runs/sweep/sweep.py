@@ -10,7 +10,7 @@ import itertools
 import logging
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol
 
 from bert_cli.base import files
 from bert_cli.base.errors import DivergedError
@@ -47,7 +47,7 @@ from bert_cli.outputs.sweep import (
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
-from bert_cli.runs.tasks.interface import DividedTask, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task, TrainingSettings
 from bert_cli.settings.sweep import check_several, is_several, num_folds
 from bert_cli.weights.path import model_folder
 
@@ -55,7 +55,19 @@ LOG = logging.getLogger("bert_cli")
 RUNS, GRID, FOLDS = "runs", "grid", "folds"
 _TABLES = {RUNS: RUNS_TABLE, GRID: GRID_TABLE, FOLDS: FOLDS_TABLE}
 _OF_ONE_RUN = (MANIFEST, STATE, CONFIG, FLAGS, LABELS, VOCABULARY, HISTORY, BEST)  # what only a run's own folder has
-Run = Callable[[Task, Any], dict[str, Any]]
+
+
+class Outcome(Protocol):
+    """What the driver returns of one run."""
+
+    @property
+    def report(self) -> dict[str, Any]: ...
+
+    @property
+    def evaluation(self) -> Evaluation | None: ...
+
+
+RunOnce = Callable[..., Outcome]  # (task, settings, data=None), the driver's run_once
 
 
 class Member(NamedTuple):
@@ -87,10 +99,10 @@ def _short(number: float) -> str:
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
-def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
+def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """Make all runs, tell how they compare, then evaluate and predict with the best one as the phases say.
 
-    run_one(task, settings): the driver's, for one run. Returns the report, which is also written to run_report.json.
+    run_one: the driver's, for one run. Returns the report, which is also written to run_report.json.
     """
     values = values_of(settings)
     check_several(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
@@ -105,12 +117,12 @@ def run(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
-    report |= run_one(task.again(final), final)
+    report |= run_one(task.again(final), final).report
     run_folder.write_report(folder, report)
     return report
 
 
-def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]:
+def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
     kind, parts = members(settings)
     folder = settings.phases.output_dir
@@ -118,13 +130,15 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     files.check_can_write(folder, "output_dir")
     overwrite = settings.phases.overwrite_output_dir
     run_folder.check_several(folder, task.command, kind, names, overwrite)
-    folds = Folds(cast(DividedTask, task), settings, len(parts)) if kind == FOLDS else None
+    folds = Folds(task, settings, len(parts)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
+    evaluations: list[Evaluation] = []  # of the folds
     with _many_models():
         for number, part in enumerate(parts, 1):
             LOG.log(RESULT, "***** %s: %d of %d *****", part.folder, number, len(parts))
             own = changed(settings, _for_part(settings, folder, part))
-            reports.append(_report(task, own, run_one, folds, number))
+            data = folds.subset(number) if folds else None
+            reports.append(_report(task.again(own), own, run_one, data, evaluations))
             if number == 1:
                 owned = (*names, *_results(folder, part.folder))
                 run_folder.begin_several(folder, task.command, kind, owned, overwrite)
@@ -145,7 +159,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
         best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
         LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
     if folds:
-        folds.write(folder)
+        folds.write(folder, evaluations)
     means, deviations = mean_and_deviation([row.metrics for row in rows])
     found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
@@ -155,17 +169,29 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
 
 
-def _report(task: Task, settings: TrainingSettings, run_one: Run, folds: Folds | None, number: int) -> dict[str, Any]:
-    """Of one of the runs, counted from 1; {} where its training diverged: the others are none the worse for it, but folds."""
+def _report(
+    task: Task,
+    settings: TrainingSettings,
+    run_one: RunOnce,
+    data: DivisibleDataset | None,
+    evaluations: list[Evaluation],
+) -> dict[str, Any]:
+    """Of one of the runs; {} where its training diverged: the others are none the worse for it, but folds.
+
+    data: of a fold, whose evaluation is added to `evaluations`.
+    """
     try:
         if is_several(settings):
             return _all(task, settings, run_one)
-        return run_one(folds.task(settings, number) if folds else task.again(settings), settings)
+        found = run_one(task, settings, data)
     except DivergedError as error:
-        if folds:
+        if data is not None:
             raise
         LOG.warning("%s: %s; the other runs go on without it", settings.phases.output_dir, error)
         return {}
+    if data is not None and found.evaluation is not None:
+        evaluations.append(found.evaluation)
+    return found.report
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import TrainingSettings
 from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,
@@ -87,12 +87,16 @@ def factors(
 
 
 def prepare(
-    session: "Session", task: Task[Model], model: Model, settings: TrainingSettings, weights: tuple | None
+    session: "Session",
+    config: BertConfig | ModuleConfig,
+    settings: TrainingSettings,
+    weights: tuple | None,
+    freezes: bool,
 ) -> dict[str, float]:
     """Make a session ready to train; returns the factor of the rate of each variable. weights: what class_weights says."""
     prepare_model(session.model, settings, weights)
     # Which variables are trained, and how fast, is one table for all tasks.
-    return factors(session.variables, model.config, settings.rates, task.freezes_encoder)
+    return factors(session.variables, config, settings.rates, freezes)
 
 
 def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple | None) -> None:

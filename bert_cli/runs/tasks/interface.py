@@ -1,7 +1,7 @@
-"""What a task is to the driver: the methods that it brings, and what they say. A contract; the tasks stand beside it."""
+"""The interface between the run driver and a task: datasets, plans, evaluations, and the methods of a task."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -21,12 +21,11 @@ from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.sweep import Runs
 from bert_cli.text.vocabulary import Vocabulary
-from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 
 
 class TrainingSettings(Protocol):
@@ -87,8 +86,64 @@ class TrainingSettings(Protocol):
     def runs(self) -> Runs: ...
 
 
+class Dataset:
+    """What a run has read, with its features; frozen. Each task has one of its own; what a task has no use for is empty.
+
+    metrics: names of what an evaluation gives, by which one run can be better than another, the task's main one first.
+    prediction_files: names of what a prediction writes into output_dir; evaluation_files: of what an evaluation writes beside
+    eval_results.txt.
+    """
+
+    @property
+    def evaluation_files(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def prediction_files(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        """The tokens of each split, as far as they are held in memory."""
+        return {}
+
+    def statistics(self) -> dict[str, Survey]:
+        """What --dry_run reports of each split, as far as it is held in memory."""
+        return {}
+
+    def example_lines(self, count: int) -> Iterable[str]:
+        """The first `count` examples of each split, for the log."""
+        return ()
+
+    def facts(self) -> dict[str, Any]:
+        """What run_report.json says of the data."""
+        return {}
+
+
+class DivisibleDataset(Dataset):
+    """A dataset with --cross_validation."""
+
+    def strata(self) -> Sequence[object]:
+        """What the folds are to have in the same proportions, of each training row; see examples.folds."""
+        raise NotImplementedError
+
+    def subset(self, held_out: np.ndarray) -> Self:
+        """The training rows but those held out, bool [n], as the training split, and those held out as the dev split."""
+        raise NotImplementedError
+
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence["Evaluation"]) -> int:
+        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second has.
+
+        folds: int64 [n], for each row the index in `evaluations` of the model that it was held out from.
+        """
+        raise NotImplementedError
+
+
 class Plan(NamedTuple):
-    """What a task says of its training, before TensorFlow is there.
+    """What a task says of its training, before TensorFlow is imported.
 
     decided: what decides the result beside the flags that do (see flags.option), for the manifest. found: values of
     flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
@@ -106,19 +161,21 @@ class Plan(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """results: for eval_results.txt. lines: what the log says of them besides. report: further entries of run_report.json.
+    """results: for eval_results.txt. lines: further lines for the log. report: further entries of run_report.json.
 
-    examples(): what the report shows of single rows, computed where it is wanted, which is not so on the way; in all processes.
+    examples(): what the report shows of single rows, computed only when it is wanted, in all processes. details: what the
+    task's prediction and cross-validation need of it, such as tuned thresholds and predictions.
     """
 
     results: dict[str, Any]
     lines: list[str]
     report: dict[str, Any]
     examples: Callable[[], EvalExamples] | None = None
+    details: Any = None
 
 
 class Opened(Protocol):
-    """What every run needs of a model's files; the rest of what Task.open returns is between the methods of the task."""
+    """What every run needs of a loaded model; the rest of what Task.load returns is between the methods of the task."""
 
     @property
     def sources(self) -> sources.ModelSources: ...
@@ -131,92 +188,48 @@ class Opened(Protocol):
 
 
 Model = TypeVar("Model", bound=Opened)
+Data = TypeVar("Data", bound=Dataset)
 
 
-class Task(Protocol[Model]):
-    """What is of one kind of command alone. The methods are called in this order, those that a run needs.
+class Task(Protocol[Model, Data]):
+    """What is of one kind of command alone: methods from values to values, which keep nothing between calls.
 
-    command: its name, for the manifest. files: names of what a prediction writes into output_dir; evaluation_files: of what
-    an evaluation does, beside eval_results.txt; both after `read`. freezes_encoder: train nothing of the encoder. metrics:
-    names of what an evaluation gives, by which one can be better than another, the task's main one first; after `read`.
+    command: its name, for the manifest. freezes_encoder: train nothing of the encoder.
     """
 
     @property
-    def command(self) -> str:
-        """See above."""
+    def command(self) -> str: ...
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """See above."""
+    def freezes_encoder(self) -> bool: ...
 
-    @property
-    def evaluation_files(self) -> tuple[str, ...]:
-        """See above."""
-
-    @property
-    def freezes_encoder(self) -> bool:
-        """See above."""
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """See above."""
-
-    def again(self, settings: Any) -> "Task":
+    def again(self, settings: Any) -> Self:
         """A task of the same kind, with other settings, on the same data where that is in memory and no file."""
 
-    def open(self, checkpoint: CheckpointPath | None) -> Model:
-        """The model's files, read and checked against each other."""
+    def load(self, checkpoint: CheckpointPath | None) -> Model:
+        """The model's files, read and checked against each other; no weights."""
 
-    def read(self, model: Model, stack: contextlib.ExitStack) -> None:
+    def read(self, model: Model, stack: contextlib.ExitStack) -> Data:
         """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        """The tokens of each split that was read, as far as they are held in memory."""
-
-    def surveys(self) -> dict[str, Survey]:
-        """What --dry_run looks at of each split that was read, as far as it is held in memory."""
-
-    def plan(self, model: Model) -> Plan:
+    def plan(self, model: Model, data: Data) -> Plan:
         """What is to be trained."""
 
-    def show_examples(self, model: Model, count: int) -> None:
-        """Log the first `count` examples of each split."""
-
-    def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: Model, data: Data, compute_dtype: str) -> "TaskModel":
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
 
-    def onnx_head(self, model: Model, flag: str) -> OnnxHead:
+    def onnx_head(self, model: Model, data: Data, flag: str) -> OnnxHead:
         """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
+    def training_input(self, data: Data, folder: str | None, resumes: bool, writes: bool) -> "RowInput | StreamInput":
+        """What is trained on. Imports TensorFlow.
 
-        how: saving, folder, state, factors, hooks, and history, as Session.train has them.
+        folder: of the run, where files may be kept; None for a dry run. resumes: the run goes on from a checkpoint. writes:
+        whether this process writes files.
         """
 
-    def facts(self) -> dict[str, Any]:
-        """What the report says of the task itself."""
+    def evaluate(self, predictor: Predictor, data: Data) -> Evaluation:
+        """The task's metrics on the dev data."""
 
-    def evaluate(self, session: Predictor) -> Evaluation:
-        """The task's metrics."""
-
-    def predict(self, session: Predictor) -> dict[str, Any]:
-        """Write the files of the predictions; further entries of the report."""
-
-
-class DividedTask(Task[Model], Protocol[Model]):
-    """A task with --cross_validation, for which it says three things more of its training rows, after `read`."""
-
-    def again(self, settings: Any) -> Self: ...
-
-    def strata(self) -> Sequence[object]:
-        """What the folds are to have alike of each row; see examples.folds."""
-
-    def part(self, settings: Any, held_out: np.ndarray) -> Self:
-        """A task that trains on the same rows but those held out, bool [n], and evaluates these; nothing is read anew."""
-
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence[Self]) -> int:
-        """Write out_of_fold.tsv and suspects.tsv to these paths; returns how many lines the second has.
-
-        folds: int64 [n], the place of each row's fold in `parts`, what `part` made of this task, after their evaluation.
-        """
+    def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation | None) -> dict[str, Any]:
+        """Write the files of the predictions; returns further entries of the report. evaluation: of the same run, if any."""

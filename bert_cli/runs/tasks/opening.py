@@ -1,11 +1,11 @@
 """A task's model: found and opened, put on its devices, its weights loaded."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.weights.path import CheckpointPath
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
 
 
-def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
+def open_model(task: Task[Model, Any], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
     """The checkpoint that the flags name, and the task's model of it, its weights not yet read.
 
     InputError where the model is only used, and another command trained it.
@@ -21,17 +21,17 @@ def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[Checkpoin
     checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
-    return checkpoint, task.open(checkpoint)
+    return checkpoint, task.load(checkpoint)
 
 
-def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
+def open_session(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> "Session":
     """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow."""
     prepare_host()
     from bert_cli.runs.engine.session import Session
 
     batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
-        lambda compute_dtype: task.make_model(model, compute_dtype),
+        lambda compute_dtype: task.make_model(model, data, compute_dtype),
         settings.devices,
         settings.length.max_seq_length,
         batch_size,
@@ -40,7 +40,7 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
     )
 
 
-def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
+def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """As open_session where nothing is trained, for any --engine; onnxruntime needs no TensorFlow."""
     flag = settings.devices.onnxruntime_flag
     if flag:
@@ -48,13 +48,13 @@ def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) 
             OnnxSession,  # what reads checkpoints takes a while, which others need later
         )
 
-        head = task.onnx_head(model, flag)
+        head = task.onnx_head(model, data, flag)
         return OnnxSession(head, model.config, settings.length.max_seq_length, settings.devices)
-    return open_session(task, model, settings)
+    return open_session(task, model, data, settings)
 
 
-def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
+def open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
-    session = open_predictor(task, model, settings)
+    session = open_predictor(task, model, data, settings)
     session.load_trained(model.sources.required_checkpoint)
     return session

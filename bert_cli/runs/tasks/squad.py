@@ -1,10 +1,13 @@
 """What is of bert-squad alone: its windows, its head, its answers and scores, its files."""
 
 import contextlib
+import dataclasses
+import functools
 import json
 import logging
 import os
 import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
@@ -39,15 +42,14 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.tasks.interface import Evaluation, Plan
+from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.runs.engine.training_inputs import RowInput
 
 LOG = logging.getLogger("bert_cli")
 _SHOWN = 20  # questions in the log with --verbose_logging
@@ -108,104 +110,50 @@ def score_file(settings: SquadSettings) -> dict:
     return scores
 
 
-class SquadTask:
-    """See task.Task. After `read`: `windows` to train on or to answer, the `examples` behind them, and `gold` answers."""
+@dataclasses.dataclass(frozen=True)
+class SquadDataset(Dataset):
+    """`windows` to train on ("train") or to answer ("predict"), the `examples` that they are cut from, and `gold` answers."""
 
-    command = "bert-squad"
-    files = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
-    evaluation_files = ()
+    settings: SquadSettings
+    tokenizer: FullTokenizer
+    examples: dict[str, list[SquadExample]]
+    windows: dict[str, SquadFeatures]
+    gold: dict
 
-    def __init__(self, settings: SquadSettings):
-        self.settings = settings
-        self.rules = answer_rules(settings.answers, settings.task.version_2_with_negative)
-        self.examples: dict[str, list[SquadExample]] = {}
-        self.windows: dict[str, SquadFeatures] = {}
-        self.gold: dict = {}
-        self._tokenizer: FullTokenizer  # known after `read`
-        self._answered: tuple[list[Prediction], float] | None = None
+    @property
+    def prediction_files(self) -> tuple[str, ...]:
+        return ANSWERS, NBEST_ANSWERS, NULL_ODDS
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
-        settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
-
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
-        settings, task, phases = self.settings, self.settings.task, self.settings.phases
-        self._tokenizer = model.tokenizer
-        if phases.do_train:
-            path = settings.train_file.train_file
-            files.check_readable(path, "train_file")
-            examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers).examples
-            self._cut("train", examples, is_training=True)
-        if settings.prediction.do_predict or phases.do_eval:
-            files.check_readable(settings.predict_file.predict_file, "predict_file")
-            if phases.do_eval:
-                self.gold = read_gold_answers(settings.predict_file.predict_file)
-                # What cannot be scored is said before the work.
-                score(task.version_2_with_negative, self.gold, {}, None)
-            self._cut("predict", read_examples(settings.predict_file.predict_file), is_training=False)
-
-    def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
-        """The windows of some examples; the log says what was cut."""
-        settings = self.settings
-        length, query_length = settings.length.max_seq_length, settings.task.max_query_length
-        features = squad_features(
-            examples, self._tokenizer, length, settings.stride.doc_stride, query_length, is_training
-        )
-        LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
-        if features.num_cut_questions:
-            LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
-        self.examples[name], self.windows[name] = examples, features
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
 
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: windows.sequences for name, windows in self.windows.items()}
 
-    def surveys(self) -> dict[str, Survey]:
+    def statistics(self) -> dict[str, Survey]:
         found = {}
         for name, windows in self.windows.items():
             examples = self.examples[name]
             texts = [(example.question, example.context) for example in examples]
-            found[name] = Survey(
-                texts, [example.answer_text for example in examples], windows.sequences.lengths, "window"
-            )
+            answers = [example.answer_text for example in examples]
+            found[name] = Survey(texts, answers, windows.sequences.lengths, "window")
         return found
 
-    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+    def example_lines(self, count: int) -> Iterator[str]:
         shown = _SHOWN if self.settings.answers.verbose_logging else count
         for name, features in self.windows.items():
-            for line in format_features(features, self.examples[name], model.tokenizer, shown):
-                LOG.info(line)
+            yield from format_features(features, self.examples[name], self.tokenizer, shown)
 
-    def plan(self, model: sources.AnyModel) -> Plan:
-        settings, fine_tuning = self.settings, self.settings.fine_tuning
-        windows, lower = self.windows["train"], model.tokenizer.do_lower_case
-        by_questions = settings.squad_training.steps_from_examples and len(windows)
-        count = len(self.examples["train"]) if by_questions else len(windows)
-        steps = check_steps(count, settings.training.train_batch_size, fine_tuning.num_train_epochs)
-        sequences = windows.sequences
-        data = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
-        return Plan(
-            steps=steps,
-            warmup_steps=int(steps * fine_tuning.warmup_proportion),
-            decided={
-                "do_lower_case": lower,
-                "training_data": run_folder.digest(*data),
-                "train_windows": len(windows),
-                "train_examples": windows.num_examples,
-            },
-            found={"do_lower_case": lower},
-            bias_correction=fine_tuning.bias_correction,
-            examples=len(windows),
-        )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
-        from bert_cli.heads.squad import BertSpanModel
+class SquadTask:
+    """bert-squad; see interface.Task."""
 
-        settings = self.settings
-        skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
-        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
+    command = "bert-squad"
 
-    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
-        return span_head(self.settings.answers.keep_padding, flag)
+    def __init__(self, settings: SquadSettings):
+        self.settings = settings
+        self.rules = answer_rules(settings.answers, settings.task.version_2_with_negative)
 
     def again(self, settings: SquadSettings) -> "SquadTask":
         return SquadTask(settings)
@@ -214,53 +162,117 @@ class SquadTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
+    def load(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+        settings = self.settings
+        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        return session.train(self.windows["train"], updates=updates, **how)
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
+        settings, task, phases = self.settings, self.settings.task, self.settings.phases
+        examples: dict[str, list[SquadExample]] = {}
+        windows: dict[str, SquadFeatures] = {}
+        gold: dict = {}
+        if phases.do_train:
+            path = settings.train_file.train_file
+            files.check_readable(path, "train_file")
+            read = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
+            examples["train"] = read.examples
+            windows["train"] = self._windows("train", read.examples, model.tokenizer)
+        if settings.prediction.do_predict or phases.do_eval:
+            path = settings.predict_file.predict_file
+            files.check_readable(path, "predict_file")
+            if phases.do_eval:
+                gold = read_gold_answers(path)
+                # What cannot be scored is reported before the work.
+                score(task.version_2_with_negative, gold, {}, None)
+            examples["predict"] = read_examples(path)
+            windows["predict"] = self._windows("predict", examples["predict"], model.tokenizer)
+        return SquadDataset(settings, model.tokenizer, examples, windows, gold)
 
-    def facts(self) -> dict[str, Any]:
-        return {}
+    def _windows(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> SquadFeatures:
+        """Cut the contexts of some examples into windows; the log says what was cut off."""
+        settings = self.settings
+        length, query_length = settings.length.max_seq_length, settings.task.max_query_length
+        stride = settings.stride.doc_stride
+        features = squad_features(examples, tokenizer, length, stride, query_length, is_training=name == "train")
+        LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
+        if features.num_cut_questions:
+            LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
+        return features
 
-    def _answers(self, session: Predictor) -> tuple[list[Prediction], float]:
-        """The answers to all questions, and how many windows there were each second."""
-        windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
-        decoder = Decoder(windows, self.rules.n_best_size)
-        rate = fill(session, decoder, windows, batch_size, "predicting")
-        return decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate
-
-    def evaluate(self, session: Predictor) -> Evaluation:
-        """Exact match and F1. `predict` writes the answers of the last evaluation, where there was one."""
-        self._answered = predictions, rate = self._answers(session)
-        version_2 = self.settings.task.version_2_with_negative
-        answers = {prediction.qas_id: prediction.text for prediction in predictions}
-        odds = (
-            {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None} if version_2 else None
+    def plan(self, model: sources.AnyModel, data: SquadDataset) -> Plan:
+        settings, fine_tuning = self.settings, self.settings.fine_tuning
+        windows, lower = data.windows["train"], model.tokenizer.do_lower_case
+        by_questions = settings.squad_training.steps_from_examples and len(windows)
+        count = len(data.examples["train"]) if by_questions else len(windows)
+        steps = check_steps(count, settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        sequences = windows.sequences
+        arrays = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
+        return Plan(
+            steps=steps,
+            warmup_steps=int(steps * fine_tuning.warmup_proportion),
+            decided={
+                "do_lower_case": lower,
+                "training_data": run_folder.digest(*arrays),
+                "train_windows": len(windows),
+                "train_examples": windows.num_examples,
+            },
+            found={"do_lower_case": lower},
+            bias_correction=fine_tuning.bias_correction,
+            examples=len(windows),
         )
-        scores, report = score(version_2, self.gold, answers, odds), {"predict_windows_per_second": rate}
-        return Evaluation(scores, [], report, lambda: squad_examples(self.examples["predict"], predictions, self.gold))
 
-    def predict(self, session: Predictor) -> dict[str, Any]:
-        """Write the files of the answers, and say for which questions nothing could be one."""
-        predictions, rate = self._answered or self._answers(session)
-        if session.is_chief:
-            self._write(predictions)
+    def make_model(self, model: sources.AnyModel, data: SquadDataset, compute_dtype: str) -> "TaskModel":
+        from bert_cli.heads.squad import BertSpanModel
+
+        settings = self.settings
+        skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
+        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
+
+    def onnx_head(self, model: sources.AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
+        return span_head(self.settings.answers.keep_padding, flag)
+
+    def training_input(self, data: SquadDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
+        from bert_cli.runs.engine.training_inputs import RowInput
+
+        return RowInput(data.windows["train"])
+
+    def _answers(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
+        """The answers to all questions, and how many windows there were each second."""
+        windows, batch_size = data.windows["predict"], self.settings.prediction.predict_batch_size
+        decoder = Decoder(windows, self.rules.n_best_size)
+        rate = fill(predictor, decoder, windows, batch_size, "predicting")
+        return decoder.finish(data.examples["predict"], data.tokenizer, self.rules), rate
+
+    def evaluate(self, predictor: Predictor, data: SquadDataset) -> Evaluation:
+        """Exact match and F1; details: what `_answers` returns, which `predict` writes without computing it again."""
+        predictions, rate = answered = self._answers(predictor, data)
+        version_2 = self.settings.task.version_2_with_negative
+        texts = {prediction.qas_id: prediction.text for prediction in predictions}
+        odds = {each.qas_id: each.null_odds for each in predictions if each.null_odds is not None}
+        scores = score(version_2, data.gold, texts, odds if version_2 else None)
+        report = {"predict_windows_per_second": rate}
+        examples = functools.partial(squad_examples, data.examples["predict"], predictions, data.gold)
+        return Evaluation(scores, [], report, examples, answered)
+
+    def predict(self, predictor: Predictor, data: SquadDataset, evaluation: Evaluation | None) -> dict[str, Any]:
+        """Write the files of the answers, and log for which questions nothing could be an answer."""
+        predictions, rate = evaluation.details if evaluation else self._answers(predictor, data)
+        if predictor.is_chief:
+            self._write(predictions, data.prediction_files)
         return {"predict_windows_per_second": rate}
 
-    def _write(self, predictions: list[Prediction]) -> None:
-        paths = [os.path.join(self.settings.phases.output_dir, name) for name in self.files]
-        write_predictions(paths[0], predictions)
-        write_nbest_predictions(paths[1], predictions)
+    def _write(self, predictions: list[Prediction], names: Sequence[str]) -> None:
+        answers, nbest, null_odds = (os.path.join(self.settings.phases.output_dir, name) for name in names)
+        write_predictions(answers, predictions)
+        write_nbest_predictions(nbest, predictions)
         if self.settings.task.version_2_with_negative:
-            write_null_odds(paths[2], predictions)
+            write_null_odds(null_odds, predictions)
         else:
-            files.remove(paths[2])  # odds of an earlier run would not belong to these predictions
+            files.remove(null_odds)  # odds of an earlier run would not belong to these predictions
         lost = [prediction.qas_id for prediction in predictions if not prediction.found]
         if lost:
             LOG.warning("warning: nothing could be an answer to %d question(s): %s", len(lost), ", ".join(lost[:5]))
-        LOG.info("wrote %s and %s: %d predictions", paths[0], paths[1], len(predictions))
+        LOG.info("wrote %s and %s: %d predictions", answers, nbest, len(predictions))
 
 
 def fill(

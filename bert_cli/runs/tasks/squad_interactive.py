@@ -19,7 +19,7 @@ from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
 from bert_cli.runs.loading.trained_model import check_command
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.squad import SquadTask, fill, trained_model
+from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, fill, trained_model
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -124,14 +124,14 @@ def run(settings: SquadSettings) -> dict:
     checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)
     check_command(checkpoint, task.command)
-    model = task.open(checkpoint)
+    model = task.load(checkpoint)
     if asked.question:
         example = typed_example(asked.question, asked.context, asked.context_file)
     elif source != STANDARD:
         files.check_readable(source, "input_file")
     to_file = target not in ("", STANDARD)
     files.check_output_files([target], [source, asked.context_file])
-    session = opening.open_trained(task, model, settings)
+    session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
     windows = Windows.of(settings)
     if asked.question:
         record = answer_record(example, answer(session, [example], model.tokenizer, windows, task.rules)[0])

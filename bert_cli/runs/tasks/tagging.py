@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,13 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SINGLE_LABEL
 from bert_cli.base.log import RESULT
-from bert_cli.base.names import TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
-from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import check_steps
-from bert_cli.features.tagging import NOTHING, TaggingFeatures, format_features, tagging_features
-from bert_cli.metrics.tagging import eval_results, format_scores, known_results, tagging_scores
-from bert_cli.outputs.dry_run import Survey
+from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
+from bert_cli.metrics.tagging import eval_results, format_scores, tagging_scores
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
-from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
@@ -41,150 +37,101 @@ from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.runs.tasks.tagging_data import (
     Split,
-    TaggingData,
-    divided,
-    find_layers,
+    TaggingDataset,
+    model_layers,
     read_data,
     scheme_of,
-    strata,
     trained_labels,
 )
 from bert_cli.settings.tagging import TagSettings
-from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.runs.engine.training_inputs import RowInput
 
 LOG = logging.getLogger("bert_cli")
 
 
 class TaggingTask:
-    """See task.Task. `layers` are known after `open`, `data` after `read`."""
+    """bert-tag; see interface.Task."""
 
     command = "bert-tag"
-    files = (TEST_PREDICTIONS, TEST_PREDICTIONS_JSON)
-    evaluation_files = ()
 
     def __init__(self, settings: TagSettings, tables: Mapping[str, TaggingFile] = MappingProxyType({})):
         """tables: see tagging_data.read_data."""
         self.settings, self._tables = settings, tables
-        self.layers: tuple[int, ...] = ()
-        self.data = TaggingData((), "BIO", {})
-        self._part: TaggingData | None = None
-        self._predictions: list[TagPrediction] = []  # of the last evaluation
 
     def again(self, settings: TagSettings) -> "TaggingTask":
         return TaggingTask(settings, self._tables)
-
-    def strata(self) -> Sequence[object]:
-        return strata(self.data)
-
-    def part(self, settings: TagSettings, held_out: np.ndarray) -> "TaggingTask":
-        part = self.again(settings)
-        part._part = divided(self.data, held_out)
-        return part
-
-    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, parts: Sequence["TaggingTask"]) -> int:
-        file, labels, scheme = self.data.splits["train"].file, self.data.labels, self.data.scheme
-        found = [iter(part._predictions) for part in parts]
-        predictions = [next(found[fold]) for fold in folds.tolist()]
-        write_tagging_folds(paths[0], file, folds, predictions, scheme)
-        return write_suspects_of_words(paths[1], file, predictions, labels, scheme)
 
     @property
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+    def load(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
         model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
-        self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
+        model_layers(settings, model)  # a wrong --layers is reported before the data is read
         return model
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
-        self.data = self._part or read_data(self.settings, model, self._tables)
+    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
+        return read_data(self.settings, model, self._tables)
 
-    def sequences(self) -> dict[str, RaggedFeatures]:
-        return {name: split.features.sequences for name, split in self.data.splits.items()}
-
-    def surveys(self) -> dict[str, Survey]:
-        found = {}
-        for name, split in self.data.splits.items():
-            examples = split.file.examples
-            labels = [" ".join(example.tags) if example.tags else None for example in examples]
-            texts = [" ".join(example.words) for example in examples]
-            found[name] = Survey(texts, labels, split.features.sequences.lengths, "window")
-        return found
-
-    def show_examples(self, model: sources.AnyModel, count: int) -> None:
-        for split in self.data.splits.values():
-            for line in format_features(split.features, self.data.labels, model.tokenizer, count):
-                LOG.info(line)
-
-    def plan(self, model: sources.AnyModel) -> Plan:
-        settings, features = self.settings, self.data.splits["train"].features
+    def plan(self, model: sources.AnyModel, data: TaggingDataset) -> Plan:
+        settings, features = self.settings, data.splits["train"].features
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         fine_tuning = settings.fine_tuning
         steps = check_steps(len(features), settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        labelled = features.label_ids[features.label_ids != NOTHING]
         return Plan(
             steps=steps,
             warmup_steps=int(steps * fine_tuning.warmup_proportion),
             decided={
                 "task_name": "tagging",
-                "layers": self.layers,
-                "labels": list(self.data.labels),
-                "tag_scheme": self.data.scheme,
+                "layers": data.layers,
+                "labels": list(data.labels),
+                "tag_scheme": data.scheme,
                 "do_lower_case": lower,
                 "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
                 "train_examples": len(features),
             },
-            found={"do_lower_case": lower, "tag_scheme": self.data.scheme, "layers": self.layers},
-            labels=self.data.labels,
+            found={"do_lower_case": lower, "tag_scheme": data.scheme, "layers": data.layers},
+            labels=data.labels,
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
             class_weights=controls.class_weights(
-                settings.loss,
-                settings.class_weights,
-                SINGLE_LABEL,
-                self.data.labels,
-                features.label_ids[features.label_ids != NOTHING],
+                settings.loss, settings.class_weights, SINGLE_LABEL, data.labels, labelled
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, data: TaggingDataset, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
-        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
+        return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed)
 
-    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
-        return tag_head(len(self.data.labels), self.layers)
+    def onnx_head(self, model: sources.AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
+        return tag_head(len(data.labels), data.layers)
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return known_results(self.data.labels)
+    def training_input(self, data: TaggingDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
+        from bert_cli.runs.engine.training_inputs import RowInput
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        batch_size = self.settings.evaluation.eval_batch_size
-        return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
+        return RowInput(data.splits["train"].features, self.settings.evaluation.eval_batch_size)
 
-    def facts(self) -> dict[str, Any]:
-        return {"labels": list(self.data.labels), "tag_scheme": self.data.scheme}
-
-    def _tag(self, session: Predictor, split: Split, batch_size: int, title: str) -> tuple[list[TagPrediction], float]:
+    def _tag(
+        self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
+    ) -> tuple[list[TagPrediction], float]:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
-        windows = log_probabilities(session, split.features, batch_size, title)
-        predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
+        windows = log_probabilities(predictor, split.features, batch_size, title)
+        predictions = predict_tags(split.features, windows, data.labels, self.settings.single.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
-    def evaluate(self, session: Predictor) -> Evaluation:
-        """Precision, recall and F1 of entities, as conlleval has them."""
-        split = self.data.splits["dev"]
-        predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
-        self._predictions = predictions
+    def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation:
+        """Precision, recall and F1 of entities, as conlleval has them; details: the predictions."""
+        split, batch_size = data.splits["dev"], self.settings.evaluation.eval_batch_size
+        predictions, rate = self._tag(predictor, data, split, batch_size, "evaluating")
         results, lines = _scores(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
 
@@ -192,22 +139,22 @@ class TaggingTask:
             words = [example.words for example in split.file.examples]
             return tagging_examples(words, split.file.tags, [prediction.tags for prediction in predictions])
 
-        return Evaluation(results, lines, report, examples)
+        return Evaluation(results, lines, report, examples, predictions)
 
-    def predict(self, session: Predictor) -> dict[str, Any]:
+    def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
-        split = self.data.splits["test"]
-        predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
+        split, batch_size = data.splits["test"], self.settings.prediction.predict_batch_size
+        predictions, rate = self._tag(predictor, data, split, batch_size, "predicting")
         report = {"predict_examples_per_second": rate, "decoding": self.settings.single.decoding}
         if split.has_tags:
             report["test"], lines = _scores(split, predictions)
             for line in ("***** Test results *****", *lines):
                 LOG.log(RESULT, line)
-        if session.is_chief:
+        if predictor.is_chief:
             is_json = split.file.is_json
-            path = os.path.join(self.settings.phases.output_dir, self.files[is_json])
+            path = os.path.join(self.settings.phases.output_dir, data.prediction_files[is_json])
             write = write_json_lines if is_json else write_columns
-            write(path, split.file, [prediction.tags for prediction in predictions], self.data.scheme)
+            write(path, split.file, [prediction.tags for prediction in predictions], data.scheme)
             LOG.info("wrote %s: %d sentences", path, len(predictions))
         return report
 
@@ -233,10 +180,10 @@ def tag_text(settings: TagSettings) -> dict:
     task = TaggingTask(settings)
     _, model = opening.open_model(task, settings)
     labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
-    task.data = TaggingData(labels, scheme, {})
+    data = TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")
-    session = opening.open_trained(task, model, settings)
+    session = opening.open_trained(task, model, data, settings)
 
     check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
 
@@ -255,4 +202,4 @@ def tag_text(settings: TagSettings) -> dict:
         for word, tag in zip(example.words, from_bio(prediction.tags, scheme), strict=True):
             print(f"{word}\t{tag}")
         print(json.dumps(example_entities(example, prediction), ensure_ascii=False), flush=True)
-    return task.facts()
+    return data.facts()

@@ -4,22 +4,28 @@ import collections
 import dataclasses
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.names import LABELS
+from bert_cli.base.names import LABELS, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
-from bert_cli.features.tagging import TaggingFeatures, tagging_features
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
+from bert_cli.metrics.tagging import known_results
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.runs.loading import sources
+from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.tagging import Tagging, TagSettings
+from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
@@ -35,15 +41,65 @@ class Split(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class TaggingData:
+class TaggingDataset(DivisibleDataset):
     """`labels`: in BIO, in the order of output_weights; `scheme`: what the tags of the files are written in.
 
-    `splits`: train, dev and test as far as they were asked for.
+    `layers`: of the encoder, which the classifier reads. `splits`: train, dev and test as far as they were asked for.
     """
 
     labels: tuple[str, ...]
     scheme: str
+    layers: tuple[int, ...]
+    tokenizer: FullTokenizer
     splits: dict[str, Split]
+
+    @property
+    def prediction_files(self) -> tuple[str, ...]:
+        return TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return known_results(self.labels)
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: split.features.sequences for name, split in self.splits.items()}
+
+    def statistics(self) -> dict[str, Survey]:
+        found = {}
+        for name, split in self.splits.items():
+            examples = split.file.examples
+            labels = [" ".join(example.tags) if example.tags else None for example in examples]
+            texts = [" ".join(example.words) for example in examples]
+            found[name] = Survey(texts, labels, split.features.sequences.lengths, "window")
+        return found
+
+    def example_lines(self, count: int) -> Iterator[str]:
+        for split in self.splits.values():
+            yield from format_features(split.features, self.labels, self.tokenizer, count)
+
+    def facts(self) -> dict[str, Any]:
+        return {"labels": list(self.labels), "tag_scheme": self.scheme}
+
+    def strata(self) -> list[str]:
+        """The types of entities in each training sentence."""
+        tags_of = self.splits["train"].file.tags
+        return [",".join(sorted({entity.type for entity in entities(tags)})) for tags in tags_of]
+
+    def subset(self, held_out: np.ndarray) -> Self:
+        whole, splits = self.splits["train"], {}
+        for name, is_in in (("train", ~held_out), ("dev", held_out)):
+            rows = np.flatnonzero(is_in)
+            file = dataclasses.replace(whole.file, examples=tuple(whole.file.examples[row] for row in rows))
+            splits[name] = Split(file, whole.has_tags, whole.features.take(rows))
+            LOG.info("%s: %d of %d sentences", name, len(rows), len(held_out))
+        return dataclasses.replace(self, splits=splits)
+
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
+        file = self.splits["train"].file
+        found = [iter(evaluation.details) for evaluation in evaluations]
+        predictions = [next(found[fold]) for fold in folds.tolist()]
+        write_tagging_folds(paths[0], file, folds, predictions, self.scheme)
+        return write_suspects_of_words(paths[1], file, predictions, self.labels, self.scheme)
 
 
 def find_file(given: str | None, data_dir: str, split: str) -> str:
@@ -90,7 +146,7 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
 
 def read_data(
     settings: TagSettings, model: sources.AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
-) -> TaggingData:
+) -> TaggingDataset:
     """Read the files that the settings ask for; a trained checkpoint tells the labels.
 
     tables: sentences in memory, by the names of the splits that they are instead of files.
@@ -129,23 +185,7 @@ def read_data(
         splits[split] = Split(file, has_tags, features)
     scheme = scheme or "BIO"
     LOG.info("labels: %s (tags of the files: %s)", ", ".join(labels), scheme)
-    return TaggingData(labels, scheme, splits)
-
-
-def divided(data: TaggingData, held_out: np.ndarray) -> TaggingData:
-    """The training sentences but those held out, bool [n], as "train", and these as "dev"."""
-    whole, splits = data.splits["train"], {}
-    for name, is_in in (("train", ~held_out), ("dev", held_out)):
-        rows = np.flatnonzero(is_in)
-        file = dataclasses.replace(whole.file, examples=tuple(whole.file.examples[row] for row in rows))
-        splits[name] = Split(file, whole.has_tags, whole.features.take(rows))
-        LOG.info("%s: %d of %d sentences", name, len(rows), len(held_out))
-    return dataclasses.replace(data, splits=splits)
-
-
-def strata(data: TaggingData) -> list[str]:
-    """The types of entities in each training sentence."""
-    return [",".join(sorted({entity.type for entity in entities(tags)})) for tags in data.splits["train"].file.tags]
+    return TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, splits)
 
 
 def _check_labels(file: TaggingFile, labels: tuple[str, ...], split: str) -> None:
@@ -176,6 +216,11 @@ def describe(split: str, file: TaggingFile, features: TaggingFeatures, has_tags:
 def scheme_of(tag_scheme: str) -> str:
     """What predicted tags are written in where nothing is read that would tell."""
     return "BIO" if tag_scheme == "auto" else tag_scheme
+
+
+def model_layers(settings: TagSettings, model: sources.AnyModel) -> tuple[int, ...]:
+    """find_layers for the flags of a command."""
+    return find_layers(settings.tagger.layers, settings.rates.freeze_encoder, model.config)
 
 
 def find_layers(

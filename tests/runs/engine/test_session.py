@@ -13,10 +13,10 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training import step as training_step
 from bert_cli.training.hyperparameters import Updates
-from bert_cli.training.loop import Hook
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
 from bert_cli.weights.path import find_checkpoint
+from tests.train_rows import Called, train_rows
 
 CONFIG = BertConfig(
     vocab_size=30,
@@ -48,7 +48,7 @@ def tensors_of(prefix: str) -> dict:
 def plain(features, tmp_path_factory) -> pathlib.Path:
     """Checkpoints of a whole run in float32. Not to be changed."""
     folder = tmp_path_factory.mktemp("plain")
-    make_session("float32").train(features, UPDATES, SAVING, str(folder), None)
+    train_rows(make_session("float32"), features, UPDATES, SAVING, folder, None)
     return folder
 
 
@@ -58,7 +58,7 @@ def scaled(features, tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("scaled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_step, "_GROWTH_STEPS", 3)
-        make_session("float16").train(features, UPDATES, SAVING, str(folder), None)
+        train_rows(make_session("float16"), features, UPDATES, SAVING, folder, None)
     return folder
 
 
@@ -66,12 +66,12 @@ def scaled(features, tmp_path_factory) -> pathlib.Path:
 def test_a_stopped_run_in_float16_goes_on_with_its_loss_scale(features, scaled, tmp_path, monkeypatch):
     monkeypatch.setattr(training_step, "_GROWTH_STEPS", 3)
     part = tmp_path
-    stop = Hook(5, lambda step: True)
-    report = make_session("float16").train(features, UPDATES, SAVING, str(part), None, hooks=[stop])
+    stop = Called(5, lambda step: True)
+    report = train_rows(make_session("float16"), features, UPDATES, SAVING, part, None, callbacks=[stop])
     assert report["global_step"] == 5
     middle = tensors_of(str(part / "model.ckpt-5"))
     assert (middle["loss_scale"], middle["loss_scale_good_steps"]) == (2.0**16, 2)
-    make_session("float16").train(features, UPDATES, SAVING, str(part), str(part / "model.ckpt-5"))
+    train_rows(make_session("float16"), features, UPDATES, SAVING, str(part), str(part / "model.ckpt-5"))
     found, wanted = (tensors_of(str(folder / "model.ckpt-8")) for folder in (part, scaled))
     assert (wanted["loss_scale"], wanted["loss_scale_good_steps"]) == (2.0**17, 2)
     assert found.keys() == wanted.keys()
@@ -84,7 +84,7 @@ def test_a_checkpoint_of_before_starts_with_a_new_loss_scale(features, plain, tm
     assert not any(name.startswith("loss_scale") for name in tensors)
     prefix = str(tmp_path / "model.ckpt-77")
     write_tf1(prefix, tensors)
-    report = make_session("float16").train(features, UPDATES, SAVING, str(tmp_path), prefix)
+    report = train_rows(make_session("float16"), features, UPDATES, SAVING, str(tmp_path), prefix)
     assert report["global_step"] == 8
     after = tensors_of(str(tmp_path / "model.ckpt-8"))
     assert (after["loss_scale"], after["loss_scale_good_steps"]) == (2.0**15, 3)
@@ -103,7 +103,7 @@ def test_layers_of_their_own_rates_and_a_frozen_encoder(features, tmp_path):
         folder, session = tmp_path / str(number), make_session("float32")
         folder.mkdir()
         factors = rate_factors(session.variables, table)
-        session.train(features, UPDATES, SAVING, str(folder), None, factors)
+        train_rows(session, features, UPDATES, SAVING, folder, None, factors)
         tensors = tensors_of(str(folder / "model.ckpt-8"))
         for name, factor in factors.items():
             assert (tensors[name].tobytes() == start[name].tobytes()) == (factor == 0.0), name
@@ -119,7 +119,7 @@ def test_a_hook_can_predict_and_training_goes_on_as_without(features, plain, tmp
     def predict(step):
         seen[step] = session.infer(other, 4, "predicting")["probabilities"]
 
-    session.train(features, UPDATES, SAVING, str(watched), None, hooks=[Hook(1, predict)])
+    train_rows(session, features, UPDATES, SAVING, watched, None, callbacks=[Called(1, predict)])
     assert list(seen) == list(range(1, 9))
     for step in (5, 8):
         found, wanted = (tensors_of(str(folder / f"model.ckpt-{step}")) for folder in (watched, plain))

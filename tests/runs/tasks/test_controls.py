@@ -23,6 +23,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
+from tests.train_rows import train_rows
 
 CONFIG = BertConfig(
     vocab_size=30, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12,
@@ -161,7 +162,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
     controls.prepare_model(session.model, settings, weights)
     factors = controls.factors(session.variables, SMALL, settings.rates, freezes)
     updates = Updates(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
-    session.train(features, updates, SAVING, str(folder), state, factors)
+    train_rows(session, features, updates, SAVING, str(folder), state, factors)
     return tensors_of(folder, STEPS)
 
 

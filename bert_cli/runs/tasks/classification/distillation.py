@@ -4,7 +4,6 @@ import dataclasses
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +16,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures, joined
 from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
-from bert_cli.runs.loading import sources
-from bert_cli.runs.loading.trained_model import check_command, open_model
-from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.split import Split
-from bert_cli.settings.classification import ClassifySettings
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
-
-if TYPE_CHECKING:
-    from bert_cli.runs.tasks.classification.task import ClassificationTask
 
 LOG = logging.getLogger("bert_cli")
 _TRAINED = ("train", "unlabeled")
@@ -40,55 +31,46 @@ def trained_features(splits: Mapping[str, Split]) -> Features:
     return train
 
 
-class Teacher(NamedTuple):
-    """A trained classifier, opened. columns: those of its outputs that the labels of the student are, in their order."""
+@dataclasses.dataclass(frozen=True)
+class Teacher:
+    """A trained classifier whose probabilities a student learns.
 
-    checkpoint: CheckpointPath
-    task: "ClassificationTask"
-    model: sources.AnyModel
+    identity: what the manifest of a run calls it. predict(examples): its probabilities, float32 [n, outputs]. columns: its
+    outputs that belong to the student's labels, in their order.
+    """
+
+    identity: str
+    predict: Callable[[Sequence[ClassificationExample]], np.ndarray]
     columns: list[int]
-
-    @property
-    def identity(self) -> str:
-        """What the manifest of a run calls it."""
-        return self.checkpoint.identity
+    problem_type: str
 
     def logits(self, examples: Sequence[ClassificationExample]) -> np.ndarray:
         """float32 [n, L] of examples, in the student's order of labels; see features.distillation.logits_of."""
-        features = self.task.features(examples, self.model.tokenizer)
-        session = opening.open_session(self.task, self.model, self.task.settings)
-        session.load_trained(self.checkpoint)
-        found = session.infer(features, self.task.settings.prediction.predict_batch_size, "asking the teacher")
-        return logits_of(found["probabilities"][:, self.columns], self.task.problem_type)
+        return logits_of(self.predict(examples)[:, self.columns], self.problem_type)
 
     def teach(
-        self,
-        features: Features,
-        splits: Mapping[str, Split],
-        folder: str | None,
-        state: str | None,
-        writes: bool,
+        self, features: Features, splits: Mapping[str, Split], folder: str | None, resumes: bool, writes: bool
     ) -> DistillationFeatures:
-        """trained_features, with what the teacher says of each example.
+        """trained_features, with the teacher's logits of each example.
 
-        folder, state: of the run, see kept_logits; a dry run has no folder, and any logits are as good for it.
+        folder, resumes, writes: see kept_logits; a dry run has no folder, and any logits are as good for it.
         """
-        assert isinstance(features, ClassificationFeatures), "open_teacher refuses multiple choice"
+        assert isinstance(features, ClassificationFeatures), "check_student refuses multiple choice"
         if folder is None:
             LOG.info("the time that is told is without that of the teacher, which sees each row once")
             logits = np.zeros((len(features), len(self.columns)), np.float32)
         else:
             parts = [splits[name].examples for name in _TRAINED if name in splits]
             examples = [example for part in parts for example in part if isinstance(example, ClassificationExample)]
-            logits = self.kept_logits(examples, folder, state is not None, writes)
+            logits = self.kept_logits(examples, folder, resumes, writes)
         return with_teacher(features, logits, len(splits["train"].examples))
 
     def kept_logits(
-        self, examples: Sequence[ClassificationExample], folder: str, goes_on: bool, writes: bool
+        self, examples: Sequence[ClassificationExample], folder: str, resumes: bool, writes: bool
     ) -> np.ndarray:
         """`logits`, which a run that starts computes and leaves in its folder, and one that goes on finds there."""
         path = os.path.join(folder, TEACHER)
-        if goes_on and files.exists(path):
+        if resumes and files.exists(path):
             return read_logits(path, (len(examples), len(self.columns)))
         found = self.logits(examples)
         if writes:
@@ -109,17 +91,8 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-def open_teacher(
-    make_task: Callable[[ClassifySettings], "ClassificationTask"],
-    settings: ClassifySettings,
-    labels: tuple[str, ...],
-    problem_type: str,
-) -> Teacher:
-    """The teacher of --distill_from, for a student of these labels. No TensorFlow.
-
-    InputError where there is none, or it answers another question.
-    """
-    given = settings.distillation.distill_from
+def check_student(problem_type: str) -> None:
+    """InputError for a problem type whose models have no probabilities of labels."""
     if problem_type == MULTIPLE_CHOICE:
         raise InputError("--distill_from: learns the probabilities of labels, which multiple choice does not have")
     if problem_type == REGRESSION:
@@ -127,19 +100,3 @@ def open_teacher(
             "--distill_from: learns the probabilities of labels, and here numbers are predicted; let the other model predict "
             "the texts, and train on its numbers"
         )
-    checkpoint = find_checkpoint(given, "distill_from")
-    check_command(checkpoint, "bert-classify")
-    devices: dict[str, Any] = dataclasses.asdict(settings.devices)
-    own, model = open_model(checkpoint, ClassifySettings, devices)
-    task = make_task(own)
-    task.labels = sources.read_labels(checkpoint) or ()
-    if task.problem_type != problem_type:
-        raise InputError(
-            f"--distill_from={given}: is a model of {task.problem_type}, and {problem_type} is to be trained"
-        )
-    if set(task.labels) != set(labels):
-        raise InputError(
-            f"--distill_from={given}: its labels are {', '.join(task.labels) or 'not known'}, and those to be trained "
-            f"{', '.join(labels)}; give a model of the same labels, or --labels"
-        )
-    return Teacher(checkpoint, task, model, [task.labels.index(label) for label in labels])

@@ -12,12 +12,11 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_labels import trained_labels
 from bert_cli.runs.tasks import interactive, opening
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
-from bert_cli.runs.tasks.classification.results import make_answers
 from bert_cli.runs.tasks.classification.shards import alone, plan_texts
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
@@ -33,32 +32,33 @@ def answer_texts(settings: ClassifySettings) -> dict:
     task = ClassificationTask(settings)
     _, model = opening.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
-    if task.problem_type == MULTIPLE_CHOICE:
+    problem_type = task.trained_problem_type(model)
+    if problem_type == MULTIPLE_CHOICE:
         raise InputError(
             f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
             "texts with their endings as a --predict_file, with --do_predict"
         )
-    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
-    if not task.labels and settings.task.task_name:
-        task.labels = find_task(settings.task.task_name).labels
-    if not task.labels and task.has_labels:
+    labels = trained_labels(settings.labels.labels or (), checkpoint)
+    if not labels and settings.task.task_name:
+        labels = find_task(settings.task.task_name).labels
+    if not labels and has_label_names(problem_type):
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    found = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
-    plan = plan_texts(settings, task, model, found) if is_sharded else None
+    data = task.for_new_texts(model, labels, run_folders(checkpoint))
+    plan = plan_texts(settings, model, data) if is_sharded else None
     todo = plan.todo() if plan else []
     if plan and not todo:
-        return task.facts()
+        return data.facts()
     lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
-    _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
-    session = opening.open_trained(task, model, alone(settings) if plan else settings)
+    _features(lines, data)  # what cannot be packed is said before TensorFlow takes its seconds
+    session = opening.open_trained(task, model, data, alone(settings) if plan else settings)
 
     def answer(chunk: Sequence[TextLine], check: Callable[[RaggedFeatures], None]) -> Iterator[dict]:
-        features = _features(chunk, task, model)
+        features = _features(chunk, data)
         check(features.sequences)
         numbers = session.infer(features, settings.prediction.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}
-            yield {"text": line.text_a} | pair | found.record(numbers, row)
+            yield {"text": line.text_a} | pair | data.answers.record(numbers, row)
 
     def answer_file(source: str, target: str, may_be_empty: bool = False) -> None:
         check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
@@ -68,7 +68,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
     if explained:
         texts, batch_size = (explained, settings.second.text_b or None), settings.prediction.predict_batch_size
-        record = explain(session, model.tokenizer, task.problem_type, task.labels, texts, batch_size)
+        record = explain(session, model.tokenizer, problem_type, labels, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
     elif plan:
@@ -79,7 +79,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     elif session.is_chief:
         record = next(answer(lines, lambda sequences: None))
         print(json.dumps({"index": 0} | record, ensure_ascii=False), flush=True)
-    return task.facts()
+    return data.facts()
 
 
 def _show(record: dict) -> None:
@@ -92,6 +92,6 @@ def _show(record: dict) -> None:
         print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
 
 
-def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:
+def _features(lines: Sequence[TextLine], data: ClassificationDataset) -> ClassificationFeatures:
     examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
-    return task.features(examples, model.tokenizer)
+    return data.features(examples)

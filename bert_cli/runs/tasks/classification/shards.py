@@ -16,8 +16,9 @@ from bert_cli.runs.loading.trained_labels import trained_labels
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import check_submission
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.files import write_predictions
-from bert_cli.runs.tasks.classification.results import Answers, SeveralLabels, make_answers
+from bert_cli.runs.tasks.classification.results import SeveralLabels
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
@@ -29,12 +30,10 @@ _OF_TABLES = (
 )  # fmt: skip
 
 
-def plan_texts(
-    settings: ClassifySettings, task: ClassificationTask, model: AnyModel, answers: Answers
-) -> shards.ShardPlan:
-    """The shards of --input_file. task: after `open`, with its `labels`."""
+def plan_texts(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset) -> shards.ShardPlan:
+    """The shards of --input_file."""
     names = [settings.output.output_file]
-    return _plan(settings, task, model, answers, ("input_file", "output_file"), names, _OF_TEXTS)
+    return _plan(settings, model, data, ("input_file", "output_file"), names, _OF_TEXTS)
 
 
 def alone(settings: ClassifySettings) -> ClassifySettings:
@@ -44,18 +43,17 @@ def alone(settings: ClassifySettings) -> ClassifySettings:
 
 def _plan(
     settings: ClassifySettings,
-    task: ClassificationTask,
     model: AnyModel,
-    answers: Answers,
+    data: ClassificationDataset,
     flags: tuple[str, str],
     names: Sequence[str],
     deciding: Sequence[str],
 ) -> shards.ShardPlan:
     values, checkpoint = values_of(settings), model.sources.required_checkpoint
     facts = {name: values[name] for name in deciding} | sources.facts_of_model(checkpoint, model)
-    facts |= {"problem_type": task.problem_type, "labels": ",".join(task.labels) or None}
-    if isinstance(answers, SeveralLabels):
-        facts["threshold"] = ",".join(map(str, answers.thresholds))
+    facts |= {"problem_type": data.problem_type, "labels": ",".join(data.labels) or None}
+    if isinstance(data.answers, SeveralLabels):
+        facts["threshold"] = ",".join(map(str, data.answers.thresholds))
     shard, strategy = settings.shards.shard, settings.devices.distribution_strategy
     source, target = flags
     return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
@@ -72,21 +70,19 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     _, model = opening.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
-    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
-    places = [folder, *run_folders(checkpoint)]
-    answers = make_answers(task.problem_type, task.labels, settings.results, False, places)
+    labels = trained_labels(settings.labels.labels or (), checkpoint)
+    whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
-    names = [os.path.join(folder, name) for name in task.names("test")]
-    plan = _plan(settings, task, model, answers, ("predict_file", "output_dir"), names, _OF_TABLES)
+    names = [os.path.join(folder, name) for name in whole.names("test")]
+    plan = _plan(settings, model, whole, ("predict_file", "output_dir"), names, _OF_TABLES)
     todo, session = plan.todo(), None
     for shard in plan.each(todo):
         part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
-        part.take_kind(model.sources)
         with contextlib.ExitStack() as stack:
-            part.read(model, stack)
-        split = part.splits["test"]
+            data = part.read(model, stack)
+        split = data.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, strict)
-        session = session or opening.open_trained(part, model, alone(settings))
+        session = session or opening.open_trained(part, model, data, alone(settings))
         found = session.infer(split.features, settings.prediction.predict_batch_size, "predicting")
-        write_predictions(shard.targets, split, found, part.answers, settings.results.output_format)
+        write_predictions(shard.targets, split, found, data.answers, settings.results.output_format)
     return {"shards": len(todo)}

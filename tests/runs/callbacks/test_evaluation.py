@@ -1,28 +1,37 @@
 """Early stopping and the best folder, from the history alone, and how long a run is; without TensorFlow."""
 
+import contextlib
 from fractions import Fraction
 
 import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.outputs.history import History
-from bert_cli.runs.early_stopping import Watch, interval
+from bert_cli.runs.callbacks.evaluation import (
+    BestCheckpoint,
+    BestEvaluation,
+    EarlyStopping,
+    EvaluationCallback,
+    interval,
+)
+from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.extension import is_longer, plan_start, plan_warmup
 from bert_cli.settings.early_stopping import Watching, check_watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
 
-def watch_of(folder, values, patience=0, first_step=0, metric=""):
-    """A Watch after evaluations at the steps 2, 4, 6 …"""
+def best_of(folder, values, patience=0, first_step=0, metric="accuracy"):
+    """A BestEvaluation after evaluations at the steps 2, 4, 6 …"""
     history = History(str(folder), 0)
     history.open(writes=True)
-    watch = Watch(
-        Watching("2", metric, patience), f"eval_{metric or 'accuracy'}", Fraction(2), first_step, str(folder), history
-    )
     for number, value in enumerate(values, 1):
         history.add_evaluation(2 * number, {"eval_accuracy": value, "eval_loss": 1 - value})
-    return watch
+    return BestEvaluation(f"eval_{metric}", Fraction(2), patience, first_step, history)
+
+
+def settle(folder, values):
+    BestCheckpoint(best_of(folder, values), session=None, folder=str(folder)).settle()
 
 
 @pytest.mark.parametrize(
@@ -37,21 +46,21 @@ def watch_of(folder, values, patience=0, first_step=0, metric=""):
     ],
 )
 def test_patience(tmp_path, values, patience, stopped):
-    assert watch_of(tmp_path, values, patience).is_stopped == stopped
+    assert best_of(tmp_path, values, patience).is_stopped == stopped
 
 
 def test_a_run_that_was_made_longer_has_its_patience_again(tmp_path):
-    assert watch_of(tmp_path, [0.5, 0.4, 0.3], 2).is_stopped
-    assert not watch_of(tmp_path, [0.5, 0.4, 0.3], 2, first_step=6).is_stopped
-    assert watch_of(tmp_path, [0.5, 0.4, 0.3, 0.2, 0.1], 2, first_step=6).is_stopped
+    assert best_of(tmp_path, [0.5, 0.4, 0.3], 2).is_stopped
+    assert not best_of(tmp_path, [0.5, 0.4, 0.3], 2, first_step=6).is_stopped
+    assert best_of(tmp_path, [0.5, 0.4, 0.3, 0.2, 0.1], 2, first_step=6).is_stopped
 
 
 def test_the_metric_decides_the_direction(tmp_path):
-    assert watch_of(tmp_path, [0.3, 0.5, 0.4], metric="loss").selection().step == 4
+    assert best_of(tmp_path, [0.3, 0.5, 0.4], metric="loss").find().step == 4
     with pytest.raises(
         InputError, match="--metric_for_best=eval_f1: is not defined on the data that is evaluated, which"
     ):
-        watch_of(tmp_path, [0.5], metric="f1").selection()
+        best_of(tmp_path, [0.5], metric="f1").find()
 
 
 def checkpoint(folder, step):
@@ -60,15 +69,57 @@ def checkpoint(folder, step):
         (folder / f"model.ckpt-{step}.{ending}").write_text("")
 
 
+class Evaluated:
+    """Stands for a session; nothing is computed or saved by it."""
+
+    is_chief = False
+
+    def __init__(self):
+        self.is_quiet = False
+
+    @contextlib.contextmanager
+    def quietly(self):
+        self.is_quiet = True
+        yield
+        self.is_quiet = False
+
+    def weights(self, step):
+        return {"step": step}
+
+    def set_weights(self, values):
+        self.loaded = values
+
+
+def test_evaluations_go_to_all_listeners_and_stop_the_training(tmp_path):
+    best, session = best_of(tmp_path, [], patience=1), Evaluated()
+    values = iter([0.5, 0.7, 0.6])
+    keeper = BestCheckpoint(best, session, str(tmp_path))
+    recorder = HistoryCallback(best.history, log_steps=0, steps=8, batch_size=1, writes=True)
+
+    def evaluate():
+        assert session.is_quiet
+        return {"eval_accuracy": next(values)}
+
+    callback = EvaluationCallback(best, evaluate, session, [recorder, keeper, EarlyStopping(best, steps=8)])
+    assert [callback.on_step(step) for step in (2, 4, 6)] == [False, False, True]
+    assert best.history.evaluations == [
+        (2, {"eval_accuracy": 0.5}),
+        (4, {"eval_accuracy": 0.7}),
+        (6, {"eval_accuracy": 0.6}),
+    ]
+    assert keeper.load() == {"global_step": 4, "best": {"step": 4, "metric": "eval_accuracy", "value": 0.7}}
+    assert session.loaded == {"step": 4}
+
+
 def test_settling_keeps_the_best_alone_and_names_it(tmp_path):
     """What a kill left of a later one goes."""
-    watch = watch_of(tmp_path, [0.5, 0.7, 0.6])
+    values = [0.5, 0.7, 0.6]
     with pytest.raises(InputError, match=r"best: lacks model\.ckpt-4, the best checkpoint of this run; restore it"):
-        watch.settle()
+        settle(tmp_path, values)
     for step in (2, 4, 8):
         checkpoint(tmp_path / "best", step)
     checkpoint(tmp_path, 6)
-    watch.settle()
+    settle(tmp_path, values)
     found = find_checkpoint(str(tmp_path))
     assert (found.folder, found.location) == (str(tmp_path / "best"), str(tmp_path / "best" / "model.ckpt-4"))
     assert sorted(path.name for path in (tmp_path / "best").glob("*.index")) == ["model.ckpt-4.index"]
@@ -81,7 +132,7 @@ def test_without_an_evaluation_nothing_is_best(tmp_path):
     best_checkpoint.prepare(str(tmp_path))
     best_checkpoint.write_choice(str(tmp_path), "best", {})
     (tmp_path / "best" / "notes.txt").write_text("mine")
-    watch_of(tmp_path, []).settle()
+    settle(tmp_path, [])
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["notes.txt"]
     assert model_folder(str(tmp_path)) == str(tmp_path)
 

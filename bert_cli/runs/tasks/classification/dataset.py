@@ -1,0 +1,108 @@
+"""What bert-classify has read: its splits, labels and problem type, and the names of the files that follow from them."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
+from bert_cli.base.names import TEACHER
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.glue import Task as GlueTask
+from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.metrics.classification import known_metrics
+from bert_cli.outputs.dry_run import Survey
+from bert_cli.runs.tasks.classification import folds as cross_validation
+from bert_cli.runs.tasks.classification.data import ClassificationData
+from bert_cli.runs.tasks.classification.distillation import Teacher
+from bert_cli.runs.tasks.classification.files import prediction_files
+from bert_cli.runs.tasks.classification.results import Answers, make_answers
+from bert_cli.runs.tasks.classification.split import Split, example_lines, survey_of
+from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.text.tokenization import FullTokenizer
+
+
+def has_label_names(problem_type: str) -> bool:
+    """Whether the outputs have names."""
+    return problem_type not in (REGRESSION, MULTIPLE_CHOICE)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassificationDataset(DivisibleDataset):
+    """What is classified, and how.
+
+    labels: () for a number or a choice. answers: what becomes of the model's numbers, with thresholds. splits: those that are
+    needed, dev_mismatched and test_mismatched of mnli among them where their files are there; none for new texts. data: None
+    there, too.
+    """
+
+    settings: ClassifySettings
+    problem_type: str
+    labels: tuple[str, ...]
+    answers: Answers
+    tokenizer: FullTokenizer
+    splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
+    data: ClassificationData | None = None
+    teacher: Teacher | None = None
+
+    def halves(self, split: str) -> list[str]:
+        """The splits of this kind: dev or test, and its other half."""
+        return [name for name in self.splits if name.startswith(split)]
+
+    @property
+    def glue_task(self) -> GlueTask | None:
+        return self.data.task if self.data else None
+
+    @property
+    def evaluation_files(self) -> tuple[str, ...]:
+        return self.answers.evaluation_files
+
+    @property
+    def prediction_files(self) -> tuple[str, ...]:
+        names = [name for split in self.halves("test") or ["test"] for name in self.names(split)]
+        return (*names, TEACHER) if self.teacher else tuple(names)
+
+    def names(self, split: str) -> list[str]:
+        """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
+        results = self.settings.results
+        return prediction_files(split, results.output_format, self.glue_task if results.glue_submission else None)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        known = known_metrics(self.problem_type, self.glue_task.metric if self.glue_task else None)
+        halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
+        return tuple(f"{name}{half}" for half in halves or [""] for name in known)
+
+    def features(self, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:
+        """The features of new examples."""
+        length, long_text = self.settings.length.max_seq_length, self.settings.long_text.long_text
+        return classification_features(examples, self.labels, self.tokenizer, length, self.problem_type, long_text)
+
+    def sequences(self) -> dict[str, RaggedFeatures]:
+        return {name: split.features.sequences for name, split in self.splits.items()}
+
+    def statistics(self) -> dict[str, Survey]:
+        return {name: survey_of(split) for name, split in self.splits.items()}
+
+    def example_lines(self, count: int) -> Iterator[str]:
+        for split in self.splits.values():
+            yield from example_lines(split, self.labels, self.tokenizer, count)
+
+    def facts(self) -> dict[str, Any]:
+        cut = {name: split.features.num_truncated for name, split in self.splits.items()}
+        return {"labels": list(self.labels), "problem_type": self.problem_type, "cut_examples": cut}
+
+    def strata(self) -> Sequence[object]:
+        return cross_validation.strata(self.splits["train"], self.problem_type)
+
+    def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
+        answers = make_answers(self.problem_type, self.labels, self.settings.results, True, [])
+        splits = {**self.splits, **cross_validation.divided(self.splits["train"], held_out)}
+        return dataclasses.replace(self, splits=splits, answers=answers)
+
+    def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
+        train, found = self.splits["train"], [each.details for each in evaluations]
+        return cross_validation.write_folds(paths, train, self.problem_type, self.labels, folds, found)

@@ -1,0 +1,131 @@
+"""The training phase of a run: begin or go on in output_dir, train with callbacks, or take what is finished already."""
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bert_cli.base.names import FLAGS
+from bert_cli.flags.saved import write_flags
+from bert_cli.report import page
+from bert_cli.runs.callbacks.evaluation import BestCheckpoint, EarlyStopping, EvaluationCallback
+from bert_cli.runs.callbacks.recording import HistoryCallback
+from bert_cli.runs.callbacks.tensorboard import TensorBoardCallback
+from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.output_dir import run_folder
+from bert_cli.runs.output_dir.extension import STOPPED
+from bert_cli.runs.plan import TrainingPlan
+from bert_cli.runs.tasks import controls
+from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.opening import open_session
+from bert_cli.training.loop import Callback
+from bert_cli.weights.path import find_checkpoint, step_number
+
+if TYPE_CHECKING:
+    from bert_cli.runs.engine.session import Session
+
+LOG = logging.getLogger("bert_cli")
+
+
+class TrainedModel(NamedTuple):
+    """figures: for run_report.json, `global_step` among them. recorders: the callbacks that later evaluations go to as well."""
+
+    predictor: Predictor
+    figures: dict[str, Any]
+    recorders: Sequence[Callback] = ()
+
+
+class _ReportPackages(Callback):
+    """Has the libraries of the report page imported in the background while TensorFlow compiles the first step."""
+
+    def on_start(self) -> None:
+        page.needed_later()
+
+
+def open_and_train(
+    task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan, settings: TrainingSettings
+) -> TrainedModel:
+    """Train what the plan says, or take the trained model where nothing is left to train."""
+    session, folder = open_session(task, model, data, settings), settings.phases.output_dir
+    recorders = _recorders(session, plan, settings)
+    best = BestCheckpoint(plan.best, session, folder) if plan.best else None
+    if plan.finished is None:
+        figures = _train(task, session, model, data, plan, settings, recorders, best)
+    else:
+        figures = {"global_step": step_number(plan.finished)}
+        stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
+        LOG.info(
+            "%s: training is already finished (%d steps%s); --overwrite_output_dir trains anew",
+            folder, figures["global_step"], stopped,
+        )  # fmt: skip
+        for recorder in recorders:
+            recorder.on_start()
+        if best is None:
+            session.load_trained(find_checkpoint(plan.finished))
+    last_step = figures["global_step"]
+    if session.is_chief and last_step <= plan.updates.steps:
+        stopped_at = {STOPPED: last_step} if last_step < plan.updates.steps else {}
+        run_folder.update_manifest(folder, plan.manifest | stopped_at, plan.files)
+    if best:
+        if session.is_chief:
+            best.settle()
+        figures |= best.load()
+        figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
+    return TrainedModel(session, {"metric": plan.metric} | figures, recorders)
+
+
+def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:
+    """history.jsonl, with --tensorboard in both forms; the history comes first, as the other one reads its lines."""
+    updates, writes = plan.updates, session.is_chief
+    steps = settings.saving.log_steps, updates.steps
+    recorders: list[Callback] = [HistoryCallback(plan.history, *steps, updates.batch_size, writes)]
+    if settings.saving.tensorboard and writes:
+        recorders.append(TensorBoardCallback(settings.phases.output_dir, plan.history))
+    return recorders
+
+
+def _train(
+    task: Task[Model, Data],
+    session: "Session",
+    model: Model,
+    data: Data,
+    plan: TrainingPlan,
+    settings: TrainingSettings,
+    recorders: Sequence[Callback],
+    best: BestCheckpoint | None,
+) -> dict[str, Any]:
+    """Begin, or go on; returns figures for the report."""
+    from bert_cli.runs.engine.training_run import train
+
+    folder, is_chief = settings.phases.output_dir, session.is_chief
+    session.load_initial(model.sources, settings.start.init_checkpoint, plan.state)
+    # A process with other flags or data would wait for ever for the others' gradients, or spoil them.
+    session.check_agreement({"the first step": plan.done} | plan.manifest)
+    if is_chief and plan.state:
+        run_folder.remove_leftovers(folder)
+        run_folder.update_manifest(folder, plan.manifest, plan.files)
+        if best:
+            best.settle()
+    elif is_chief:
+        vocab_file = model.sources.vocab_file
+        run_folder.begin(folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files)
+    factors = controls.prepare(session, model.config, settings, plan.class_weights, task.freezes_encoder)
+    callbacks = [*recorders, *([_ReportPackages()] if settings.page.report else [])]
+    if plan.best and best:
+        listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]
+        evaluation = EvaluationCallback(plan.best, lambda: task.evaluate(session, data).results, session, listeners)
+        callbacks.append(evaluation)
+    figures = train(
+        session,
+        task.training_input(data, folder, plan.state is not None, is_chief),
+        plan.updates,
+        factors,
+        settings.saving,
+        folder,
+        plan.state,
+        callbacks,
+        lambda: plan.history.paused,
+    )
+    if is_chief and plan.state:
+        write_flags(os.path.join(folder, FLAGS), plan.flags)  # a finished run may have been extended
+    return figures
