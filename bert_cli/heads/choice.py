@@ -8,6 +8,7 @@ from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_rows
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class BertChoice(TextModel):
@@ -28,7 +29,7 @@ class BertChoice(TextModel):
         self.head = ClassifierHead(config.hidden_size, 1, seed)
         self.head_input = head_input
         self.head_dropout = CLASSIFIER_DROPOUT
-        self.built = True
+        mark_built(self)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""

@@ -9,6 +9,7 @@ from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_row
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
+from bert_cli.tf_internals.keras_layers import mark_built
 
 # Fixed in the original, whatever the config's own rates say.
 CLASSIFIER_DROPOUT = 0.1
@@ -60,7 +61,7 @@ class BertClassifier(TextModel):
         self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
         self.head_dropout = CLASSIFIER_DROPOUT
-        self.built = True
+        mark_built(self)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, W]."""

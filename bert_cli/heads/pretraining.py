@@ -9,6 +9,7 @@ from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import Dense, LayerNorm, Scoped
+from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class MaskedLmHead(Scoped):
@@ -101,7 +102,7 @@ class BertPretrainer(TaskModel):
         self.masked_lm = MaskedLmHead(config, seed)
         self.next_sentence = NextSentenceHead(config, seed)
         self.use_next_sentence = use_next_sentence
-        self.built = True
+        mark_built(self)
 
     def without_gradient(self, frozen=False):
         if self.use_next_sentence:

@@ -11,6 +11,7 @@ from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
 from bert_cli.heads.model import TaskModel, make_encoder, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
+from bert_cli.tf_internals.keras_layers import mark_built
 
 
 def span_loss(
@@ -72,7 +73,7 @@ class BertSpanModel(TaskModel):
         self.head = SpanHead(config.hidden_size, seed)
         self.padding_counts = not skip_padding
         self.predicts_padding = keep_padding
-        self.built = True
+        mark_built(self)
 
     @property
     def top_layer(self):

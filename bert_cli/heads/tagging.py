@@ -9,6 +9,7 @@ from bert_cli.heads.losses import softmax_losses
 from bert_cli.heads.model import TaskModel, make_encoder
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class BertTagger(TaskModel):
@@ -37,7 +38,7 @@ class BertTagger(TaskModel):
         self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, seed)
         self.head_dropout = CLASSIFIER_DROPOUT
-        self.built = True
+        mark_built(self)
 
     @property
     def state_columns(self):

@@ -3,12 +3,14 @@
 import keras
 import tensorflow as tf
 
-from bert_cli.model import onednn, ops
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.frozen_inference import FixedLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 from bert_cli.model.shared_trace import Alike
+from bert_cli.tf_internals import onednn
+from bert_cli.tf_internals.keras_layers import mark_built
 
 WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
 
@@ -35,7 +37,7 @@ class BertEncoder(keras.Model):
         self._fixed: list[FixedLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
-        self.built = True
+        mark_built(self)
 
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
         """Encode a batch; shapes and outputs as in the class's docstring.

@@ -11,8 +11,9 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
+from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.compact_embeddings import CompactWords
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, memory_of
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.rounding_residuals import ExactState, restore_exactly
 from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import Tf1Reader, data_files, write_tf1

@@ -13,7 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, memory_of
+from bert_cli.tf_internals.variables import memory_of
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 
 class CompactWords:

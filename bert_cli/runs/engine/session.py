@@ -32,6 +32,7 @@ from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.sources import ModelSources
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS, Saving
+from bert_cli.tf_internals.keras_layers import layers_inside
 from bert_cli.training.batch_distribution import check_batch_size
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.inference import make_runner
@@ -168,7 +169,7 @@ class Session(Predictor):
     def fix_weights(self, are_fixed: bool = True) -> None:
         """See BertEncoder: of the model's encoders, where the devices allow it."""
         if on_one_cpu(self.strategy):
-            for part in self.model._flatten_layers():
+            for part in layers_inside(self.model):
                 if isinstance(part, BertEncoder):
                     part.fix_weights(are_fixed)
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before
