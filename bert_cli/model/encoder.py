@@ -95,17 +95,6 @@ class BertEncoder(keras.Model):
         usable = are_fixed and onednn.is_available(self.product_dtype)
         self._fixed = [FixedLayer(layer) for layer in self.transformer_layers] if usable else []
 
-    def set_dropout(self, hidden: float | None = None, attention: float | None = None) -> None:
-        """Other rates of dropout than those of the config, None for the config's own."""
-        if hidden is not None:
-            self.embeddings.rate = hidden
-            for layer in self.transformer_layers:
-                layer.rate = hidden
-        if attention is not None:
-            for layer in self.transformer_layers:
-                layer.attention.rate = attention
-        self._alike = Alike(self.transformer_layers)  # what was traced has the rates of before
-
     def without_gradient(self, layer: int | None) -> set[str]:
         """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""
         if layer is None:

@@ -83,10 +83,10 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         has_news = phases.do_eval or (plan is not None and plan.finished is None)
         session: Predictor
         if plan:
-            session = trained = open_session(task, model, settings)
+            session = trained = open_session(task, model, settings, plan.class_weights)
             if settings.dry_run.dry_run:
                 done = step_number(plan.state) if plan.state else 0
-                factors = controls.prepare(trained, task, model, settings, plan.class_weights)
+                factors = controls.factors(trained.variables, model.config, settings.rates, task.freezes_encoder)
                 return try_out(task, trained, model, plan.updates, factors, done, plan.watch, settings, reading, ready)
             figures = {"metric": plan.metric} | train_or_take(task, trained, model, plan, settings)
         else:
@@ -222,7 +222,8 @@ def _train(
     _open_history(plan, settings, session.is_chief)
     if settings.page.report:
         page.needed_later()
-    factors = controls.prepare(session, task, model, settings, plan.class_weights)
+    # Which variables are trained, and how fast, is one table for all tasks.
+    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     figures = task.train(
         session,
         updates=plan.updates,

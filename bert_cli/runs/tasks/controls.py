@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import TrainingSettings
 from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,
@@ -26,8 +26,7 @@ from bert_cli.settings.controls import (
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_factors, rate_factors
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.heads.model import TrainingRule
 
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
@@ -86,31 +85,18 @@ def factors(
     return rate_factors(names, layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers))
 
 
-def prepare(
-    session: "Session", task: Task[Model], model: Model, settings: TrainingSettings, weights: tuple | None
-) -> dict[str, float]:
-    """Make a session ready to train; returns the factor of the rate of each variable. weights: what class_weights says."""
-    prepare_model(session.model, settings, weights)
-    # Which variables are trained, and how fast, is one table for all tasks.
-    return factors(session.variables, model.config, settings.rates, task.freezes_encoder)
-
-
-def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple | None) -> None:
-    """Give a model the dropout and the loss that training has; outside of it nothing reads them.
-
-    weights: what class_weights says of the task.
-    """
-    dropout, of_head = settings.dropout, getattr(settings, "head_dropout", None)
-    if dropout != Dropout():
-        model.encoder.set_dropout(dropout.hidden_dropout_prob, dropout.attention_dropout_prob)
-    if of_head:
-        model.head_dropout = of_head.classifier_dropout
-    loss = settings.loss
-    gamma = loss.focal_gamma if loss.loss == "focal" else None
-    # Imports TensorFlow, which a model has done by now.
+def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":
+    """The loss and dropout that the settings ask for. Imports TensorFlow. weights: what class_weights says of the task."""
     from bert_cli.heads.losses import LossRule
+    from bert_cli.heads.model import TrainingRule
 
-    model.loss_rule = LossRule(loss.label_smoothing, gamma, weights)
+    loss, dropout, of_head = settings.loss, settings.dropout, getattr(settings, "head_dropout", None)
+    return TrainingRule(
+        LossRule(loss.label_smoothing, loss.focal_gamma if loss.loss == "focal" else None, weights),
+        of_head and of_head.classifier_dropout,
+        dropout.hidden_dropout_prob,
+        dropout.attention_dropout_prob,
+    )
 
 
 def class_weights(

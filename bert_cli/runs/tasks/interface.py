@@ -25,7 +25,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.session import Session
 
 
@@ -182,8 +182,8 @@ class Task(Protocol[Model]):
     def show_examples(self, model: Model, count: int) -> None:
         """Log the first `count` examples of each split."""
 
-    def make_model(self, model: Model, compute_dtype: str) -> "TaskModel":
-        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
+    def make_model(self, model: Model, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
+        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule: see TrainingRule."""
 
     def onnx_head(self, model: Model, flag: str) -> OnnxHead:
         """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""

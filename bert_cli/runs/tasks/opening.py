@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
+from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.weights.path import CheckpointPath
@@ -24,14 +25,20 @@ def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[Checkpoin
     return checkpoint, task.open(checkpoint)
 
 
-def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
-    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow."""
+def open_session(
+    task: Task[Model], model: Model, settings: TrainingSettings, class_weights: tuple | None = None
+) -> "Session":
+    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow.
+
+    class_weights: of the loss, see controls.class_weights.
+    """
     prepare_host()
     from bert_cli.runs.engine.session import Session
 
+    rule = controls.training_rule(settings, class_weights)
     batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
-        lambda compute_dtype: task.make_model(model, compute_dtype),
+        lambda compute_dtype: task.make_model(model, compute_dtype, rule),
         settings.devices,
         settings.length.max_seq_length,
         batch_size,

@@ -33,7 +33,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
@@ -155,11 +155,11 @@ class PretrainingTask:
             found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
         )
 
-    def make_model(self, model: PretrainingModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: PretrainingModel, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.pretraining import BertPretrainer
 
         settings = self.settings
-        return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
+        return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp, rule)
 
     def onnx_head(self, model: PretrainingModel, flag: str) -> OnnxHead:
         raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")

@@ -46,7 +46,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
@@ -197,12 +197,12 @@ class SquadTask:
             examples=len(windows),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
-        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
+        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep, rule)
 
     def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
         return span_head(self.settings.answers.keep_padding, flag)

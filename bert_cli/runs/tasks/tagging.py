@@ -54,7 +54,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
@@ -153,11 +153,11 @@ class TaggingTask:
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
-        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
+        return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed, rule)
 
     def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
         return tag_head(len(self.data.labels), self.layers)

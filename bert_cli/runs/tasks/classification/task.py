@@ -43,7 +43,7 @@ from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.session import Session
 
 LOG = logging.getLogger("bert_cli")
@@ -215,7 +215,7 @@ class ClassificationTask:
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: sources.AnyModel, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
@@ -223,10 +223,10 @@ class ClassificationTask:
 
         seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
         if self.problem_type == MULTIPLE_CHOICE:
-            return BertChoice(model.config, compute_dtype, seed, head_input)
+            return BertChoice(model.config, compute_dtype, seed, head_input, rule)
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
         has_windows, given = self.settings.long_text.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, compute_dtype, seed, self.problem_type, head_input)
+        arguments = (model.config, count, compute_dtype, seed, self.problem_type, head_input, rule)
         if self._teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
