@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
 from bert_cli.tf_internals.variables import memory_of
-from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, write_tf1
@@ -24,7 +24,7 @@ from bert_cli.weights.path import numbered_checkpoints, write_state
 def training_tensors(
     variables: dict,
     optimizer: AdamWeightDecay,
-    compact: CompactWords | None,
+    compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
     is_regular: bool = True,
 ) -> dict[str, np.ndarray]:
@@ -46,7 +46,7 @@ def training_tensors(
     return tensors | moments | unrounded | scale | {STEP_NAME: np.int64(optimizer.step.numpy())}
 
 
-def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactWords | None) -> dict[str, np.ndarray]:
+def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> dict[str, np.ndarray]:
     """The numbers that saving rounds, as a run has them before: Adam's slots, and the words that only decay.
 
     Saving scales the slots to those of Google's files, and applies the decay to the words. At its regular steps every run of
@@ -65,7 +65,7 @@ def restore_training(
     prefix: str,
     variables: dict,
     optimizer: AdamWeightDecay,
-    compact: CompactWords | None,
+    compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
 ) -> int:
     """Bring weights, moments, step and loss scale back from a training checkpoint; returns the number of finished steps.
@@ -101,7 +101,7 @@ def restore_training(
     return step
 
 
-def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: CompactWords | None) -> None:
+def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> None:
     """Undo the roundings of a checkpoint that a signal asked for, after all else was restored; others are left as they are."""
     for name, slot in optimizer.second.items():
         key = f"{name}/adam_v"

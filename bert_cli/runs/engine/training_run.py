@@ -22,7 +22,7 @@ from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
-from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.loop import Hook, run_steps
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
@@ -81,7 +81,7 @@ class TrainingRun:
             trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
             has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
-                self.compact = CompactWords(model.encoder, token_ids)
+                self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
             self.optimizer = kind(
                 trained,
