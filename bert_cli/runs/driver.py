@@ -37,7 +37,7 @@ from bert_cli.runs.tensorboard import Events
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_several
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class _Planned:
     """A training run: its manifest, what flags.txt will say, the checkpoint that it goes on from, if there is one, its history
     up to there, what evaluations on the way decide, and by which metric it is compared."""
 
-    updates: Updates
+    updates: TrainingHyperparameters
     manifest: dict[str, Any]
     flags: dict[str, str]
     labels: tuple[str, ...] | None
@@ -151,7 +151,7 @@ class _Planned:
         if watching.eval_every:
             every = interval(watching.eval_every, plan.examples, training.train_batch_size)
             watch = Watch(watching, metric, every, first, phases.output_dir, history)
-        updates = Updates(
+        updates = TrainingHyperparameters(
             steps=plan.steps,
             warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
             learning_rate=training.learning_rate,

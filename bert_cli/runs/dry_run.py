@@ -19,7 +19,7 @@ from bert_cli.outputs.dry_run import (
 from bert_cli.runs.early_stopping import Watch
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
@@ -57,7 +57,7 @@ def try_out(
     task: Task[Model],
     session: "Session",
     model: Model,
-    updates: Updates,
+    updates: TrainingHyperparameters,
     factors: dict[str, float],
     done: int,
     watch: Watch | None,

@@ -19,7 +19,7 @@ from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.groups import Saving
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import training_tensors
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (meas
 _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 
-def typical_rows(lengths: np.ndarray, updates: Updates) -> tuple[list[np.ndarray], float, int]:
+def typical_rows(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple[list[np.ndarray], float, int]:
     """(rows of batches to try, tokens of a batch on average, how many different numbers of tokens there are).
 
     Of the batches of the first epoch. First comes the one with the most tokens, then, each with another number of tokens,
@@ -55,7 +55,11 @@ class TrialSession:
         self.trial: Trial | None = None
 
     def train(
-        self, features: Features, updates: Updates, factors: Mapping[str, float] | None = None, **how: Any
+        self,
+        features: Features,
+        updates: TrainingHyperparameters,
+        factors: Mapping[str, float] | None = None,
+        **how: Any,
     ) -> dict[str, Any]:
         """As Session.train, on a few batches. What a frozen encoder says is not kept here, but computed in each step."""
         session, token_ids = self._session, features.sequences.token_ids
@@ -69,7 +73,11 @@ class TrialSession:
         return self._go(run, (features.batch(rows, width) for rows in chosen), mean, lambda tokens: shapes, once)
 
     def train_stream(
-        self, make_stream: Callable, updates: Updates, factors: Mapping[str, float] | None = None, **how: Any
+        self,
+        make_stream: Callable,
+        updates: TrainingHyperparameters,
+        factors: Mapping[str, float] | None = None,
+        **how: Any,
     ) -> dict[str, Any]:
         """As Session.train_stream, on its first batches."""
         run = TrainingRun(self._session, updates, Saving(), "", None, factors, None)

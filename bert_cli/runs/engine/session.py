@@ -34,7 +34,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS, Saving
 from bert_cli.tf_internals.keras_layers import layers_inside
 from bert_cli.training.batch_distribution import check_batch_size
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.inference import make_runner
 from bert_cli.training.loop import Hook
 from bert_cli.training.scatter import infer
@@ -177,7 +177,7 @@ class Session(Predictor):
     def train(
         self,
         features: Features,
-        updates: Updates,
+        updates: TrainingHyperparameters,
         saving: Saving,
         folder: str,
         state: str | None,
@@ -210,7 +210,7 @@ class Session(Predictor):
     def train_stream(
         self,
         make_stream: Callable[[tuple[int, int] | None], Iterator],
-        updates: Updates,
+        updates: TrainingHyperparameters,
         saving: Saving,
         folder: str,
         state: str | None,

@@ -23,7 +23,7 @@ from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Hook, run_steps
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.lamb import Lamb
@@ -65,7 +65,7 @@ class TrainingRun:
     def __init__(
         self,
         session: "Session",
-        updates: Updates,
+        updates: TrainingHyperparameters,
         saving: Saving,
         folder: str,
         state: str | None,

@@ -21,7 +21,7 @@ from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.sweep import Runs
 from bert_cli.text.vocabulary import Vocabulary
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Task(Protocol[Model]):
     def onnx_head(self, model: Model, flag: str) -> OnnxHead:
         """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+    def train(self, session: "Session", *, updates: TrainingHyperparameters, **how: Any) -> dict[str, Any]:
         """Session.train, or train_stream, on the task's data; figures for the report, `global_step` among them.
 
         how: saving, folder, state, factors, hooks, and history, as Session.train has them.

@@ -29,7 +29,7 @@ from bert_cli.runs.tasks.pretraining_data import RecordInput, TextInput, find_fi
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class PretrainingTask:
         pairs = () if self.settings.task.no_nsp else ("next_sentence_loss", "next_sentence_accuracy")
         return ("loss", *names, *pairs)
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+    def train(self, session: "Session", *, updates: TrainingHyperparameters, **how: Any) -> dict[str, Any]:
         data = self.data["train"]
         return session.train_stream(lambda at: data.stream(updates.batch_size, at), updates=updates, **how)
 

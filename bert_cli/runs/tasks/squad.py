@@ -42,7 +42,7 @@ from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class SquadTask:
     def metrics(self) -> tuple[str, ...]:
         return ("f1", "exact" if self.settings.task.version_2_with_negative else "exact_match")
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+    def train(self, session: "Session", *, updates: TrainingHyperparameters, **how: Any) -> dict[str, Any]:
         return session.train(self.windows["train"], updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from bert_cli.runs.tasks.tagging_data import (
     trained_labels,
 )
 from bert_cli.settings.tagging import TagSettings
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class TaggingTask:
     def metrics(self) -> tuple[str, ...]:
         return known_results(self.data.labels)
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+    def train(self, session: "Session", *, updates: TrainingHyperparameters, **how: Any) -> dict[str, Any]:
         batch_size = self.settings.evaluation.eval_batch_size
         return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
 

@@ -12,7 +12,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training import step as training_step
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Hook
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
@@ -27,7 +27,7 @@ CONFIG = BertConfig(
     max_position_embeddings=8,
     type_vocab_size=2,
 )
-UPDATES = Updates(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
+UPDATES = TrainingHyperparameters(steps=8, warmup_steps=2, learning_rate=0.01, batch_size=4, random_seed=5)
 SAVING = types.SimpleNamespace(save_checkpoints_steps=5, keep_checkpoint_max=5, log_steps=100)
 
 

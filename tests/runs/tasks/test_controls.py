@@ -19,7 +19,7 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import ClassWeights, Loss, check_class_weights
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
@@ -160,7 +160,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
         parts,
     )
     factors = controls.factors(session.variables, SMALL, settings.rates, freezes)
-    updates = Updates(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
+    updates = TrainingHyperparameters(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
     session.train(features, updates, SAVING, str(folder), state, factors)
     return tensors_of(folder, STEPS)
 

@@ -39,7 +39,7 @@ from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.long_text import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class ClassificationTask:
         halves = sorted(name.removeprefix("dev") for name in self.splits if name.startswith("dev"))
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
-    def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
+    def train(self, session: "Session", *, updates: TrainingHyperparameters, **how: Any) -> dict[str, Any]:
         features = trained_features(self.splits)
         if self._teacher:
             features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
