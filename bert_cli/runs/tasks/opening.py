@@ -7,7 +7,7 @@ from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def open_session(
 
     class_weights: of the loss, see controls.class_weights.
     """
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.runs.engine.session import Session
 
     rule = controls.training_rule(settings, class_weights)
