@@ -30,7 +30,7 @@ class Hook:
         return math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
 
 
-def _nobody_asks() -> bool:
+def _never_stops() -> bool:
     return False
 
 
@@ -42,13 +42,13 @@ def run_steps(
     hooks: Sequence[Hook],
     report: Callable[[int, float, float], None],
     report_every: int,
-    is_ending: Callable[[], bool] = _nobody_asks,
+    stop_flag: Callable[[], bool] = _never_stops,
 ) -> list[float]:
     """Run the updates start_step … num_train_steps − 1, or up to where a hook stops them; returns the loss of each.
 
     step_fn(batch) -> (loss, learning rate) scalars; the hooks of a step are called in their order, then, where one of them
     stopped the training, those that it would not have been the turn of; report(step, loss, rate) gets the number of
-    finished steps with the mean loss since the last report; is_ending() says whether the process was asked to end: the step
+    finished steps with the mean loss since the last report; stop_flag() says whether the process was asked to end: the step
     that is running is the last one then, and of the hooks whose turn it is not, only those that save are called.
     Raises DivergedError where a loss is not finite; no hook, such as one that saves, is called for its step.
     """
@@ -59,7 +59,7 @@ def run_steps(
     for batch in batches:
         pending.append(step_fn(batch))
         step += 1
-        is_last, ending = step == num_train_steps, is_ending()
+        is_last, ending = step == num_train_steps, stop_flag()
         due = [hook for hook in hooks if is_last or hook.is_due(step) or (ending and hook.saves)]
         reporting = is_last or ending or step % report_every == 0
         if due or reporting or time.monotonic() - last_read > _READ_INTERVAL:

@@ -30,7 +30,7 @@ from bert_cli.training.optimizers.lamb import Lamb
 from bert_cli.training.optimizers.nadam import Nadam
 from bert_cli.training.optimizers.rate_multipliers import is_frozen
 from bert_cli.training.step import LossScale, make_train_step
-from bert_cli.training.stop_flag import Ending
+from bert_cli.training.stop_flag import StopFlag
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import POSITION_NAME
 from bert_cli.weights.path import repair_state
@@ -161,10 +161,10 @@ class TrainingRun:
 
             began = time.monotonic()
             with deferred(_tell_ending) as asked, memory_advice("train_batch_size"):
-                ending = Ending(strategy, asked.is_made)
-                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, ending)
+                stop_flag = StopFlag(strategy, asked.is_made)
+                losses = run_steps(step_fn, placed, start, updates.steps, all_hooks, report, every, stop_flag)
             seconds = time.monotonic() - began - (history.paused if history else 0.0)
-        if asked.number is not None or ending.is_decided:
+        if asked.number is not None or stop_flag.is_decided:
             raise self._stopped(asked.number, start + len(losses))
         if self.compact:
             self.compact.close(self.optimizer)

@@ -95,7 +95,7 @@ class AdamWeightDecay:
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-        # log of the factor by which decay alone has shrunk a word embedding since this was last set to 0: see CompactEmbeddings.
+        # log of the factor by which decay alone has shrunk a word embedding since this was set to 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         # One trace for all weights of a shape; TensorFlow puts its body in place of the calls before it optimizes.
         self._traced_update = tf.function(self._update, autograph=False)
