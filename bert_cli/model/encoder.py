@@ -8,7 +8,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.frozen_inference import FixedLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
-from bert_cli.model.shared_trace import Alike
+from bert_cli.model.shared_trace import SharedTrace
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
 
@@ -33,7 +33,7 @@ class BertEncoder(keras.Model):
         self.product_dtype = tf.as_dtype(compute_dtype)
         self.embeddings = Embeddings(config, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
-        self._alike = Alike(self.transformer_layers)
+        self._shared_trace = SharedTrace(self.transformer_layers)
         self._fixed: list[FixedLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
@@ -68,7 +68,7 @@ class BertEncoder(keras.Model):
             if self._fixed and not training and tf.inside_function():
                 x, probabilities = self._fixed[index](x, layout, first_only)
             else:
-                x, probabilities = self._alike.call(layer, x, layout, first_only, own_seeds)
+                x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
             attention.append(probabilities)  # in a packed layout, wider than S
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
