@@ -23,7 +23,7 @@ from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_g
 from bert_cli.exports.target import check_free, find_target, publish, staging
 from bert_cli.flags.command import run_command
 from bert_cli.runs.loading import sources
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings
 
 LOG = logging.getLogger("bert_cli")
@@ -53,7 +53,7 @@ def run(settings: ConvertSettings) -> dict:
     companions = read_companions(settings.model, model, config)
     check_words(companions.vocabulary, config, changes.resize_vocab, target)
 
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.exports.converted import compare, convert, write
 
     converted = convert(checkpoint, config, companions, target, changes, random_seed)

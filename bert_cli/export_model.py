@@ -25,7 +25,7 @@ from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
 from bert_cli.flags.command import run_command
 from bert_cli.onnx.session import check_packages
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
 
@@ -64,7 +64,7 @@ def run(settings: ExportSettings) -> list[str]:
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
 
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.exports.saved_models import export_saved_models
 
     return export_saved_models(folder, exported, is_encoder=export.format == "hub")

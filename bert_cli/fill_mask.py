@@ -33,7 +33,7 @@ from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import run_command
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading import builtin, sources
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.pretraining import FillMaskSettings
 
@@ -79,7 +79,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds
         masked_text(text, tokenizer, positions, place)
 
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers
 
     best = min(top_k, vocabulary.size)

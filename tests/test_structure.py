@@ -7,6 +7,7 @@ in their order: a room imports only what stands above it, so there is no cycle o
 import ast
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -26,6 +27,7 @@ _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading"
 MAY_IMPORT = {
     "base": set(),
     "runtime": set(),
+    "tf_internals": set(),
     "flags": set(),
     "settings": {"flags"},
     "text": {"settings"},
@@ -33,19 +35,19 @@ MAY_IMPORT = {
     "features": {"settings", "text", "examples"},
     "records": set(),
     "corpus": DATA,
-    "model": set(),
+    "model": {"tf_internals"},
     "onnx": {"model"},
-    "weights": {"model"},
-    "heads": {"model", "weights"},
-    "training.optimizers": {"model", "weights"},
-    "training": {"model", "weights", "heads", "training.optimizers"},
+    "weights": {"model", "tf_internals"},
+    "heads": {"model", "weights", "tf_internals"},
+    "training.optimizers": {"model", "weights", "tf_internals"},
+    "training": {"model", "weights", "heads", "training.optimizers", "tf_internals"},
     "metrics": DATA,
     "outputs": DATA | {"metrics"},
     "outputs.vectors": DATA | {"outputs"},
     "report": DATA | {"metrics", "outputs"},
     "runs.output_dir": DATA | {"corpus", "model", "weights"},
     "runs.loading": DATA | {"model", "weights", "runs.output_dir"},
-    "runs.engine": DATA | NETWORK | {"outputs", "runs.output_dir", "runs.loading"},
+    "runs.engine": DATA | NETWORK | {"outputs", "runs.output_dir", "runs.loading", "tf_internals"},
     "runs.preparation": DATA | {"corpus", "outputs", "runs.loading"},
     "runs.tasks": _TASKS,
     "runs.tasks.classification": _TASKS | {"runs.tasks"},
@@ -178,6 +180,46 @@ def swallowed_exceptions(module, source):
     return found
 
 
+# Names of TensorFlow and Keras that no release promises to keep, though one or two have no leading underscore.
+PRIVATE_MODULES = ("tensorflow.python", "tensorflow.core", "keras.src", "tensorflow.__internal__")
+PRIVATE_TEXT = re.compile(r"_Mkl|_OBJECT_GRAPH|tf\.__internal__|raw_ops\.\w*(Resource|Variable)")
+# Private by their form, but documented: of a NamedTuple, and of the module os.
+PUBLIC_UNDERSCORES = {"_replace", "_asdict", "_fields", "_exit"}
+
+
+def private_api(module, source):
+    """Private names of TensorFlow and Keras outside of tf_internals; a private name that the package defines itself is none."""
+    if layer_of(module) == "tf_internals":
+        return []
+    found = [
+        f"line {line}: {name}"
+        for line, name, _ in imports(module, source)
+        if f"{name}.".startswith(tuple(f"{private}." for private in PRIVATE_MODULES))
+    ]
+    tree = ast.parse(source)
+    own = _private_names(tree) | PUBLIC_UNDERSCORES
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            known = own | OWN_PRIVATE if ast.unparse(node.value) in ("self", "cls") else own  # methods are inherited
+            is_foreign = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in known
+            sets_built = node.attr == "built" and isinstance(node.ctx, ast.Store)
+            if is_foreign or sets_built:
+                found.append(f"line {node.lineno}: {ast.unparse(node)}")
+    texts = enumerate(source.splitlines(), start=1)
+    return found + [f"line {number}: {text.strip()}" for number, text in texts if PRIVATE_TEXT.search(text)]
+
+
+def _private_names(tree):
+    """Attributes with a leading underscore that a module's classes define, as methods, fields or on self."""
+    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    stored = [node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store)]
+    names |= {node.attr for node in stored if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"}
+    return {name for name in names | {node.id for node in stored if isinstance(node, ast.Name)} if name.startswith("_")}
+
+
+OWN_PRIVATE = set().union(*(_private_names(ast.parse(read(module))) for module in MODULES))
+
+
 def too_long(module, source):
     longest = MAX_COMMAND_LINES if layer_of(module) == "commands" else MAX_FILE_LINES
     lines = len(source.splitlines())
@@ -226,7 +268,7 @@ def test_no_files_import_each_other():
 
 @pytest.mark.parametrize(
     "check",
-    [wrong_layer, wrong_tensorflow, too_long, long_functions, swallowed_exceptions],
+    [wrong_layer, wrong_tensorflow, private_api, too_long, long_functions, swallowed_exceptions],
     ids=lambda check: check.__name__,
 )
 def test_every_module_keeps(check):
@@ -309,6 +351,13 @@ def test_recorder_tells_the_guilty_module(tmp_path):
         (wrong_tensorflow, "bert_cli.outputs.a", "from tensorflow.io import gfile"),
         (wrong_tensorflow, "bert_cli.settings.a", "import keras"),
         (wrong_tensorflow, "bert_cli.base.remote", "import tensorflow"),
+        (private_api, "bert_cli.model.a", "from tensorflow.python.eager import context"),
+        (private_api, "bert_cli.model.a", "def f():\n    import keras.src.layers"),
+        (private_api, "bert_cli.model.a", "layer.built = True"),
+        (private_api, "bert_cli.model.a", "layers = list(model._flatten_layers())"),
+        (private_api, "bert_cli.model.a", "tf.raw_ops.ResourceApplyAdam(var=handle)"),
+        (private_api, "bert_cli.model.a", "NAME = '_MklLayerNorm'"),
+        (private_api, "bert_cli.model.a", "tf.__internal__.tracking.f()"),
         (too_long, "bert_cli.text.a", "print()\n" * 301),
         (too_long, "bert_cli.run_squad", "print()\n" * 151),
         (long_functions, "bert_cli.text.a", "def f():\n" + "    print()\n" * 61),
@@ -340,6 +389,9 @@ def test_rules_catch(check, module, source):
         ),
         (wrong_tensorflow, "bert_cli.base.remote", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.runs.a", "import tensorflow as tf"),
+        (private_api, "bert_cli.tf_internals.a", "from tensorflow.python.eager import context\nlayer.built = True"),
+        (private_api, "bert_cli.model.a", "class A:\n    def _f(self):\n        return other._f()\n\nos._exit(1)"),
+        (private_api, "bert_cli.model.a", "tf.raw_ops.SaveV2(prefix=prefix)\nif layer.built:\n    pass"),
         (too_long, "bert_cli.text.a", "print()\n" * 300),
         (too_long, "bert_cli.run_squad", "print()\n" * 150),
         (long_functions, "bert_cli.text.a", 'def f():\n    """A\n\n    B."""\n' + "    print()\n" * 60),

@@ -13,7 +13,7 @@ from bert_cli.examples.classification import read_examples
 from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.model.config import write_config
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
@@ -50,7 +50,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
     dev = None
     if quantize and companions.kind != TAGGER and exported.labels and exported.problem_type == SINGLE_LABEL:
         dev = read_dev(exported, exported.labels, data_dir)
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.exports import onnx as onnx_export
     from bert_cli.weights.checkpoint import open_checkpoint
 

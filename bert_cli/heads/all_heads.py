@@ -11,6 +11,7 @@ from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead
 from bert_cli.heads.squad import SpanHead
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
+from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class BertWithHeads(keras.Model):
@@ -45,7 +46,7 @@ class BertWithHeads(keras.Model):
             self.span_head = SpanHead(config.hidden_size, 0)
         elif SPANS in heads:
             self.head = SpanHead(config.hidden_size, 0)
-        self.built = True
+        mark_built(self)
 
     def call(self, inputs):
         encoded = self.encoder(inputs)

@@ -6,7 +6,7 @@ from bert_cli.base.head_types import POOLED
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import cross_entropy, softmax_losses
-from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_rows
+from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -19,16 +19,19 @@ class BertChoice(TextModel):
 
     kind = "a fine-tuned model for multiple choice"
     columns = prediction_columns = spec.CHOICE
+    head_dropout = CLASSIFIER_DROPOUT
 
     def __init__(
-        self, config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0, head_input: str = POOLED
+        self,
+        config: BertConfig | ModuleConfig,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        head_input: str = POOLED,
+        rule: TrainingRule = PLAIN_TRAINING,
     ):
-        super().__init__(name="choice_model", autocast=False)
-        self.encoder = make_encoder(config, compute_dtype, seed)
+        super().__init__("choice_model", config, compute_dtype, seed, rule)
         self.head = ClassifierHead(config.hidden_size, 1, seed)
         self.head_input = head_input
-        self.head_dropout = CLASSIFIER_DROPOUT
-        self.built = True
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""

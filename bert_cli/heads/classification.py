@@ -5,7 +5,7 @@ import tensorflow as tf
 from bert_cli.base.head_types import MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL
 from bert_cli.features import spec
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
-from bert_cli.heads.model import TextModel, make_encoder, mean_weights, text_rows
+from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
@@ -41,6 +41,7 @@ class BertClassifier(TextModel):
     """
 
     kind = "a fine-tuned classifier"
+    head_dropout = CLASSIFIER_DROPOUT
 
     def __init__(
         self,
@@ -50,17 +51,15 @@ class BertClassifier(TextModel):
         seed: int = 0,
         problem_type: str = SINGLE_LABEL,
         head_input: str = POOLED,
+        rule: TrainingRule = PLAIN_TRAINING,
     ):
         """ValueError for an unknown problem_type, or a regression of several numbers. head_input: see base.head_types."""
         if problem_type not in spec.OF_PROBLEM or (problem_type == REGRESSION and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
-        super().__init__(name="classifier_model", autocast=False)
+        super().__init__("classifier_model", config, compute_dtype, seed, rule)
         self.problem_type, self.head_input = problem_type, head_input
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
-        self.encoder = make_encoder(config, compute_dtype, seed)
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
-        self.head_dropout = CLASSIFIER_DROPOUT
-        self.built = True
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, W]."""

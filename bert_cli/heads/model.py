@@ -1,5 +1,6 @@
 """What each kind of task has on top of the encoder: the four questions that its model answers, in heads/<kind>.py."""
 
+import dataclasses
 from collections.abc import Iterable
 
 import keras
@@ -7,11 +8,35 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import MEAN, POOLED
 from bert_cli.features.spec import INPUTS, Column, stated
-from bert_cli.heads.losses import PLAIN
+from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
+from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.hub_encoder import ModuleEncoder
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingRule:
+    """What training alone computes: its loss, and its rates of dropout. Evaluations and predictions have neither.
+
+    head_dropout: before the head; hidden_dropout and attention_dropout: in the encoder. None for the rate of the head type,
+    and for the rates of the config.
+    """
+
+    loss: LossRule = PLAIN
+    head_dropout: float | None = None
+    hidden_dropout: float | None = None
+    attention_dropout: float | None = None
+
+    def config(self, config: BertConfig) -> BertConfig:
+        """The config of the encoder that is trained."""
+        hidden = config.hidden_dropout_prob if self.hidden_dropout is None else self.hidden_dropout
+        attention = config.attention_probs_dropout_prob if self.attention_dropout is None else self.attention_dropout
+        return dataclasses.replace(config, hidden_dropout_prob=hidden, attention_probs_dropout_prob=attention)
+
+
+PLAIN_TRAINING = TrainingRule()
 
 
 class TaskModel(keras.Model):
@@ -29,11 +54,28 @@ class TaskModel(keras.Model):
     padding_counts = False
     # True where predictions are asked for padding too, so that their batches must be padded as well.
     predicts_padding = False
-    # Of training; what a kind has no use for stays as it is here.
-    loss_rule = PLAIN
+    # The head type's own rate of dropout in training, see TrainingRule.
     head_dropout = 0.0
     # Of base.head_types.HEAD_INPUTS: what a head of texts reads.
     head_input = POOLED
+
+    def __init__(
+        self,
+        name: str,
+        config: BertConfig | ModuleConfig,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        rule: TrainingRule = PLAIN_TRAINING,
+    ):
+        """name: Keras' name of the model. compute_dtype: see BertEncoder; seed: of the first random weights."""
+        super().__init__(name=name, autocast=False)
+        self.loss_rule = rule.loss
+        if rule.head_dropout is not None:
+            self.head_dropout = rule.head_dropout
+        self.encoder = make_encoder(
+            config if isinstance(config, ModuleConfig) else rule.config(config), compute_dtype, seed
+        )
+        mark_built(self)
 
     @property
     def state_columns(self) -> tuple[Column, ...]:

@@ -4,10 +4,9 @@ import tensorflow as tf
 
 from bert_cli.features import spec
 from bert_cli.heads.losses import cross_entropy, softmax_losses
-from bert_cli.heads.model import TaskModel, mean_weights
+from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
-from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import Dense, LayerNorm, Scoped
 
 
@@ -94,14 +93,17 @@ class BertPretrainer(TaskModel):
     columns = prediction_columns = spec.PRETRAINING
 
     def __init__(
-        self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0, use_next_sentence: bool = True
+        self,
+        config: BertConfig,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        use_next_sentence: bool = True,
+        rule: TrainingRule = PLAIN_TRAINING,
     ):
-        super().__init__(name="pretraining_model", autocast=False)
-        self.encoder = BertEncoder(config, compute_dtype, seed)
+        super().__init__("pretraining_model", config, compute_dtype, seed, rule)
         self.masked_lm = MaskedLmHead(config, seed)
         self.next_sentence = NextSentenceHead(config, seed)
         self.use_next_sentence = use_next_sentence
-        self.built = True
 
     def without_gradient(self, frozen=False):
         if self.use_next_sentence:

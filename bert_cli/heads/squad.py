@@ -8,7 +8,7 @@ from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
-from bert_cli.heads.model import TaskModel, make_encoder, mean_weights
+from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
 
@@ -66,13 +66,12 @@ class BertSpanModel(TaskModel):
         seed: int = 0,
         skip_padding: bool = False,
         keep_padding: bool = False,
+        rule: TrainingRule = PLAIN_TRAINING,
     ):
-        super().__init__(name="span_model", autocast=False)
-        self.encoder = make_encoder(config, compute_dtype, seed)
+        super().__init__("span_model", config, compute_dtype, seed, rule)
         self.head = SpanHead(config.hidden_size, seed)
         self.padding_counts = not skip_padding
         self.predicts_padding = keep_padding
-        self.built = True
 
     @property
     def top_layer(self):

@@ -6,7 +6,7 @@ from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import softmax_losses
-from bert_cli.heads.model import TaskModel, make_encoder
+from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 
@@ -23,6 +23,7 @@ class BertTagger(TaskModel):
     optional = (POOLER,)  # Hugging Face's token classifiers have none
     columns = spec.TAGGING
     prediction_columns = spec.ENCODER
+    head_dropout = CLASSIFIER_DROPOUT
 
     def __init__(
         self,
@@ -31,13 +32,11 @@ class BertTagger(TaskModel):
         layers: tuple[int, ...] = (-1,),
         compute_dtype: str = "float32",
         seed: int = 0,
+        rule: TrainingRule = PLAIN_TRAINING,
     ):
-        super().__init__(name="tagging_model", autocast=False)
-        self.encoder = make_encoder(config, compute_dtype, seed)
+        super().__init__("tagging_model", config, compute_dtype, seed, rule)
         self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, seed)
-        self.head_dropout = CLASSIFIER_DROPOUT
-        self.built = True
 
     @property
     def state_columns(self):

@@ -3,12 +3,14 @@
 import keras
 import tensorflow as tf
 
-from bert_cli.model import onednn, ops
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.frozen_inference import FixedLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
-from bert_cli.model.shared_trace import Alike
+from bert_cli.model.shared_trace import SharedTrace
+from bert_cli.tf_internals import onednn
+from bert_cli.tf_internals.keras_layers import mark_built
 
 WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
 
@@ -31,11 +33,11 @@ class BertEncoder(keras.Model):
         self.product_dtype = tf.as_dtype(compute_dtype)
         self.embeddings = Embeddings(config, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
-        self._alike = Alike(self.transformer_layers)
+        self._shared_trace = SharedTrace(self.transformer_layers)
         self._fixed: list[FixedLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
-        self.built = True
+        mark_built(self)
 
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
         """Encode a batch; shapes and outputs as in the class's docstring.
@@ -66,7 +68,7 @@ class BertEncoder(keras.Model):
             if self._fixed and not training and tf.inside_function():
                 x, probabilities = self._fixed[index](x, layout, first_only)
             else:
-                x, probabilities = self._alike.call(layer, x, layout, first_only, own_seeds)
+                x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
             attention.append(probabilities)  # in a packed layout, wider than S
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
@@ -92,17 +94,6 @@ class BertEncoder(keras.Model):
         """
         usable = are_fixed and onednn.is_available(self.product_dtype)
         self._fixed = [FixedLayer(layer) for layer in self.transformer_layers] if usable else []
-
-    def set_dropout(self, hidden: float | None = None, attention: float | None = None) -> None:
-        """Other rates of dropout than those of the config, None for the config's own."""
-        if hidden is not None:
-            self.embeddings.rate = hidden
-            for layer in self.transformer_layers:
-                layer.rate = hidden
-        if attention is not None:
-            for layer in self.transformer_layers:
-                layer.attention.rate = attention
-        self._alike = Alike(self.transformer_layers)  # what was traced has the rates of before
 
     def without_gradient(self, layer: int | None) -> set[str]:
         """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""

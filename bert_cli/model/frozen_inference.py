@@ -10,9 +10,10 @@ import math
 
 import tensorflow as tf
 
-from bert_cli.model import onednn, ops
+from bert_cli.model import ops
 from bert_cli.model.layers import Dense, LayerNorm, TransformerLayer
 from bert_cli.model.layout import Layout, first_rows, join_heads, split_heads
+from bert_cli.tf_internals import onednn
 
 # The activations that a product can end with.
 _ENDS = {"gelu_erf": "GeluExact", "gelu_tanh": "GeluApproximate", "relu": "Relu"}
@@ -26,17 +27,7 @@ class _Product:
 
     def __call__(self, x: tf.Tensor, end: str = "", residual: tf.Tensor | None = None) -> tf.Tensor:
         """end: what is done to the product, of _ENDS' values; residual: [R, units] that is added to it."""
-        added = [] if residual is None else [residual]
-        steps = ["BiasAdd", *([end] if end else []), *(["Add"] if added else [])]
-        return onednn.kernel(
-            "_MklNativeFusedMatMul",
-            [x, self._kernel, self._bias, *added],
-            [x.shape[0], self._kernel.shape[1]],
-            onednn.RENAMED,
-            num_args=1 + len(added),
-            fused_ops=steps,
-            is_filter_const=True,
-        )
+        return onednn.constant_product(x, self._kernel, self._bias, end, residual)
 
 
 class _Norm:
@@ -47,7 +38,7 @@ class _Norm:
         self._epsilon = float(norm.epsilon)
 
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
-        return onednn.kernel("_MklLayerNorm", [x, self._gamma, self._beta], x.shape, epsilon=self._epsilon)
+        return onednn.layer_norm(x, self._gamma, self._beta, self._epsilon)
 
 
 class FixedLayer:
@@ -83,13 +74,13 @@ class FixedLayer:
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
             queries = split_heads(self._query(x), self._heads, layout, places)[0]
-        scores = onednn.kernel(
-            onednn.BATCH_PRODUCT,
-            [queries, keys, tf.constant(self._scale, onednn.DTYPE), tf.cast(places.groups[0].key_bias, onednn.DTYPE)],
+        scores = onednn.batch_product(
+            queries,
+            keys,
+            tf.constant(self._scale, onednn.DTYPE),
+            tf.cast(places.groups[0].key_bias, onednn.DTYPE),
             [None, self._heads, None, None],
-            adj_y=True,
-            num_args=2,
-            fused_ops=["Mul", "Add"],
+            transpose_y=True,
         )
         probabilities = tf.nn.softmax(scores)  # [B, N, S or 1, S]
         context = tf.matmul(probabilities, values)

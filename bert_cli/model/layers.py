@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import keras
 import tensorflow as tf
 
-from bert_cli.model import onednn, ops
+from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import gathered
 from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
+from bert_cli.tf_internals import onednn
+from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
 
 
 class Scoped(keras.layers.Layer):
@@ -22,7 +24,7 @@ class Scoped(keras.layers.Layer):
 
     def __init__(self, scope: str):
         super().__init__(name=scope.replace("/", "_"), autocast=False)
-        self.built = True  # else Keras traces `call` once more, to find shapes
+        mark_built(self)
         self.scope = scope
         self.checkpoint_names: list[str] = []
 
@@ -47,13 +49,13 @@ class Scoped(keras.layers.Layer):
 
     def named(self) -> dict[str, keras.Variable]:
         """Checkpoint name -> variable."""
-        return dict(zip(self.checkpoint_names, self._trainable_variables, strict=True))
+        return dict(zip(self.checkpoint_names, own_variables(self), strict=True))
 
 
 def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
     """Checkpoint name -> variable, for all Scoped layers inside `layer`."""
     named = {}
-    for part in layer._flatten_layers(include_self=True, recursive=True):
+    for part in layers_inside(layer):
         if isinstance(part, Scoped):
             named.update(part.named())
     return named
@@ -70,7 +72,7 @@ class Dense(Scoped):
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
         if training and tf.inside_function() and onednn.is_available(x.dtype):
-            return onednn.biased_product(x, kernel, bias)
+            return ops.biased_product(x, kernel, bias)
         # The bias directly after a two-dimensional product is the pattern that fuses, outside training with GELU too.
         return ops.add_bias(tf.matmul(x, kernel), bias)
 
@@ -123,7 +125,7 @@ class SelfAttention(keras.layers.Layer):
 
     def __init__(self, scope: str, config: BertConfig, seed: int):
         super().__init__(name=scope.replace("/", "_"), autocast=False)
-        self.built = True
+        mark_built(self)
         hidden, stddev = config.hidden_size, config.initializer_range
         self.heads = config.num_attention_heads
         self.rate = config.attention_probs_dropout_prob
@@ -164,7 +166,7 @@ class TransformerLayer(keras.layers.Layer):
     def __init__(self, index: int, config: BertConfig, seed: int):
         scope = f"bert/encoder/layer_{index}"
         super().__init__(name=scope.replace("/", "_"), autocast=False)
-        self.built = True
+        mark_built(self)
         hidden, wide, stddev = config.hidden_size, config.intermediate_size, config.initializer_range
         self.activation = config.activation
         self.rate = config.hidden_dropout_prob

@@ -7,6 +7,8 @@ import math
 
 import tensorflow as tf
 
+from bert_cli.tf_internals import onednn
+
 _GELU_SCALE = math.sqrt(2.0 / math.pi)
 _GELU_CUBIC = 0.044715
 _PHILOX = 1  # TensorFlow's number of this generator of random bits, which its devices all take
@@ -48,6 +50,26 @@ def _add_bias_in_bfloat16(x, bias):
     # TensorFlow's own gradient of the bias adds the rows up in bfloat16 on a CPU: 2 % off with 370 rows, 5 % with 2,048.
     # A sum over an axis is computed in float32 and rounded once.
     return tf.nn.bias_add(x, bias), lambda dy: (dy, tf.reduce_sum(dy, axis=0))
+
+
+@tf.custom_gradient
+def biased_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    """x W + b, [R, inputs] -> [R, units], by oneDNN, all bfloat16; for training, where W changes."""
+
+    def gradient(dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        dx, dw = tf.matmul(dy, factor, transpose_b=True), tf.matmul(x, dy, transpose_a=True)
+        return dx, dw, tf.reduce_sum(dy, axis=0)
+
+    # As a batch of one matrix: where W may change, the kernel that TensorFlow takes for a product and a bias is 1.1 to 1.6
+    # times as slow as that of products of batches, which can add as well.
+    made = onednn.batch_product(
+        x[tf.newaxis, tf.newaxis],
+        factor[tf.newaxis, tf.newaxis],
+        tf.ones([], onednn.DTYPE),
+        bias[tf.newaxis, tf.newaxis, tf.newaxis],
+        [1, 1, None, factor.shape[1]],
+    )
+    return tf.reshape(made, [-1, factor.shape[1]]), gradient
 
 
 @tf.custom_gradient

@@ -10,7 +10,7 @@ from bert_cli.model.layers import TransformerLayer
 from bert_cli.model.layout import Layout
 
 
-class Alike:
+class SharedTrace:
     """The layers of an encoder. Within a graph each is a call of one function, whose arguments are the layer's weights.
 
     TensorFlow puts the function's body in place of its calls before it optimizes the graph, so what is computed is what

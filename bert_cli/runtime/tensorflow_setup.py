@@ -31,7 +31,7 @@ _NOISE = re.compile(
 )
 
 
-def prepare_host() -> None:
+def setup_tensorflow() -> None:
     """Set up the process, then import TensorFlow; call it before the first import of a module that needs it.
 
     By default glibc gives each buffer above 32 MiB back to the system when it is freed; gradients of an embedding table

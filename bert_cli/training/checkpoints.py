@@ -11,29 +11,30 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
-from bert_cli.training.compact_embeddings import CompactWords
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, memory_of
-from bert_cli.training.rounding_residuals import ExactState, restore_exactly
+from bert_cli.tf_internals.variables import memory_of
+from bert_cli.training.compact_embeddings import CompactEmbeddings
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import LossScale
-from bert_cli.weights.checkpoint import Tf1Reader, data_files, write_tf1
+from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
-from bert_cli.weights.names import STEP_NAME
+from bert_cli.weights.names import LOG_DECAY_NAME, REMAINDER_ENDING, STEP_NAME, UNROUNDED_ENDING
 from bert_cli.weights.path import numbered_checkpoints, write_state
 
 
 def training_tensors(
     variables: dict,
     optimizer: AdamWeightDecay,
-    compact: CompactWords | None,
+    compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
     is_regular: bool = True,
 ) -> dict[str, np.ndarray]:
     """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale.
 
     Most are in the memory of the variables: who keeps them while training goes on makes it copy these.
-    is_regular: every run of the same flags saves at this step; where not, what saving rounds is kept, see rounding_residuals.
+    is_regular: every run of the same flags saves at this step; where not, the numbers that saving rounds are kept too.
     """
-    before = None if is_regular else ExactState(optimizer, compact)
+    # Before anything below rounds it.
+    unrounded = {} if is_regular else _unrounded_state(optimizer, compact)
     if compact:
         compact.full_table(optimizer)
     tensors = {name: memory_of(variable) for name, variable in variables.items()}
@@ -41,16 +42,30 @@ def training_tensors(
     if compact:
         for ending in ("adam_m", "adam_v"):
             moments[f"{WORDS}/{ending}"] = compact.expand(moments[f"{WORDS}/{ending}"])
-    kept = loss_scale.tensors() if loss_scale else {}
-    kept |= before.remainders() if before else {}
-    return tensors | moments | kept | {STEP_NAME: np.int64(optimizer.step.numpy())}
+    scale = loss_scale.tensors() if loss_scale else {}
+    return tensors | moments | unrounded | scale | {STEP_NAME: np.int64(optimizer.step.numpy())}
+
+
+def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> dict[str, np.ndarray]:
+    """The numbers that saving rounds, as a run has them before: Adam's slots, and the words that only decay.
+
+    Saving scales the slots to those of Google's files, and applies the decay to the words. At its regular steps every run of
+    the same flags does so. A checkpoint that a signal asked for must not add a rounding: a resumed run would end elsewhere.
+    """
+    # Whole arrays: they make the checkpoint a fifth larger than the distances to the rounded numbers, in a byte each, would,
+    # but take no computing while a scheduler waits for the process to end.
+    kept = {f"{name}/adam_v{UNROUNDED_ENDING}": memory_of(slot) for name, slot in optimizer.second.items()}
+    if compact:
+        kept[f"{WORDS}{UNROUNDED_ENDING}"] = memory_of(compact.encoder.embeddings.words)
+        kept[LOG_DECAY_NAME] = optimizer.log_decay.numpy()
+    return kept
 
 
 def restore_training(
     prefix: str,
     variables: dict,
     optimizer: AdamWeightDecay,
-    compact: CompactWords | None,
+    compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
 ) -> int:
     """Bring weights, moments, step and loss scale back from a training checkpoint; returns the number of finished steps.
@@ -82,8 +97,30 @@ def restore_training(
     optimizer.restore(values, step)
     if loss_scale:
         loss_scale.restore(reader)
-    restore_exactly(reader, optimizer, compact)
+    _restore_unrounded(reader, optimizer, compact)
     return step
+
+
+def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> None:
+    """Undo the roundings of a checkpoint that a signal asked for, after all else was restored; others are left as they are."""
+    for name, slot in optimizer.second.items():
+        key = f"{name}/adam_v"
+        kept_shape = reader.shapes.get(key + UNROUNDED_ENDING, reader.shapes.get(key + REMAINDER_ENDING))
+        if kept_shape == tuple(slot.shape):
+            slot.assign(_unrounded(reader, key, slot.numpy()))
+    if compact and LOG_DECAY_NAME in reader.shapes:
+        words, log_decay = compact.encoder.embeddings.words, reader.read(LOG_DECAY_NAME)
+        words.assign(_unrounded(reader, WORDS, words.numpy() / np.exp(log_decay)))
+        optimizer.log_decay.assign(tf.constant(log_decay))
+
+
+def _unrounded(reader: Reader, name: str, rounded: np.ndarray) -> np.ndarray:
+    """The numbers, float32, that saving made `rounded` of."""
+    if name + UNROUNDED_ENDING in reader.shapes:
+        return reader.read(name + UNROUNDED_ENDING)
+    # Versions up to 2026-11 kept how many floats away from 0 each number was beside the rounded one.
+    distance = reader.read(name + REMAINDER_ENDING).astype(np.int32)
+    return (np.ascontiguousarray(rounded).view(np.int32) + distance).view(np.float32)
 
 
 def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep: int) -> str:

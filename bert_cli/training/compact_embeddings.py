@@ -13,10 +13,11 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import BertEncoder
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, memory_of
+from bert_cli.tf_internals.variables import memory_of
+from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 
-class CompactWords:
+class CompactEmbeddings:
     """The trained rows of an encoder's word embeddings; between construction and `close` the encoder reads these.
 
     Token ids given to the encoder meanwhile are row numbers of the compact table: see `compact_ids`.

@@ -1,15 +1,14 @@
 """Which of TensorFlow's graph optimizers see a training step."""
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import tensorflow as tf
-from tensorflow.core.protobuf.config_pb2 import ConfigProto
-from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
-from tensorflow.python.eager import context
 
 from bert_cli.runtime.background_import import LATER
+from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
 # Together they take a fifth of the time until the first step has been computed, and the steps are as fast without them:
 # what they would fold, fuse or reorder is not there. Remapping, which fuses biases and activations into products, pays; in
@@ -20,40 +19,36 @@ _LEFT_OUT = (
 )  # fmt: skip
 
 
-def _once(before: ConfigProto | None) -> ConfigProto:
-    """The same configuration, but all optimizers run once, not twice, and none looks for memory to save: neither changes
-    anything in a step, and they take a second before the first step of six layers. No public function sets these two.
-    """
-    config = ConfigProto()
-    if before:
-        config.CopyFrom(before)
-    config.graph_options.rewrite_options.meta_optimizer_iterations = RewriterConfig.ONE
-    config.graph_options.rewrite_options.memory_optimization = RewriterConfig.NO_MEM_OPT
-    return config
+@contextlib.contextmanager
+def _few_optimizers() -> Iterator[None]:
+    before = tf.config.optimizer.get_experimental_options()
+    # Neither the second round nor the search for memory to save changes anything in a step; together they take a second
+    # before the first step of six layers.
+    with single_optimizer_round():
+        tf.config.optimizer.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
+        try:
+            yield
+        finally:  # None, for an optimizer that nobody had set, is TensorFlow's default
+            tf.config.optimizer.set_experimental_options({name: before.get(name) for name in _LEFT_OUT})
 
 
 class _Options:
     """TensorFlow's options, which are the process's: changed by the first call that is under way, put back after the last."""
 
     def __init__(self):
-        self._lock, self._calls, self._before, self._config = threading.Lock(), 0, {}, None
+        self._lock, self._calls, self._changes = threading.Lock(), 0, contextlib.ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
             self._calls += 1
             if self._calls == 1:
-                self._before = tf.config.optimizer.get_experimental_options()
-                self._config = context.context()._config
-                context.context()._config = _once(self._config)
-                tf.config.optimizer.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
+                self._changes.enter_context(_few_optimizers())
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._calls -= 1
-            if not self._calls:  # None: TensorFlow's default
-                context.context()._config = self._config
-                found = {name: self._before.get(name) for name in _LEFT_OUT}
-                tf.config.optimizer.set_experimental_options(found)
+            if not self._calls:
+                self._changes.close()
 
 
 _OPTIONS = _Options()

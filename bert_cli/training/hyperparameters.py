@@ -4,7 +4,7 @@ import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
-class Updates:
+class TrainingHyperparameters:
     """`steps` updates in all, each on `batch_size` rows over all devices, computed in `parts` equal parts one by one.
 
     learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see optimizers.schedule).

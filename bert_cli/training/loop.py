@@ -40,7 +40,7 @@ class Callback:
         return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
 
 
-def _nobody_asks() -> bool:
+def _never_stops() -> bool:
     return False
 
 

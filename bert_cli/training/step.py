@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.features.spec import INPUT_MASK
+from bert_cli.tf_internals import variables
 from bert_cli.training.batch_distribution import SHARE_START, share_start
 from bert_cli.training.grappler import with_few_passes, with_imports
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
@@ -40,17 +41,17 @@ class LossScale:
             self.good_steps.assign(reader.read(GOOD_STEPS_NAME))
 
     def current(self) -> tf.Tensor:
-        return tf.raw_ops.ReadVariableOp(resource=self.scale.handle, dtype=tf.float32)
+        return variables.read(self.scale.handle)
 
     def update(self, finite: tf.Tensor) -> None:
         """Halve after an overflow, double after a long time without; in this replica."""
-        good = tf.raw_ops.ReadVariableOp(resource=self.good_steps.handle, dtype=tf.int32) + 1
+        good = variables.read(self.good_steps.handle, tf.int32) + 1
         grow = good >= _GROWTH_STEPS
         factor = tf.where(finite, tf.where(grow, 2.0, 1.0), 0.5)
         scale = tf.clip_by_value(self.current() * factor, 1.0, 2.0**24)
         good = tf.where(tf.logical_or(grow, tf.logical_not(finite)), 0, good)
-        tf.raw_ops.AssignVariableOp(resource=self.scale.handle, value=scale)
-        tf.raw_ops.AssignVariableOp(resource=self.good_steps.handle, value=good)
+        variables.assign(self.scale.handle, scale)
+        variables.assign(self.good_steps.handle, good)
 
 
 def make_train_step(
@@ -84,7 +85,7 @@ def make_train_step(
 
     def replica_step(batch):
         context = tf.distribute.get_replica_context()
-        step = tf.cast(tf.raw_ops.ReadVariableOp(resource=optimizer.step.handle, dtype=tf.int64), tf.int32)
+        step = tf.cast(variables.read(optimizer.step.handle, tf.int64), tf.int32)
         batch, step_seed = _seeded(batch, seed, step, context)
         scale = loss_scale.current() if loss_scale else 1.0
         if parts == 1:

@@ -7,7 +7,7 @@ import tensorflow as tf
 from bert_cli.training.strategy import is_one_of_several
 
 
-class Ending:
+class StopFlag:
     """Called once after each step: whether this step is to be the last one, as this process, or another, was asked to end.
 
     A scheduler's signal reaches processes that train together at different steps, or one of them alone; where each went by

@@ -9,15 +9,13 @@ import re
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.model.config import BertConfig
+from bert_cli.tf_internals.checkpoint_objects import OBJECT_GRAPH, checkpoint_objects
 from bert_cli.weights.checkpoint_index import read_index
 
-_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
-_VALUE = "VARIABLE_VALUE"
 _CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
 _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
 _HEAD_WIDTH = 64  # in all of Google's models
@@ -86,7 +84,7 @@ class HubReader:
             read_index(prefix)
             self._reader = tf.train.load_checkpoint(prefix)
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}
-            named = self._named() if _OBJECTS in shapes else {name: name for name in shapes}
+            named = self._named() if OBJECT_GRAPH in shapes else {name: name for name in shapes}
         except (tf.errors.OpError, ValueError, RuntimeError, IndexError) as error:
             raise InputError(_damaged(self.description, error)) from None
         self._keys: dict[str, str] = {}
@@ -105,23 +103,15 @@ class HubReader:
 
     def _named(self) -> dict[str, str]:
         """Variable's name -> its key in the checkpoint, for a checkpoint of objects (TF2)."""
-        graph = trackable_object_graph_pb2.TrackableObjectGraph()
-        graph.ParseFromString(self._reader.get_tensor(_OBJECTS))
-        roots = {child.local_name: child.node_id for child in graph.nodes[0].children}
+        objects = checkpoint_objects(self._reader.get_tensor(OBJECT_GRAPH))
+        roots = objects[0].children
         if _CASING in roots:
-            attributes = graph.nodes[roots[_CASING]].attributes
-            self._casing_key = next((each.checkpoint_key for each in attributes if each.name == _VALUE), None)
+            self._casing_key = objects[roots[_CASING]].key
         if "weights" in roots:  # bert-export's: a dict from Google's names
-            chosen = {child.local_name: graph.nodes[child.node_id] for child in graph.nodes[roots["weights"]].children}
+            chosen = {name: objects[number] for name, number in objects[roots["weights"]].children.items()}
         else:
-            nodes = [node for node in graph.nodes if node.attributes]
-            chosen = {node.attributes[0].full_name: node for node in nodes}
-        return {
-            name: attribute.checkpoint_key
-            for name, node in chosen.items()
-            for attribute in node.attributes
-            if attribute.name == _VALUE
-        }
+            chosen = {each.name: each for each in objects if each.name is not None}
+        return {name: each.key for name, each in chosen.items() if each.key is not None}
 
     def read(self, name: str) -> np.ndarray:
         try:

@@ -6,11 +6,12 @@ POSITION_NAME = "input_position"
 # The loss scale of training in float16, and the steps since it last changed.
 SCALE_NAME = "loss_scale"
 GOOD_STEPS_NAME = "loss_scale_good_steps"
-# What a checkpoint between two regular ones keeps besides, see training.rounding_residuals.
+# What a checkpoint that a signal asked for keeps besides, see training.checkpoints; remainders are of earlier versions.
 LOG_DECAY_NAME = "log_decay"
+UNROUNDED_ENDING = "/unrounded"
 REMAINDER_ENDING = "/remainder"
 _BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
-_ENDINGS = ("/adam_m", "/adam_v", REMAINDER_ENDING)
+_ENDINGS = ("/adam_m", "/adam_v", UNROUNDED_ENDING, REMAINDER_ENDING)
 
 
 def is_of_training(name: str) -> bool:

@@ -21,9 +21,9 @@ from bert_cli.records.tfrecord import pack_records, read_records
 
 @pytest.fixture(scope="module")
 def ram() -> str:
-    from bert_cli.runtime.tensorflow_setup import prepare_host
+    from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
-    prepare_host()
+    setup_tensorflow()
     files.make_directory("ram://remote/a")
     return "ram://remote/a"
 

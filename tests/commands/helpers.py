@@ -144,7 +144,7 @@ class RunFolder:
         )
 
     def tensors(self, number: int) -> dict[str, np.ndarray]:
-        import tensorflow as tf  # after prepare_host
+        import tensorflow as tf  # after setup_tensorflow
 
         reader = tf.train.load_checkpoint(str(self.path / f"model.ckpt-{number}"))
         return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}

@@ -85,7 +85,7 @@ def test_fine_tuned_model_is_a_start_for_another_run(trained, trained_flags, tmp
 @pytest.mark.slow
 def test_remote_folders(trained_once, trained_flags, cola, classify):
     """Places that only tf.io.gfile reads; TensorFlow's file system in memory stands for one in the cloud."""
-    import tensorflow as tf  # after prepare_host
+    import tensorflow as tf  # after setup_tensorflow
 
     gfile = tf.io.gfile
     gfile.makedirs("ram://data")

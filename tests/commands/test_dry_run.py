@@ -100,7 +100,7 @@ def test_pretraining(model, tmp_path, capfd, snapshot):
 def test_batches_to_try():
     """Six rows of 1 to 6 tokens in batches of two: the one with the most tokens first, then others, each of its own size."""
     lengths = np.arange(1, 7)
-    updates = Updates(steps=9, warmup_steps=0, learning_rate=1.0, batch_size=2, random_seed=3)
+    updates = TrainingHyperparameters(steps=9, warmup_steps=0, learning_rate=1.0, batch_size=2, random_seed=3)
     chosen, mean, shapes = typical_rows(lengths, updates)
     sizes = [int(lengths[rows].sum()) for rows in chosen]
     assert mean == 7.0

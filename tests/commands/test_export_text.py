@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import BasicTokenizer, FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 
@@ -17,7 +17,7 @@ WORDS = VOCABULARY.split()
 
 def make_graph(vocabulary: Vocabulary, lower: bool, folder):
     """encode(texts) -> ids, and words(texts) -> words, as lists."""
-    prepare_host()
+    setup_tensorflow()
     import tensorflow as tf
 
     from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
@@ -141,7 +141,7 @@ def read_cases(folder) -> list[dict]:
 @pytest.mark.slow
 def test_golden_through_the_exported_preprocessor(shared, tmp_path):
     """No text of any kind (plain, hard or random) gives other ids than the original, in pieces or packed to 128."""
-    prepare_host()
+    setup_tensorflow()
     import tensorflow as tf
 
     from bert_cli.exports.modules import save_preprocessor

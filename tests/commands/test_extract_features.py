@@ -28,9 +28,9 @@ def checkpoint(model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
     folder = tmp_path_factory.mktemp("features_model")
     for name in ("vocab.txt", "bert_config.json"):
         (folder / name).write_bytes((model / name).read_bytes())
-    from bert_cli.runtime.tensorflow_setup import prepare_host
+    from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.weights.checkpoint import write_tf1
 
     write_tf1(str(folder / "bert_model.ckpt"), {name: value.astype(np.float32) for name, value in weights.items()})

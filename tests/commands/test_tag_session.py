@@ -17,7 +17,7 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks.tagging import log_probabilities
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Saving
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
@@ -115,7 +115,7 @@ def test_one_step_of_training(frozen, packed, features, tmp_path):
     else:
         rows = back(d_states, None, gradients)
         norm = numpy_optimizer.global_norm(gradients | {numpy_bert.WORD_EMBEDDINGS: rows})
-    updates = Updates(steps=1, warmup_steps=0, learning_rate=RATE, batch_size=4, random_seed=12345)
+    updates = TrainingHyperparameters(steps=1, warmup_steps=0, learning_rate=RATE, batch_size=4, random_seed=12345)
     factors = rate_factors(session.variables, FROZEN_ENCODER if frozen else {})
     report = train_rows(session, features, updates, Saving(), str(tmp_path), None, factors)
     np.testing.assert_allclose(report["first_loss"], head["loss"], rtol=1e-5)

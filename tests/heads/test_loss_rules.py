@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
+from bert_cli.heads.model import TrainingRule
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel, span_loss
 from bert_cli.heads.tagging import BertTagger
@@ -95,8 +96,7 @@ def inputs_of(mask: np.ndarray) -> dict:
 
 
 def test_a_classifier_trains_on_its_rule_and_evaluates_without():
-    model = BertClassifier(CONFIG, 3, seed=1)
-    model.head_dropout, model.loss_rule = 0.0, LossRule(class_weights=WEIGHTS)
+    model = BertClassifier(CONFIG, 3, seed=1, rule=TrainingRule(LossRule(class_weights=WEIGHTS), head_dropout=0.0))
     batch = inputs_of(np.array([[1, 1, 0, 0], [1, 1, 1, 1]], np.int32)) | {"label_ids": LABELS}
     plain = model.predictions(batch, True)["losses"]
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), True, 2)
@@ -107,8 +107,8 @@ def test_a_classifier_trains_on_its_rule_and_evaluates_without():
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_tagger_counts_no_padding_and_no_further_pieces(packed):
     """Whatever the rule: the sum is over the labelled pieces alone."""
-    model = BertTagger(CONFIG, 3, seed=1)
-    model.head_dropout, model.loss_rule = 0.0, LossRule(smoothing=0.1, focal_gamma=2.0, class_weights=WEIGHTS)
+    rule = LossRule(smoothing=0.1, focal_gamma=2.0, class_weights=WEIGHTS)
+    model = BertTagger(CONFIG, 3, seed=1, rule=TrainingRule(rule, head_dropout=0.0))
     mask = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], np.int32)
     labels = np.array([[-1, 2, -1, 1], [0, -1, -1, -1]], np.int32)
     weights = ((labels >= 0) / 3).astype(np.float32)
@@ -116,7 +116,7 @@ def test_a_tagger_counts_no_padding_and_no_further_pieces(packed):
     batch = inputs | {"label_ids": tf.constant(labels), "label_weights": tf.constant(weights)}
     losses, shares = model.loss_terms(batch, tf.constant([1, 2]), packed, 2)
     logits = tf.gather_nd(model(inputs, packed=packed), np.argwhere(labels >= 0))
-    wanted = softmax_losses(tf.constant(labels[labels >= 0]), logits, model.loss_rule)
+    wanted = softmax_losses(tf.constant(labels[labels >= 0]), logits, rule)
     assert float(tf.reduce_sum(losses * shares)) == pytest.approx(float(tf.reduce_mean(wanted)), rel=1e-5)
 
 
@@ -136,8 +136,7 @@ def by_definition(label: int, logits: np.ndarray, rule: LossRule, among: np.ndar
 @pytest.mark.parametrize("skip_padding", [False, True])
 def test_of_starts_and_ends(rule, skip_padding):
     """Padding is in the softmax unless it is skipped, but is never said to be a start or an end."""
-    model = BertSpanModel(CONFIG, seed=1, skip_padding=skip_padding)
-    model.loss_rule = rule
+    model = BertSpanModel(CONFIG, seed=1, skip_padding=skip_padding, rule=TrainingRule(rule))
     mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.int32)
     starts, ends = np.array([1, 3]), np.array([2, 0])
     batch = inputs_of(mask) | {"start_positions": tf.constant(starts), "end_positions": tf.constant(ends)}
@@ -167,8 +166,7 @@ def test_starts_and_ends_by_hand():
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("use_next_sentence", [True, False])
 def test_of_masked_words_and_next_sentences(rule, use_next_sentence):
-    model = BertPretrainer(CONFIG, seed=1, use_next_sentence=use_next_sentence)
-    model.loss_rule = rule
+    model = BertPretrainer(CONFIG, seed=1, use_next_sentence=use_next_sentence, rule=TrainingRule(rule))
     mask = np.array([[1, 1, 1, 0], [1, 1, 1, 1]], np.int32)
     ids, weights = np.array([[5, 8], [2, 0]], np.int32), np.array([[1, 1], [1, 0]], np.float32) / 3
     following = np.array([1, 0], np.int32)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
-prepare_host()
+setup_tensorflow()
 import tensorflow as tf  # noqa: E402
 
 from bert_cli.heads.classification import BertClassifier  # noqa: E402

@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.model import ops
-from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 
@@ -206,22 +205,3 @@ def test_a_share_of_a_batch_has_its_part_of_the_mask(row):
     np.testing.assert_array_equal(
         ops.dropout(tf.ones([2, 7]), 0.3, tf.constant([5, 9, 99, 0, 0, 0]), tf.constant(row)), share
     )
-
-
-def test_other_rates_hold_for_graphs_that_are_made_later():
-    """Layers are traced once, with the rates that they have then."""
-    config = BertConfig(
-        vocab_size=9, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8,
-        hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5,
-    )  # fmt: skip
-    encoder = BertEncoder(config)
-    ids = tf.constant([[1, 2, 3, 4]])
-    inputs = {"input_word_ids": ids, "input_mask": tf.ones_like(ids), "input_type_ids": tf.zeros_like(ids)}
-
-    def output(training: bool) -> np.ndarray:
-        seed = tf.constant([1, 2])
-        return tf.function(lambda: encoder(inputs, training=training, seed=seed)["sequence_output"])().numpy()
-
-    assert not np.allclose(output(training=True), output(training=False))
-    encoder.set_dropout(0.0, 0.0)
-    np.testing.assert_allclose(output(training=True), output(training=False), atol=1e-6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.model import onednn
 from bert_cli.model.encoder import BertEncoder
+from bert_cli.tf_internals import onednn
 
 pytestmark = pytest.mark.skipif(not onednn.is_available(tf.bfloat16), reason="this processor has no units for bfloat16")
 LENGTHS = [9, 4, 9, 1]

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.tf_internals import onednn
 
 
 def bias_gradient(dtype, rows):
@@ -30,3 +31,26 @@ def test_gradient_of_a_bias_in_bfloat16_is_rounded_once(rows):
 def test_gradient_of_a_bias_in_float32_is_exact():
     found, exact = bias_gradient(tf.float32, 370)
     np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(not onednn.is_available(tf.bfloat16), reason="this processor has no units for bfloat16")
+@pytest.mark.parametrize("sizes", [(7, 12, 20), (64, 32, 96), (1, 8, 8)])
+def test_biased_product_has_the_values_and_gradients_of_float32(sizes):
+    rows, inputs, units = sizes
+    rng = np.random.default_rng(0)
+    shapes = [(rows, inputs), (inputs, units), (units,)]
+    given = [tf.cast(rng.normal(size=shape), tf.bfloat16) for shape in shapes]
+    weights = tf.cast(rng.normal(size=(rows, units)), tf.bfloat16)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, inputs], tf.bfloat16)], autograph=False)
+    def found(x):
+        with tf.GradientTape() as tape:
+            tape.watch([x, *given[1:]])
+            product = ops.biased_product(x, *given[1:])
+        return product, *tape.gradient(product, [x, *given[1:]], output_gradients=weights)
+
+    x, factor, bias, dy = (np.asarray(tf.cast(values, tf.float32)) for values in (*given, weights))
+    wanted = [x @ factor + bias, dy @ factor.T, x.T @ dy, dy.sum(axis=0)]
+    for own, exact in zip(found(given[0]), wanted, strict=True):
+        assert own.dtype == tf.bfloat16
+        np.testing.assert_allclose(tf.cast(own, tf.float32), exact, rtol=0.01, atol=0.02 * np.abs(exact).max())

@@ -16,7 +16,7 @@ from bert_cli.model.config import read_config
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import training_tensors
-from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader, load_weights
@@ -81,7 +81,7 @@ def test_trajectory(build, packed, compact, request):
         trained, without_gradient = dict(variables), model.without_gradient()
         words = None
         if compact:
-            words = CompactWords(model.encoder, batch["input_word_ids"])
+            words = CompactEmbeddings(model.encoder, batch["input_word_ids"])
             batch["input_word_ids"] = words.compact_ids(batch["input_word_ids"])
             trained |= {WORDS: words.table}
         steps, factors = expected["num_train_steps"], dict.fromkeys(without_gradient, 0.0)

@@ -2,10 +2,10 @@
 
 import tensorflow as tf
 
-from bert_cli.training.stop_flag import Ending
+from bert_cli.training.stop_flag import StopFlag
 
 
 def test_alone_a_process_goes_by_itself():
     asked = iter([False, False, True])
-    ending = Ending(tf.distribute.OneDeviceStrategy("/cpu:0"), lambda: next(asked))
-    assert [(ending(), ending.is_decided) for _ in range(3)] == [(False, False), (False, False), (True, True)]
+    stop_flag = StopFlag(tf.distribute.OneDeviceStrategy("/cpu:0"), lambda: next(asked))
+    assert [(stop_flag(), stop_flag.is_decided) for _ in range(3)] == [(False, False), (False, False), (True, True)]

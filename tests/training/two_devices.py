@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
-prepare_host()
+setup_tensorflow()
 
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 

@@ -180,7 +180,7 @@ class Session(Predictor):
     def fix_weights(self, are_fixed: bool = True) -> None:
         """See BertEncoder: of the model's encoders, where the devices allow it."""
         if on_one_cpu(self.strategy):
-            for part in self.model._flatten_layers():
+            for part in layers_inside(self.model):
                 if isinstance(part, BertEncoder):
                     part.fix_weights(are_fixed)
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before

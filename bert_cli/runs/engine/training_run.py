@@ -79,7 +79,7 @@ class TrainingRun:
             trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
             has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
-                self.compact = CompactWords(model.encoder, token_ids)
+                self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
             self.optimizer = kind(
                 trained,

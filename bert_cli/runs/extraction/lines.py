@@ -19,7 +19,7 @@ from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
 from bert_cli.runs.loading.sources import AnyModel
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -34,7 +34,7 @@ def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: 
         if choice.attention:
             raise InputError(f"{flag} shows no attention; leave it out")
         return OnnxFeatures(config, devices, choice)
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.runs.extraction.tensorflow_extractor import FeaturesSession
 
     return FeaturesSession(config, devices, choice)

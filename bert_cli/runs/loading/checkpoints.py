@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, BEST_FILE, CONFIG
 from bert_cli.model.config import read_module_config
 from bert_cli.runs.loading.builtin import named_checkpoint, training_start
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles, Phases, Start
 from bert_cli.weights import hub_handle
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, latest_checkpoint, model_folder, newest_whole
@@ -60,7 +60,7 @@ def run_folders(checkpoint: CheckpointPath) -> list[str]:
 def find_module(handle: str, flag: str) -> CheckpointPath:
     """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
     if hub_handle.is_url(handle):
-        prepare_host()
+        setup_tensorflow()
     return hub_handle.find_module(handle, flag)
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.vocabulary import looks_cased, read_vocabulary
 from bert_cli.weights import hub_handle
 from bert_cli.weights.path import CheckpointPath
@@ -24,7 +24,7 @@ def trusted_module(config_file: str, config: ModuleConfig, given: str | None) ->
 
 def module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
     """The config of the BERT that a module's variables make up; None for another module. Imports TensorFlow."""
-    prepare_host()
+    setup_tensorflow()
     from bert_cli.weights.hub import HubReader
 
     config = HubReader(checkpoint.location, checkpoint.name).config()
@@ -36,7 +36,7 @@ def module_casing(module: CheckpointPath, vocab_file: str, is_preprocessor: bool
 
     Where they say nothing, as in TF1's format, its words do.
     """
-    prepare_host()
+    setup_tensorflow()
     vocabulary = read_vocabulary(vocab_file)
     if is_preprocessor:
         from bert_cli.weights.hub_encoder import preprocessor_lower_cases

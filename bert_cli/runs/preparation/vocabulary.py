@@ -12,7 +12,7 @@ from bert_cli.corpus.word_counts import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.loading import checks
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 
@@ -49,7 +49,7 @@ def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -
 
 def _make_learner(counts: corpus.WordCounts, num_characters: int, vocab_size: int) -> Callable[[int], list[str]]:
     """The learner of tensorflow-text, as a function: threshold -> pieces that occur so often, most frequent first."""
-    prepare_host()
+    setup_tensorflow()
     from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as library
 
     if len(counts) > _MAX_WORDS:

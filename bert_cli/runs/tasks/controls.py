@@ -26,8 +26,7 @@ from bert_cli.settings.controls import (
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_factors, rate_factors
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
-    from bert_cli.runs.engine.session import Session
+    from bert_cli.heads.model import TrainingRule
 
 
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
@@ -64,7 +63,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
-    """The fields of training.hyperparameters.Updates that say how a batch becomes an update."""
+    """The fields of training.hyperparameters.TrainingHyperparameters that say how a batch becomes an update."""
     rules = settings.optimization
     return {
         "optimizer": rules.optimizer,
@@ -113,8 +112,15 @@ def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple
     gamma = loss.focal_gamma if loss.loss == "focal" else None
     # Imports TensorFlow, which a model has done by now.
     from bert_cli.heads.losses import LossRule
+    from bert_cli.heads.model import TrainingRule
 
-    model.loss_rule = LossRule(loss.label_smoothing, gamma, weights)
+    loss, dropout, of_head = settings.loss, settings.dropout, getattr(settings, "head_dropout", None)
+    return TrainingRule(
+        LossRule(loss.label_smoothing, loss.focal_gamma if loss.loss == "focal" else None, weights),
+        of_head and of_head.classifier_dropout,
+        dropout.hidden_dropout_prob,
+        dropout.attention_dropout_prob,
+    )
 
 
 def class_weights(

@@ -29,6 +29,7 @@ def open_session(task: Task[Model, Data], model: Model, data: Data, settings: Tr
     prepare_host()
     from bert_cli.runs.engine.session import Session
 
+    rule = controls.training_rule(settings, class_weights)
     batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
         lambda compute_dtype: task.make_model(model, data, compute_dtype),

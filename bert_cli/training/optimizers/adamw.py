@@ -9,6 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
+from bert_cli.tf_internals import variables
+from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.optimizers.schedule import learning_rate
 
 BETA_1 = 0.9
@@ -40,11 +42,11 @@ class Place(NamedTuple):
     second: tf.Tensor
 
     def read(self) -> list[tf.Tensor]:
-        return [tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32) for handle in self]
+        return [variables.read(handle) for handle in self]
 
     def assign(self, *values: tf.Tensor) -> None:
         for handle, value in zip(self, values, strict=True):
-            tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+            variables.assign(handle, value)
 
 
 class AdamWeightDecay:
@@ -59,7 +61,7 @@ class AdamWeightDecay:
     """
 
     second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
-    # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see CompactWords.
+    # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see CompactEmbeddings.
     rows_are_apart = True
 
     def __init__(
@@ -93,7 +95,7 @@ class AdamWeightDecay:
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-        # log of the factor by which decay alone has shrunk a word embedding since this was last set to 0: see CompactWords.
+        # log of the factor by which decay alone has shrunk a word embedding since this was set to 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         # One trace for all weights of a shape; TensorFlow puts its body in place of the calls before it optimizes.
         self._traced_update = tf.function(self._update, autograph=False)
@@ -108,7 +110,7 @@ class AdamWeightDecay:
         gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global norm, where known.
         active: a factor of the rate; with 0 the weights stay as they are.
         """
-        step = tf.raw_ops.ReadVariableOp(resource=self.step.handle, dtype=tf.int64)
+        step = variables.read(self.step.handle, tf.int64)
         done = step - self.first_step
         rate = learning_rate(done, self.peak_rate, self.num_train_steps, self.num_warmup_steps, self.schedule) * active
         if norm is None:
@@ -120,9 +122,9 @@ class AdamWeightDecay:
             scaled = tf.convert_to_tensor(gradient) * clip
             self._traced_update(place, decays(name), scaled, self._own_rate(name, rate), common)
         with tf.control_dependencies([step]):
-            tf.raw_ops.AssignAddVariableOp(resource=self.step.handle, value=tf.constant(1, tf.int64))
+            variables.add(self.step.handle, tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
-        tf.raw_ops.AssignAddVariableOp(resource=self.log_decay.handle, value=log_decay)
+        variables.add(self.log_decay.handle, log_decay)
         return norm, rate
 
     def _own_rate(self, name: str, rate: tf.Tensor) -> tf.Tensor:
@@ -141,17 +143,13 @@ class AdamWeightDecay:
         if self.bias_correction:
             count = tf.cast(step + 1, tf.float32)
             first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
-        tf.raw_ops.ResourceApplyAdam(
-            var=place.weight,
-            m=place.first,
-            v=place.second,
-            beta1_power=first_power,
-            beta2_power=second_power,
-            lr=rate / _SECOND_SCALE**0.5,
-            beta1=BETA_1,
-            beta2=BETA_2,
-            epsilon=EPSILON / _SECOND_SCALE**0.5 * tf.sqrt(1.0 - second_power),  # the kernel adds it to √v, not to √v̂
-            grad=gradient,
+        variables.apply_adam(
+            *place,
+            gradient,
+            rate / _SECOND_SCALE**0.5,
+            (BETA_1, BETA_2),
+            (first_power, second_power),
+            EPSILON / _SECOND_SCALE**0.5 * tf.sqrt(1.0 - second_power),  # the kernel adds it to √v, not to √v̂
         )
 
     def variables(self) -> list[tf.Variable]:
@@ -183,11 +181,6 @@ class AdamWeightDecay:
         self.second[name].assign(second / self.second_scale)
 
 
-def memory_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
-    """The variable's values in its own memory, to be read; a later update leaves them as they are, by a copy of its own."""
-    return np.asarray(tf.convert_to_tensor(variable))
-
-
 def decays(name: str) -> bool:
     """Whether weight decay is for this variable."""
     return not NOT_DECAYED.search(name)
@@ -199,5 +192,4 @@ def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
     One pass over memory: the variable takes over what was computed. 1 − amount is rounded to 2⁻²⁴, so a weight is exact to one
     unit in its last place; w − w·amount, to half a unit, takes two passes and a half.
     """
-    value = tf.raw_ops.ReadVariableOp(resource=weight, dtype=tf.float32)
-    tf.raw_ops.AssignVariableOp(resource=weight, value=value * (1.0 - amount))
+    variables.assign(weight, variables.read(weight) * (1.0 - amount))

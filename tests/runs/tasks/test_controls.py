@@ -12,14 +12,14 @@ from tensorflow.python.eager import context
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
 from bert_cli.heads.classification import BertClassifier
-from bert_cli.heads.model import tensor_specs
+from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import ClassWeights, Loss, check_class_weights
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
@@ -152,14 +152,14 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
         settings.loss, settings.class_weights, "single_label", ("a", "b", "c"), features.label_ids
     )
     parts = settings.optimization.gradient_accumulation_steps
+    rule = controls.training_rule(settings, weights)
     session = Session(
-        lambda dtype: BertClassifier(SMALL, 3, dtype, seed=1),
+        lambda dtype: BertClassifier(SMALL, 3, dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
         parts,
     )
-    controls.prepare_model(session.model, settings, weights)
     factors = controls.factors(session.variables, SMALL, settings.rates, freezes)
     updates = Updates(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
     train_rows(session, features, updates, SAVING, str(folder), state, factors)
@@ -219,10 +219,10 @@ def test_frozen_layers_stay_bit_for_bit_and_have_no_moments(features, tmp_path):
         assert (f"{name}/adam_m" in tensors) == (f"{name}/adam_v" in tensors) == (not is_frozen), name
 
 
-def make_model(config: BertConfig = CONFIG):
+def make_model(config: BertConfig = CONFIG, rule: TrainingRule = PLAIN_TRAINING):
     from bert_cli.model.layers import named_weights
 
-    model = BertClassifier(config, 3, seed=1)
+    model = BertClassifier(config, 3, seed=1, rule=rule)
     return model, named_weights(model)
 
 
@@ -298,11 +298,11 @@ def test_the_rates_of_dropout_are_those_of_the_flags():
     model, _ = make_model()
     assert (model.encoder.embeddings.rate, model.head_dropout) == (0.1, 0.1)
     flags = {"hidden_dropout_prob": 0.25, "attention_dropout_prob": 0.5, "classifier_dropout": 0.75}
-    controls.prepare_model(model, build(ClassifySettings, flags), None)
+    model, _ = make_model(rule=controls.training_rule(build(ClassifySettings, flags), None))
     layers = model.encoder.transformer_layers
     assert [model.encoder.embeddings.rate, *(layer.rate for layer in layers)] == [0.25] * 3
     assert [layer.attention.rate for layer in layers] == [0.5] * 2
     assert model.head_dropout == 0.75
-    kept, _ = make_model(dataclasses.replace(CONFIG, hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.3))
-    controls.prepare_model(kept, ClassifySettings(), None)
+    config = dataclasses.replace(CONFIG, hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.3)
+    kept, _ = make_model(config, controls.training_rule(ClassifySettings(), None))
     assert (kept.encoder.transformer_layers[0].rate, kept.encoder.transformer_layers[0].attention.rate) == (0.4, 0.3)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm, memory_of
+from bert_cli.tf_internals.variables import memory_of
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 from bert_cli.training.optimizers.schedule import learning_rate
 
 

@@ -68,7 +68,7 @@ def test_another_factor_is_another_rate_for_that_variable_alone(make):
 
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_word_embeddings_without_a_gradient_decay_at_their_own_rate(factor):
-    """`log_decay` is of the rows that CompactWords leaves out, so it has the factor of the whole table."""
+    """`log_decay` is of the rows that CompactEmbeddings leaves out, so it has the factor of the whole table."""
     words = tf.Variable(tf.ones([2]))
     optimizer = AdamWeightDecay({WORDS: words}, 0.5, 10, 0, factors={WORDS: factor})
     optimizer.apply({WORDS: tf.zeros([2])})

@@ -12,7 +12,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
-from bert_cli.training.compact_embeddings import CompactWords
+from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 CONFIG = BertConfig(
@@ -46,7 +46,7 @@ def start(compact: bool, seed=1):
     model = BertClassifier(CONFIG, 3, seed=seed)
     model.head_dropout = 0.0
     variables = named_weights(model)
-    words = CompactWords(model.encoder, np.array([USED, USED[::-1]], np.int32)) if compact else None
+    words = CompactEmbeddings(model.encoder, np.array([USED, USED[::-1]], np.int32)) if compact else None
     trained = variables | {WORDS: words.table} if compact else variables
     optimizer = AdamWeightDecay(trained, PEAK_RATE, STEPS, WARMUP)
     return types.SimpleNamespace(model=model, variables=variables, words=words, optimizer=optimizer)
