@@ -63,10 +63,10 @@ def try_out(
 
     reading: seconds until TensorFlow was needed; began: when that was.
     """
-    session = open_session(task, model, data, settings)
+    session = open_session(task, model, data, settings, plan.class_weights)
     from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
 
-    factors = controls.prepare(session, model.config, settings, plan.class_weights, task.freezes_encoder)
+    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     session.load_initial(model.sources, settings.start.init_checkpoint, None)
     updates = plan.updates
     trial = probe(session, task.training_input(data, None, False, False), updates, factors)

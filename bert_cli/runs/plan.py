@@ -14,7 +14,7 @@ from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, plan_start, pla
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import CheckpointPath, step_number
 
 
@@ -26,7 +26,7 @@ class TrainingPlan:
     are compared, None where there are none. files: names of what the run writes besides the files of every run.
     """
 
-    updates: Updates
+    updates: TrainingHyperparameters
     manifest: dict[str, Any]
     flags: dict[str, str]
     labels: tuple[str, ...] | None
@@ -74,7 +74,7 @@ def plan_training(
     if watching.eval_every:
         every = interval(watching.eval_every, plan.examples, training.train_batch_size)
         best = BestEvaluation(metric, every, watching.early_stopping_patience, first, history)
-    updates = Updates(
+    updates = TrainingHyperparameters(
         steps=plan.steps,
         warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
         learning_rate=training.learning_rate,

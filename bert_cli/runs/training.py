@@ -46,7 +46,7 @@ def open_and_train(
     task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan, settings: TrainingSettings
 ) -> TrainedModel:
     """Train what the plan says, or take the trained model where nothing is left to train."""
-    session, folder = open_session(task, model, data, settings), settings.phases.output_dir
+    session, folder = open_session(task, model, data, settings, plan.class_weights), settings.phases.output_dir
     recorders = _recorders(session, plan, settings)
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
     if plan.finished is None:
@@ -109,7 +109,8 @@ def _train(
     elif is_chief:
         vocab_file = model.sources.vocab_file
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files)
-    factors = controls.prepare(session, model.config, settings, plan.class_weights, task.freezes_encoder)
+    # Which variables are trained, and how fast, is one table for all tasks.
+    factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     callbacks = [*recorders, *([_ReportPackages()] if settings.page.report else [])]
     if plan.best and best:
         listeners = [*recorders, best, EarlyStopping(plan.best, plan.updates.steps)]

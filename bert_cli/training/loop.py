@@ -44,6 +44,10 @@ def _never_stops() -> bool:
     return False
 
 
+def _nobody_asks() -> bool:
+    return False
+
+
 def run_steps(
     step_fn: Callable,
     batches: Iterable[dict],

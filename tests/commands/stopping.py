@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # child; or such a number, answered by the wait status of this child.
 STARTER = """
 import importlib, json, os, sys, traceback, warnings
-from bert_cli.runtime.tensorflow_setup import prepare_host
-prepare_host()
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+setup_tensorflow()
 import bert_cli.runs.engine.training_inputs
 warnings.simplefilter("ignore", DeprecationWarning)
 for line in sys.stdin:

@@ -14,7 +14,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine import session as session_module
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
 from tests.train_rows import Called, train_rows

@@ -14,7 +14,7 @@ from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.training.batch_distribution import place
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
 _LEAST, _MOST = 1, 12  # steps that are measured, behind the first one
@@ -23,7 +23,9 @@ _MOST_SHAPES = 280  # numbers of tokens for which memory is kept at a time (meas
 _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 
-def probe(session: Session, source: RowInput | StreamInput, updates: Updates, factors: Mapping[str, float]) -> Trial:
+def probe(
+    session: Session, source: RowInput | StreamInput, updates: TrainingHyperparameters, factors: Mapping[str, float]
+) -> Trial:
     """Train on a few batches without saving anything; returns what was measured."""
     run = TrainingRun(session, updates, factors, source.token_ids)
     chosen = source.probe_batches(run)

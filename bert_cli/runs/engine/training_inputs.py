@@ -18,7 +18,7 @@ from bert_cli.features.stream import training_rows
 from bert_cli.heads.model import tensor_specs
 from bert_cli.runs.engine.frozen_encoder import frozen_states
 from bert_cli.runs.engine.training_run import TrainingRun
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import POSITION_NAME
 
@@ -128,7 +128,7 @@ def read_position(state: str) -> Position:
     return shard, taken
 
 
-def typical_rows(lengths: np.ndarray, updates: Updates) -> tuple[list[np.ndarray], float, int]:
+def typical_rows(lengths: np.ndarray, updates: TrainingHyperparameters) -> tuple[list[np.ndarray], float, int]:
     """(rows of batches to probe, tokens of a batch on average, how many different numbers of tokens there are).
 
     Of the batches of the first epoch. First comes the one with the most tokens, then, each with another number of tokens,

@@ -22,15 +22,15 @@ from bert_cli.settings.groups import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
-from bert_cli.training.compact_embeddings import CompactWords
-from bert_cli.training.hyperparameters import Updates
+from bert_cli.training.compact_embeddings import CompactEmbeddings
+from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Callback, run_steps
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.lamb import Lamb
 from bert_cli.training.optimizers.nadam import Nadam
 from bert_cli.training.optimizers.rate_multipliers import is_frozen
 from bert_cli.training.step import LossScale, make_train_step
-from bert_cli.training.stop_flag import Ending
+from bert_cli.training.stop_flag import StopFlag
 from bert_cli.weights.path import repair_state
 
 LOG = logging.getLogger("bert_cli")
@@ -65,7 +65,7 @@ class TrainingRun:
     def __init__(
         self,
         session: Session,
-        updates: Updates,
+        updates: TrainingHyperparameters,
         factors: Mapping[str, float],
         token_ids: np.ndarray | None,
         state: str | None = None,
@@ -173,7 +173,7 @@ class _ShowProgress(Callback):
 def train(
     session: Session,
     source: TrainingInput,
-    updates: Updates,
+    updates: TrainingHyperparameters,
     factors: Mapping[str, float],
     saving: Saving,
     folder: str,
@@ -204,7 +204,7 @@ def train(
         ]
         began = time.monotonic()
         with deferred(_log_stop_signal) as asked, memory_advice("train_batch_size"):
-            stop = Ending(session.strategy, asked.is_made)
+            stop = StopFlag(session.strategy, asked.is_made)
             losses = run_steps(step_fn, placed, run.start, updates.steps, called, every, stop)
         seconds = time.monotonic() - began - paused()
     last_step = run.start + len(losses)

@@ -85,32 +85,8 @@ def factors(
     return rate_factors(names, layer_factors(config.num_hidden_layers, rates.layerwise_lr_decay, rates.freeze_layers))
 
 
-def prepare(
-    session: "Session",
-    config: BertConfig | ModuleConfig,
-    settings: TrainingSettings,
-    weights: tuple | None,
-    freezes: bool,
-) -> dict[str, float]:
-    """Make a session ready to train; returns the factor of the rate of each variable. weights: what class_weights says."""
-    prepare_model(session.model, settings, weights)
-    # Which variables are trained, and how fast, is one table for all tasks.
-    return factors(session.variables, config, settings.rates, freezes)
-
-
-def prepare_model(model: "TaskModel", settings: TrainingSettings, weights: tuple | None) -> None:
-    """Give a model the dropout and the loss that training has; outside of it nothing reads them.
-
-    weights: what class_weights says of the task.
-    """
-    dropout, of_head = settings.dropout, getattr(settings, "head_dropout", None)
-    if dropout != Dropout():
-        model.encoder.set_dropout(dropout.hidden_dropout_prob, dropout.attention_dropout_prob)
-    if of_head:
-        model.head_dropout = of_head.classifier_dropout
-    loss = settings.loss
-    gamma = loss.focal_gamma if loss.loss == "focal" else None
-    # Imports TensorFlow, which a model has done by now.
+def training_rule(settings: TrainingSettings, weights: tuple | None) -> "TrainingRule":
+    """The loss and dropout that the settings ask for. Imports TensorFlow. weights: what class_weights says of the task."""
     from bert_cli.heads.losses import LossRule
     from bert_cli.heads.model import TrainingRule
 

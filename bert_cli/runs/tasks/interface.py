@@ -24,7 +24,7 @@ from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 
 
@@ -215,8 +215,8 @@ class Task(Protocol[Model, Data]):
     def plan(self, model: Model, data: Data) -> Plan:
         """What is to be trained."""
 
-    def make_model(self, model: Model, data: Data, compute_dtype: str) -> "TaskModel":
-        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss."""
+    def make_model(self, model: Model, data: Data, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
+        """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule: see TrainingRule."""
 
     def onnx_head(self, model: Model, data: Data, flag: str) -> OnnxHead:
         """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
+from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
-from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -24,15 +25,20 @@ def open_model(task: Task[Model, Any], settings: TrainingSettings) -> tuple[Chec
     return checkpoint, task.load(checkpoint)
 
 
-def open_session(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> "Session":
-    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow."""
-    prepare_host()
+def open_session(
+    task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings, class_weights: tuple | None = None
+) -> "Session":
+    """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow.
+
+    class_weights: of the loss, see controls.class_weights.
+    """
+    setup_tensorflow()
     from bert_cli.runs.engine.session import Session
 
     rule = controls.training_rule(settings, class_weights)
     batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
-        lambda compute_dtype: task.make_model(model, data, compute_dtype),
+        lambda compute_dtype: task.make_model(model, data, compute_dtype, rule),
         settings.devices,
         settings.length.max_seq_length,
         batch_size,

@@ -156,10 +156,13 @@ class PretrainingTask:
             found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
         )
 
-    def make_model(self, model: PretrainingModel, data: PretrainingDataset, compute_dtype: str) -> "TaskModel":
+    def make_model(
+        self, model: PretrainingModel, data: PretrainingDataset, compute_dtype: str, rule: "TrainingRule"
+    ) -> "TaskModel":
         from bert_cli.heads.pretraining import BertPretrainer
 
-        return BertPretrainer(model.config, compute_dtype, self.settings.seed.random_seed, data.has_next_sentences)
+        seed = self.settings.seed.random_seed
+        return BertPretrainer(model.config, compute_dtype, seed, data.has_next_sentences, rule)
 
     def onnx_head(self, model: PretrainingModel, data: PretrainingDataset, flag: str) -> OnnxHead:
         raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")

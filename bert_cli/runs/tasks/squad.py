@@ -48,7 +48,7 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
 
 LOG = logging.getLogger("bert_cli")
@@ -221,12 +221,14 @@ class SquadTask:
             examples=len(windows),
         )
 
-    def make_model(self, model: sources.AnyModel, data: SquadDataset, compute_dtype: str) -> "TaskModel":
+    def make_model(
+        self, model: sources.AnyModel, data: SquadDataset, compute_dtype: str, rule: "TrainingRule"
+    ) -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
-        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
+        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep, rule)
 
     def onnx_head(self, model: sources.AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
         return span_head(self.settings.answers.keep_padding, flag)

@@ -47,7 +47,7 @@ from bert_cli.settings.tagging import TagSettings
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
 
 LOG = logging.getLogger("bert_cli")
@@ -105,11 +105,13 @@ class TaggingTask:
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, data: TaggingDataset, compute_dtype: str) -> "TaskModel":
+    def make_model(
+        self, model: sources.AnyModel, data: TaggingDataset, compute_dtype: str, rule: "TrainingRule"
+    ) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
-        return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed)
+        return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed, rule)
 
     def onnx_head(self, model: sources.AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
         return tag_head(len(data.labels), data.layers)

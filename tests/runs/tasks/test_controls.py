@@ -161,7 +161,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
         parts,
     )
     factors = controls.factors(session.variables, SMALL, settings.rates, freezes)
-    updates = Updates(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
+    updates = TrainingHyperparameters(STEPS, 2, 0.01, 4, random_seed=5, **controls.update_rules(settings))
     train_rows(session, features, updates, SAVING, str(folder), state, factors)
     return tensors_of(folder, STEPS)
 

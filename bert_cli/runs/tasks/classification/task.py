@@ -38,7 +38,7 @@ from bert_cli.settings.long_text import WINDOWS
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
 
 LOG = logging.getLogger("bert_cli")
@@ -139,7 +139,9 @@ class ClassificationTask:
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, data: ClassificationDataset, compute_dtype: str) -> "TaskModel":
+    def make_model(
+        self, model: sources.AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
+    ) -> "TaskModel":
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
@@ -147,10 +149,10 @@ class ClassificationTask:
 
         seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
         if data.problem_type == MULTIPLE_CHOICE:
-            return BertChoice(model.config, compute_dtype, seed, head_input)
+            return BertChoice(model.config, compute_dtype, seed, head_input, rule)
         count = 1 if data.problem_type == REGRESSION else len(data.labels)
         has_windows, given = self.settings.long_text.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, compute_dtype, seed, data.problem_type, head_input)
+        arguments = (model.config, count, compute_dtype, seed, data.problem_type, head_input, rule)
         if data.teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
