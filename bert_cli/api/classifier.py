@@ -22,9 +22,8 @@ from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained_model import open_model
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.results import Answers, make_answers
 from bert_cli.runs.tasks.classification.task import ClassificationTask
@@ -163,14 +162,14 @@ class Classifier(Trained):
             "long_text": long_text,
             "threshold": None if threshold is None else read_threshold(str(threshold)),
         }
-        settings, model = open_model(checkpoint, ClassifySettings, given)
+        settings, model = load_with_settings(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
-        task.take_kind(model.sources)
+        task.take_kind(model)
         if task.problem_type == MULTIPLE_CHOICE:
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
-        task.labels = tuple(labels or sources.read_labels(checkpoint) or ())
+        task.labels = tuple(labels or model.labels or ())
         if task.problem_type == REGRESSION and task.labels:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         if not task.labels and task.has_labels:

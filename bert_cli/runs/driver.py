@@ -32,13 +32,13 @@ from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
-from bert_cli.runs.tasks.opening import open_model, open_predictor, open_session
+from bert_cli.runs.tasks.opening import load_task_model, open_predictor, open_session
 from bert_cli.runs.tensorboard import Events
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_several
 from bert_cli.training.hyperparameters import Updates
-from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
+from bert_cli.weights.path import find_checkpoint, step_number
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
@@ -59,14 +59,14 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, settings.devices.distribution_strategy)
     with contextlib.ExitStack() as stack:
-        checkpoint, model = open_model(task, settings)
+        model = load_task_model(task, settings)
         if phases.do_train:
             controls.check(settings, model.config, task.freezes_encoder)
         task.read(model, stack)
         if model.vocabulary:
             for split, sequences in task.sequences().items():
                 check_unknown(split, sequences, model.vocabulary, settings.model.strict)
-        plan = _Planned.make(task, model, settings, checkpoint) if phases.do_train else None
+        plan = _Planned.make(task, model, settings) if phases.do_train else None
         results = (EVAL_RESULTS, EVAL_EXAMPLES, *task.evaluation_files) * phases.do_eval + task.files * does_predict
         if not plan:
             run_folder.check_results(folder, results)
@@ -91,7 +91,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
             figures = {"metric": plan.metric} | train_or_take(task, trained, model, plan, settings)
         else:
             session = open_predictor(task, model, settings)
-            figures = {"global_step": session.load_trained(model.sources.required_checkpoint)}
+            figures = {"global_step": session.load_trained(model.required_checkpoint)}
         report = {**task.facts(), "precision": session.precision, **figures}
         files.make_directory(folder)
         if phases.do_eval:
@@ -126,21 +126,19 @@ class _Planned:
     metric: str
 
     @staticmethod
-    def make(
-        task: Task[Model], model: Model, settings: TrainingSettings, checkpoint: CheckpointPath | None
-    ) -> "_Planned":
+    def make(task: Task[Model], model: Model, settings: TrainingSettings) -> "_Planned":
         """InputError where output_dir holds another run."""
         plan, phases, watching = task.plan(model), settings.phases, settings.watching
         training, metric = settings.training, find_metric(watching.metric_for_best, task.metrics)
         # All that decides the result of training: a run with another manifest is another run.
         manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
-        manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
+        manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
         manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
         state = run_folder.find_state(
             phases.output_dir,
             manifest,
             phases.overwrite_output_dir,
-            checkpoint,
+            model.checkpoint,
             _files(task, settings),
             deciding(type(settings)()),
             settings.model.strict,
@@ -209,7 +207,7 @@ def _train(
 ) -> dict[str, Any]:
     """Begin, or go on; returns figures for the report."""
     folder, watch = settings.phases.output_dir, plan.watch
-    session.load_initial(model.sources, settings.start.init_checkpoint, plan.state)
+    session.load_initial(model, settings.start.init_checkpoint, plan.state)
     session.check_agreement({"the first step": step_number(plan.state) if plan.state else 0} | plan.manifest)
     if session.is_chief and plan.state:
         run_folder.remove_leftovers(folder)
@@ -218,7 +216,7 @@ def _train(
             watch.settle()
     elif session.is_chief:
         names = _files(task, settings)
-        run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.sources.vocab_file, plan.flags, names)
+        run_folder.begin(folder, plan.manifest, plan.labels, model.config, model.vocab_file, plan.flags, names)
     _open_history(plan, settings, session.is_chief)
     if settings.page.report:
         page.needed_later()

@@ -72,7 +72,7 @@ def try_out(
     """
     from bert_cli.runs.engine.probe import TrialSession
 
-    session.load_initial(model.sources, settings.start.init_checkpoint, None)
+    session.load_initial(model, settings.start.init_checkpoint, None)
     trials = TrialSession(session)
     task.train(cast("Session", trials), updates=updates, factors=factors)
     trial = cast(Trial, trials.trial)

@@ -12,7 +12,7 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun
@@ -20,7 +20,6 @@ from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.sweep import Runs
-from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
@@ -117,20 +116,7 @@ class Evaluation(NamedTuple):
     examples: Callable[[], EvalExamples] | None = None
 
 
-class Opened(Protocol):
-    """What every run needs of a model's files; the rest of what Task.open returns is between the methods of the task."""
-
-    @property
-    def sources(self) -> sources.ModelSources: ...
-
-    @property
-    def config(self) -> BertConfig | ModuleConfig: ...
-
-    @property
-    def vocabulary(self) -> Vocabulary | None: ...
-
-
-Model = TypeVar("Model", bound=Opened)
+Model = TypeVar("Model", bound=ModelBundle[BertConfig | ModuleConfig])
 
 
 class Task(Protocol[Model]):

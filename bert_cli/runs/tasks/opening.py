@@ -4,24 +4,23 @@ from typing import TYPE_CHECKING
 
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
-from bert_cli.runs.loading.trained_model import check_command
+from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
 from bert_cli.runtime.tensorflow_setup import prepare_host
-from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
 
 
-def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
-    """The checkpoint that the flags name, and the task's model of it, its weights not yet read.
+def load_task_model(task: Task[Model], settings: TrainingSettings) -> Model:
+    """The task's model of the checkpoint that the flags name, its weights not yet read.
 
     InputError where the model is only used, and another command trained it.
     """
     checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
-    return checkpoint, task.open(checkpoint)
+    return task.open(checkpoint)
 
 
 def open_session(task: Task[Model], model: Model, settings: TrainingSettings) -> "Session":
@@ -36,7 +35,7 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
         settings.length.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
-        weights_follow=model.sources.checkpoint is not None,
+        weights_follow=model.checkpoint is not None,
     )
 
 
@@ -56,5 +55,5 @@ def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) 
 def open_trained(task: Task[Model], model: Model, settings: TrainingSettings) -> Predictor:
     """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
     session = open_predictor(task, model, settings)
-    session.load_trained(model.sources.required_checkpoint)
+    session.load_trained(model.required_checkpoint)
     return session

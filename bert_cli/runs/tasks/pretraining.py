@@ -4,7 +4,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,14 +21,13 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_unknown_share
-from bert_cli.runs.loading.sources import ModelSources
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.runs.tasks.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.settings.pretraining import PretrainSettings
-from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
+from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, model_folder
 
@@ -40,15 +39,6 @@ LOG = logging.getLogger("bert_cli")
 Data = RecordInput | TextInput
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
-
-
-class PretrainingModel(NamedTuple):
-    """As sources.OpenedModel; `vocabulary` and `tokenizer` are None for TFRecords without a vocabulary."""
-
-    sources: ModelSources
-    config: BertConfig
-    vocabulary: Vocabulary | None
-    tokenizer: FullTokenizer | None
 
 
 class PretrainingTask:
@@ -71,24 +61,19 @@ class PretrainingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder
 
-    def open(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
+    def open(self, checkpoint: CheckpointPath | None) -> ModelBundle[BertConfig]:
         settings = self.settings
         for flag, patterns in (("input_file", settings.input.input_file), ("eval_file", settings.task.eval_file)):
             if patterns:
                 self._found[flag] = find_files(patterns, flag)
         needs_vocab = not all(are_records for _, are_records in self._found.values())
-        model = settings.model
-        found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
-        vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
-        config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
-        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found, model.strict)
-        if not vocabulary:
+        length = settings.length.max_seq_length
+        model = load_model(settings.model, checkpoint, length, needs_bert=True, needs_vocab=needs_vocab)
+        if not model.vocabulary:  # TFRecords hold token ids
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
-            return PretrainingModel(found, config, None, None)
-        lower = sources.checked_casing(model, found, vocabulary)
-        return PretrainingModel(found, config, vocabulary, FullTokenizer(vocabulary, lower))
+        return model
 
-    def read(self, model: PretrainingModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: ModelBundle[BertConfig], stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         self._vocabulary = model.vocabulary
         if phases.do_train:
@@ -108,7 +93,7 @@ class PretrainingTask:
                 counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
                 check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
 
-    def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
+    def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
         (paths, are_records), settings = self._found[flag], self.settings
         length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
@@ -129,10 +114,10 @@ class PretrainingTask:
         """None: text and records are streamed."""
         return {}
 
-    def show_examples(self, model: PretrainingModel, count: int) -> None:
+    def show_examples(self, model: ModelBundle[BertConfig], count: int) -> None:
         """None: they are made while they are trained on."""
 
-    def plan(self, model: PretrainingModel) -> Plan:
+    def plan(self, model: ModelBundle[BertConfig]) -> Plan:
         settings, steps = self.settings, self.settings.steps
         lower = model.tokenizer.do_lower_case if model.tokenizer else None
         if steps.num_warmup_steps >= steps.num_train_steps:
@@ -155,13 +140,13 @@ class PretrainingTask:
             found={"do_lower_case": lower} | {flag: absolute_patterns(path) for flag, path in paths.items()},
         )
 
-    def make_model(self, model: PretrainingModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: ModelBundle[BertConfig], compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.pretraining import BertPretrainer
 
         settings = self.settings
         return BertPretrainer(model.config, compute_dtype, settings.seed.random_seed, not settings.task.no_nsp)
 
-    def onnx_head(self, model: PretrainingModel, flag: str) -> OnnxHead:
+    def onnx_head(self, model: ModelBundle[BertConfig], flag: str) -> OnnxHead:
         raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")
 
     @property

@@ -36,8 +36,9 @@ from bert_cli.outputs.squad import (
 )
 from bert_cli.runs.engine.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings
@@ -124,11 +125,11 @@ class SquadTask:
         self._tokenizer: FullTokenizer  # known after `read`
         self._answered: tuple[list[Prediction], float] | None = None
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+    def open(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        return load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         self._tokenizer = model.tokenizer
         if phases.do_train:
@@ -169,13 +170,13 @@ class SquadTask:
             )
         return found
 
-    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+    def show_examples(self, model: AnyModel, count: int) -> None:
         shown = _SHOWN if self.settings.answers.verbose_logging else count
         for name, features in self.windows.items():
             for line in format_features(features, self.examples[name], model.tokenizer, shown):
                 LOG.info(line)
 
-    def plan(self, model: sources.AnyModel) -> Plan:
+    def plan(self, model: AnyModel) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
         windows, lower = self.windows["train"], model.tokenizer.do_lower_case
         by_questions = settings.squad_training.steps_from_examples and len(windows)
@@ -197,14 +198,14 @@ class SquadTask:
             examples=len(windows),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
         return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep)
 
-    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
+    def onnx_head(self, model: AnyModel, flag: str) -> OnnxHead:
         return span_head(self.settings.answers.keep_padding, flag)
 
     def again(self, settings: SquadSettings) -> "SquadTask":

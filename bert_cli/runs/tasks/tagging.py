@@ -35,7 +35,8 @@ from bert_cli.outputs.tagging import (
 )
 from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Evaluation, Plan
@@ -97,13 +98,13 @@ class TaggingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+    def open(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> None:
         self.data = self._part or read_data(self.settings, model, self._tables)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
@@ -118,12 +119,12 @@ class TaggingTask:
             found[name] = Survey(texts, labels, split.features.sequences.lengths, "window")
         return found
 
-    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+    def show_examples(self, model: AnyModel, count: int) -> None:
         for split in self.data.splits.values():
             for line in format_features(split.features, self.data.labels, model.tokenizer, count):
                 LOG.info(line)
 
-    def plan(self, model: sources.AnyModel) -> Plan:
+    def plan(self, model: AnyModel) -> Plan:
         settings, features = self.settings, self.data.splits["train"].features
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         fine_tuning = settings.fine_tuning
@@ -153,13 +154,13 @@ class TaggingTask:
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
         return BertTagger(model.config, len(self.data.labels), self.layers, compute_dtype, seed)
 
-    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
+    def onnx_head(self, model: AnyModel, flag: str) -> OnnxHead:
         return tag_head(len(self.data.labels), self.layers)
 
     @property
@@ -231,8 +232,8 @@ def tag_text(settings: TagSettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     interactive.check_files(source, target)
     task = TaggingTask(settings)
-    _, model = opening.open_model(task, settings)
-    labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
+    model = opening.load_task_model(task, settings)
+    labels, scheme = trained_labels(model.required_checkpoint), scheme_of(settings.task.tag_scheme)
     task.data = TaggingData(labels, scheme, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")

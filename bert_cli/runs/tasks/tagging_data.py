@@ -18,7 +18,7 @@ from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_pro
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.features.tagging import TaggingFeatures, tagging_features
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.settings.tagging import Tagging, TagSettings
 from bert_cli.weights.path import CheckpointPath
 
@@ -79,7 +79,7 @@ def _read_test(path: str, task: Tagging, scheme: str | None) -> tuple[TaggingFil
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
     path = os.path.join(checkpoint.folder, LABELS)
-    labels = sources.read_labels(checkpoint)
+    labels = read_labels(checkpoint)
     if labels is None:
         raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")
     problem = next((problem for label in labels if (problem := tag_problem(label, "BIO"))), "")
@@ -89,7 +89,7 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
 
 
 def read_data(
-    settings: TagSettings, model: sources.AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
+    settings: TagSettings, model: AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
 ) -> TaggingData:
     """Read the files that the settings ask for; a trained checkpoint tells the labels.
 
@@ -107,7 +107,7 @@ def read_data(
         if needed
     }
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme
-    labels = () if phases.do_train else trained_labels(model.sources.required_checkpoint)
+    labels = () if phases.do_train else trained_labels(model.required_checkpoint)
     splits = {}
     for split, path in paths.items():
         has_tags = True

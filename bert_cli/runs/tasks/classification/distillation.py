@@ -17,8 +17,8 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures, joined
 from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
-from bert_cli.runs.loading import sources
-from bert_cli.runs.loading.trained_model import check_command, open_model
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.trained import check_command, load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.split import Split
 from bert_cli.settings.classification import ClassifySettings
@@ -45,7 +45,7 @@ class Teacher(NamedTuple):
 
     checkpoint: CheckpointPath
     task: "ClassificationTask"
-    model: sources.AnyModel
+    model: AnyModel
     columns: list[int]
 
     @property
@@ -130,9 +130,9 @@ def open_teacher(
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, "bert-classify")
     devices: dict[str, Any] = dataclasses.asdict(settings.devices)
-    own, model = open_model(checkpoint, ClassifySettings, devices)
+    own, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = make_task(own)
-    task.labels = sources.read_labels(checkpoint) or ()
+    task.labels = model.labels or ()
     if task.problem_type != problem_type:
         raise InputError(
             f"--distill_from={given}: is a model of {task.problem_type}, and {problem_type} is to be trained"

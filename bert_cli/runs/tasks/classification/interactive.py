@@ -12,9 +12,9 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained_labels import trained_labels
+from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
 from bert_cli.runs.tasks.classification.results import make_answers
@@ -31,8 +31,8 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if not is_sharded:
         interactive.check_files(source, target)
     task = ClassificationTask(settings)
-    _, model = opening.open_model(task, settings)
-    checkpoint = model.sources.required_checkpoint
+    model = opening.load_task_model(task, settings)
+    checkpoint = model.required_checkpoint
     if task.problem_type == MULTIPLE_CHOICE:
         raise InputError(
             f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
@@ -92,6 +92,6 @@ def _show(record: dict) -> None:
         print(json.dumps(record | {"method": METHOD}, ensure_ascii=False), flush=True)
 
 
-def _features(lines: Sequence[TextLine], task: ClassificationTask, model: sources.AnyModel) -> ClassificationFeatures:
+def _features(lines: Sequence[TextLine], task: ClassificationTask, model: AnyModel) -> ClassificationFeatures:
     examples = [ClassificationExample(str(number), line.text_a, line.text_b, None) for number, line in enumerate(lines)]
     return task.features(examples, model.tokenizer)

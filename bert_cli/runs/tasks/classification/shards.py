@@ -8,11 +8,10 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.flags.option import changed, values_of
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import check_unknown
-from bert_cli.runs.loading.sources import AnyModel
-from bert_cli.runs.loading.trained_labels import trained_labels
+from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import check_submission
@@ -51,8 +50,8 @@ def _plan(
     names: Sequence[str],
     deciding: Sequence[str],
 ) -> shards.ShardPlan:
-    values, checkpoint = values_of(settings), model.sources.required_checkpoint
-    facts = {name: values[name] for name in deciding} | sources.facts_of_model(checkpoint, model)
+    values, checkpoint = values_of(settings), model.required_checkpoint
+    facts = {name: values[name] for name in deciding} | model.fingerprint
     facts |= {"problem_type": task.problem_type, "labels": ",".join(task.labels) or None}
     if isinstance(answers, SeveralLabels):
         facts["threshold"] = ",".join(map(str, answers.thresholds))
@@ -70,8 +69,8 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     check_submission(settings)
     files.check_can_write(folder, "output_dir")
     task = ClassificationTask(settings)
-    _, model = opening.open_model(task, settings)
-    checkpoint = model.sources.required_checkpoint
+    model = opening.load_task_model(task, settings)
+    checkpoint = model.required_checkpoint
     task.labels = trained_labels(settings.labels.labels or (), checkpoint)
     places = [folder, *run_folders(checkpoint)]
     answers = make_answers(task.problem_type, task.labels, settings.results, False, places)
@@ -81,7 +80,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     todo, session = plan.todo(), None
     for shard in plan.each(todo):
         part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
-        part.take_kind(model.sources)
+        part.take_kind(model)
         with contextlib.ExitStack() as stack:
             part.read(model, stack)
         split = part.splits["test"]

@@ -23,9 +23,10 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.classification import folds as cross_validation
@@ -111,17 +112,16 @@ class ClassificationTask:
         results = self.settings.results
         return prediction_files(split, results.output_format, self.data.task if results.glue_submission else None)
 
-    def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
-        settings = self.settings
-        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+    def open(self, checkpoint: CheckpointPath | None) -> AnyModel:
+        length = self.settings.length.max_seq_length
+        model = load_model(self.settings.model, checkpoint, length, self.settings.hub)
         self._tokenizer = model.tokenizer
-        if not settings.phases.do_train:
-            self.take_kind(model.sources)
+        if not self.settings.phases.do_train:
+            self.take_kind(model)
         return model
 
-    def take_kind(self, trained: sources.ModelSources) -> None:
-        """What the files of a trained model say of the kind of problem, where no flag says it."""
-        self._known = self._known or stated_problem_type(trained)
+    def take_kind(self, trained: AnyModel) -> None:
+        self._known = self._known or trained.problem_type
         self.problem_type = self._known or SINGLE_LABEL
 
     @property
@@ -129,7 +129,7 @@ class ClassificationTask:
         """Whether the outputs have names."""
         return self.problem_type not in (REGRESSION, MULTIPLE_CHOICE)
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
+    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> None:
         """Labels are those of the checkpoint where it is trained."""
         if self._whole:
             return self._read_part(*self._whole)
@@ -137,9 +137,8 @@ class ClassificationTask:
         check_submission(settings)
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
-            checkpoint = model.sources.required_checkpoint
-            labels = trained_labels(labels, checkpoint)
-            folders = [phases.output_dir, *run_folders(checkpoint)]
+            labels = trained_labels(labels, model.required_checkpoint)
+            folders = [phases.output_dir, *run_folders(model.required_checkpoint)]
         self._data = data = read_data(settings, labels or None, self._known, self.tables)
         self.labels, self.problem_type = data.labels, data.problem_type
         if not self.labels and self.has_labels:
@@ -181,12 +180,12 @@ class ClassificationTask:
     def surveys(self) -> dict[str, Survey]:
         return {name: survey_of(split) for name, split in self.splits.items()}
 
-    def show_examples(self, model: sources.AnyModel, count: int) -> None:
+    def show_examples(self, model: AnyModel, count: int) -> None:
         for split in self.splits.values():
             for line in example_lines(split, self.labels, model.tokenizer, count):
                 LOG.info(line)
 
-    def plan(self, model: sources.AnyModel) -> Plan:
+    def plan(self, model: AnyModel) -> Plan:
         features, fine_tuning = trained_features(self.splits), self.settings.fine_tuning
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         steps = check_steps(len(features), self.settings.training.train_batch_size, fine_tuning.num_train_epochs)
@@ -215,7 +214,7 @@ class ClassificationTask:
             ),
         )
 
-    def make_model(self, model: sources.AnyModel, compute_dtype: str) -> "TaskModel":
+    def make_model(self, model: AnyModel, compute_dtype: str) -> "TaskModel":
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
@@ -232,7 +231,7 @@ class ClassificationTask:
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
-    def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
+    def onnx_head(self, model: AnyModel, flag: str) -> OnnxHead:
         head_input, long_text = self.settings.head_input.head_input, self.settings.long_text.long_text
         return text_head(self.problem_type, len(self.labels), head_input, long_text, flag)
 
