@@ -18,8 +18,8 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.exports.companions import check_words, read_companions
 from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
+from bert_cli.exports.sidecars import check_words
 from bert_cli.exports.target import check_free, find_target, publish, staging
 from bert_cli.flags.command import run_command
 from bert_cli.runs.loading import sources
@@ -48,18 +48,16 @@ def run(settings: ConvertSettings) -> dict:
     check_dtype(dtype, target)
     files.check_can_write(target.folder, "to")
     check_free(target, overwrite)
-    model = sources.find_model_files(settings.model, checkpoint)
-    config = sources.read_bert_config(model, settings.model.gelu, sources.words_of(model))
-    companions = read_companions(settings.model, model, config)
-    check_words(companions.vocabulary, config, changes.resize_vocab, target)
+    model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
+    check_words(model.vocabulary, model.config, changes.resize_vocab, target)
 
     setup_tensorflow()
     from bert_cli.exports.converted import compare, convert, write
 
-    converted = convert(checkpoint, config, companions, target, changes, random_seed)
-    warn_of_google(config, target)
+    converted = convert(model, target, changes, random_seed)
+    warn_of_google(model.config, target)
     with staging(target.folder) as staged:
-        names = write(staged, target, converted, companions, dtype)
+        names = write(staged, target, converted, model, dtype)
         differences = compare(staged, target, converted, dtype, random_seed) if changes.check else None
         at_home = files.real(target.folder) == files.real(checkpoint.folder)
         written = publish(staged, target, names, overwrite, at_home)

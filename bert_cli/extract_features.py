@@ -30,8 +30,9 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
-from bert_cli.runs.loading import builtin, sources
+from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.checkpoints import find_module
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.groups import check_hub
@@ -85,7 +86,7 @@ def run(settings: ExtractSettings) -> int:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
         checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model)
-    model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)
+    model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if line := builtin.told(checkpoint, model.config):

@@ -72,7 +72,8 @@ def run(settings: FillMaskSettings) -> list[dict]:
     if to_file:
         files.check_output_files([output_file], [input_file])
     checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model, "bert_output")
-    model, config, vocabulary, tokenizer = sources.open_model(settings.model, checkpoint, 3, needs_bert=True)
+    model = load_model(settings.model, checkpoint, 3, needs_bert=True)
+    config, tokenizer, vocab_size = model.config, model.tokenizer, model.vocabulary.size
     if line := builtin.told(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
@@ -82,8 +83,8 @@ def run(settings: FillMaskSettings) -> list[dict]:
     setup_tensorflow()
     from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers
 
-    best = min(top_k, vocabulary.size)
-    session = FillMaskSession(config, settings.devices, settings.batch.batch_size, best, vocabulary.size)
+    best = min(top_k, vocab_size)
+    session = FillMaskSession(config, settings.devices, settings.batch.batch_size, best, vocab_size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
     found = answers(session, read_texts(words, input_file), tokenizer, positions)
     if words:

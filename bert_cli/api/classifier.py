@@ -22,9 +22,8 @@ from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained_model import open_model
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
 from bert_cli.runs.tasks.classification.task import ClassificationTask
@@ -160,7 +159,7 @@ class Classifier(Trained):
             "long_text": long_text,
             "threshold": None if threshold is None else read_threshold(str(threshold)),
         }
-        settings, model = open_model(checkpoint, ClassifySettings, given)
+        settings, model = load_with_settings(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
         if problem_type == MULTIPLE_CHOICE:

@@ -24,7 +24,7 @@ from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor
 from bert_cli.runs.extraction.plan import chunk_limits
 from bert_cli.runs.loading.builtin import ready_checkpoint
-from bert_cli.runs.loading.trained_model import open_model
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -88,7 +88,7 @@ class FeatureExtractor:
             "engine": engine,
             "hub_module": hub_module,
         }
-        settings, model = open_model(checkpoint, ExtractSettings, given, remembers=False)
+        settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
         length, config = settings.length.max_seq_length, model.config
         check_max_seq_length(length, pairs=long_text)
         chosen = parse_layers(layers, config.num_hidden_layers)

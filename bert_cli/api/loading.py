@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from bert_cli.base.errors import InputError
-from bert_cli.runs.loading.trained_model import check_command
+from bert_cli.runs.loading.trained import check_command
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 

@@ -18,7 +18,7 @@ from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
 from bert_cli.outputs.squad import AnswerRules, check_rules
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading.trained_model import open_model
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, check_values
 from bert_cli.runs.tasks.squad_interactive import Windows, answer, answer_record
@@ -81,7 +81,7 @@ class QuestionAnswerer(Trained):
             "max_seq_length": max_seq_length,
         }
         given |= {"do_lower_case": do_lower_case, "precision": precision, "engine": engine, "hub_module": hub_module}
-        settings, model = open_model(checkpoint, SquadSettings, given)
+        settings, model = load_with_settings(checkpoint, SquadSettings, given)
         windows, task = Windows.of(settings), SquadTask(settings)
         check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
         check_rules(task.rules)

@@ -21,7 +21,7 @@ from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading.trained_model import open_model
+from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tasks.tagging_data import TaggingDataset, find_layers, scheme_of, trained_labels
@@ -102,7 +102,7 @@ class Tagger(Trained):
             "do_lower_case": do_lower_case,
         }
         given |= {"decoding": decoding, "precision": precision, "engine": engine, "hub_module": hub_module}
-        settings, model = open_model(checkpoint, TagSettings, given)
+        settings, model = load_with_settings(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
         layers = find_layers(settings.tagger.layers, False, model.config)
         labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)

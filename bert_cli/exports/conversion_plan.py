@@ -7,9 +7,9 @@ import logging
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, MULTIPLE_CHOICE, TAGGER
-from bert_cli.exports.companions import Companions
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checkpoints import find_module
 from bert_cli.weights.hub_handle import is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -38,7 +38,7 @@ def check_dtype(dtype: str, target: Target) -> None:
         raise InputError(f"--{dtype}: a {TITLES[target.format]} holds float32; this is for Hugging Face folders")
 
 
-def choose_kind(head: str, found: tuple[str, ...], companions: Companions, target: Target) -> str | None:
+def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
     """A key of KINDS for --head and the heads that were found; None where the target takes several side by side.
 
     InputError where it cannot.
@@ -55,7 +55,7 @@ def choose_kind(head: str, found: tuple[str, ...], companions: Companions, targe
             )
         return head
     if found == (CLASSIFIER,):
-        return companions.kind if companions.kind in (TAGGER, MULTIPLE_CHOICE) else CLASSIFIER
+        return model.classifier_kind if model.classifier_kind in (TAGGER, MULTIPLE_CHOICE) else CLASSIFIER
     kind = next((name for name, kind in KINDS.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(

@@ -10,14 +10,15 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, KINDS, MULTIPLE_CHOICE, POOLED, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
-from bert_cli.exports.companions import Companions, check_labels, write_companions
 from bert_cli.exports.conversion_plan import TITLES, choose_kind
+from bert_cli.exports.sidecars import check_label_names, write_sidecars
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig, read_config
 from bert_cli.model.resizing import resize_embeddings
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.tools import Changes
 from bert_cli.weights.hugging_face_writing import generic_labels
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
+from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 _MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of sums
@@ -42,9 +43,7 @@ class Converted:
 
 
 def convert(
-    checkpoint: CheckpointPath,
-    config: BertConfig,
-    companions: Companions,
+    model: ModelBundle[BertConfig],
     target: Target,
     changes: Changes,
     random_seed: int,
@@ -53,9 +52,9 @@ def convert(
 
     InputError where it is not whole, or the target cannot hold it.
     """
-    reader = conversion.open_source(checkpoint, changes.average_last)
+    config, reader = model.config, conversion.open_source(model.required_checkpoint, changes.average_last)
     found = conversion.heads_in(reader)
-    kind = choose_kind(changes.head, found, companions, target)
+    kind = choose_kind(changes.head, found, model, target)
     heads = found if kind is None else KINDS[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.classifier_shape if CLASSIFIER in heads else None
@@ -63,7 +62,7 @@ def convert(
         raise InputError(
             f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
         )
-    labels = _labels(shape, companions, target, config) if shape and kind != MULTIPLE_CHOICE else None
+    labels = _labels(shape, model, target) if shape and kind != MULTIPLE_CHOICE else None
     tensors, left_out = dict(loaded.tensors), []
     if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
@@ -83,20 +82,21 @@ def convert(
     return converted
 
 
-def _labels(
-    shape: tuple[int, int], companions: Companions, target: Target, config: BertConfig
-) -> tuple[str, ...] | None:
+def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:
     """The classifier's labels, which Hugging Face cannot do without; None where they are not known and not needed."""
     count, width = shape
-    check_labels(companions.labels, count)
-    if target.format == "hf" and (width != config.hidden_size or not companions.last_layer_only):
+    check_label_names(model.labels, count)
+    last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
+    if target.format == "hf" and (width != model.config.hidden_size or model.layers not in last_layers):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
-    if companions.head_input != POOLED:
-        read = f"this classifier reads another output of the encoder than the pooler's (--head_input={companions.head_input})"
+    if model.head_input != POOLED:
+        read = (
+            f"this classifier reads another output of the encoder than the pooler's (--head_input={model.head_input})"
+        )
         if target.format == "hf":
             raise InputError(f"{read}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
         LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", read)
-    return companions.labels or (generic_labels(count) if target.format == "hf" else None)
+    return model.labels or (generic_labels(count) if target.format == "hf" else None)
 
 
 def _log(converted: Converted, target: Target, dtype: str) -> None:
@@ -118,12 +118,12 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def write(staged: str, target: Target, converted: Converted, companions: Companions, dtype: str) -> list[str]:
+def write(staged: str, target: Target, converted: Converted, model: ModelBundle, dtype: str) -> list[str]:
     """Write all files into the folder `staged`; returns the names of those beside the weights."""
     tensors, config, kind = converted.tensors, converted.config, converted.kind
-    names = write_companions(staged, target, config, companions, kind, converted.labels, dtype)
+    names = write_sidecars(staged, target, config, model, kind, converted.labels, dtype)
     if target.format == "hub":
-        vocab, lower = companions.vocab_bytes, companions.do_lower_case
+        vocab, lower = model.vocab_bytes, model.do_lower_case
         conversion.write_module(staged, target, tensors, config, vocab, lower)
     else:
         conversion.write(staged, target, tensors, config, converted.loaded.model, kind, dtype)

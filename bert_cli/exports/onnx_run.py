@@ -26,7 +26,7 @@ def read_dev(exported: Exported, labels: tuple[str, ...], data_dir: str) -> Clas
     """The dev file of a classifier's task, to compare accuracies on; None where --data_dir is not given and the training
     run's is gone.
     """
-    saved = exported.source.saved_flags
+    model, saved = exported.model, exported.model.saved_flags
     if "task_name" not in saved and not data_dir:
         return None
     folder = data_dir or saved.get("data_dir", "")
@@ -37,8 +37,7 @@ def read_dev(exported: Exported, labels: tuple[str, ...], data_dir: str) -> Clas
         return None
     task = saved.get("task_name", "cola")
     examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels, saved.get("language", "zh"))
-    tokenizer = FullTokenizer(exported.vocabulary, exported.companions.do_lower_case)
-    return classification_features(examples, labels, tokenizer, exported.max_seq_length)
+    return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
 
 
 def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> list[str]:
@@ -46,24 +45,24 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
 
     InputError where the checkpoint is not whole, or the ONNX model gives other outputs than the original.
     """
-    companions, config = exported.companions, exported.config
+    source, config = exported.model, exported.model.config
     dev = None
-    if quantize and companions.kind != TAGGER and exported.labels and exported.problem_type == SINGLE_LABEL:
+    if quantize and source.classifier_kind != TAGGER and exported.labels and exported.problem_type == SINGLE_LABEL:
         dev = read_dev(exported, exported.labels, data_dir)
     setup_tensorflow()
     from bert_cli.exports import onnx as onnx_export
     from bert_cli.weights.checkpoint import open_checkpoint
 
-    reader = open_checkpoint(exported.source.checkpoint)
-    kind = onnx_export.find_kind(reader, companions.kind == TAGGER)
-    loaded = onnx_export.load(reader, config, kind, exported.layers, exported.problem_type, exported.head_input)
+    reader = open_checkpoint(source.required_checkpoint)
+    kind = onnx_export.find_kind(reader, source.classifier_kind == TAGGER)
+    loaded = onnx_export.load(reader, config, kind, source.layers, exported.problem_type, source.head_input)
     labels = exported.labels if kind in (CLASSIFIER, TAGGER) else None
     if labels and len(labels) != len(loaded.tensors["output_bias"]):
         count = len(loaded.tensors["output_bias"])
         raise InputError(
             f"{reader.description}: has {count} outputs, but there are {len(labels)} labels; check --labels"
         )
-    metadata = {"kind": kind, "do_lower_case": str(companions.do_lower_case).lower()}
+    metadata = {"kind": kind, "do_lower_case": str(source.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
     metadata |= {"problem_type": exported.problem_type} if kind == CLASSIFIER else {}
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
@@ -78,7 +77,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
         if dev is not None and kind == CLASSIFIER:
             before, after = (onnx_export.accuracy(each, dev.sequences, dev.label_ids) for each in (path, small))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
-    _write_companions(folder, exported, labels)
+    _write_sidecars(folder, exported, labels)
     return files.list_directory(folder)
 
 
@@ -86,11 +85,11 @@ def _megabytes(path: str) -> float:
     return os.path.getsize(path) / 1e6
 
 
-def _write_companions(folder: str, exported: Exported, labels: tuple[str, ...] | None) -> None:
-    companions = exported.companions
-    write_config(os.path.join(folder, CONFIG), exported.config)
+def _write_sidecars(folder: str, exported: Exported, labels: tuple[str, ...] | None) -> None:
+    model = exported.model
+    write_config(os.path.join(folder, CONFIG), model.config)
     with atomic_write(os.path.join(folder, VOCABULARY), "wb") as file:
-        file.write(companions.vocab_bytes)
-    write_json(os.path.join(folder, TOKENIZER_CONFIG), {"do_lower_case": companions.do_lower_case})
+        file.write(model.vocab_bytes)
+    write_json(os.path.join(folder, TOKENIZER_CONFIG), {"do_lower_case": model.do_lower_case})
     if labels:
         write_lines(os.path.join(folder, LABELS), labels)

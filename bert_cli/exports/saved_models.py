@@ -21,12 +21,13 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
 
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
-    checkpoint, config, companions = exported.source.checkpoint, exported.config, exported.companions
-    labels, vocabulary, lower = exported.labels, exported.vocabulary, companions.do_lower_case
+    model, config = exported.model, exported.model.config
+    checkpoint = model.required_checkpoint
+    labels, vocabulary, lower = exported.labels, model.vocabulary, model.do_lower_case
     if is_encoder:
         loaded = modules.load_encoder(checkpoint, config)
     else:
-        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type, exported.head_input)
+        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type, model.head_input)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
@@ -38,7 +39,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
             file.write(vocabulary_lines(vocabulary))
         tokenizer = GraphTokenizer(vocabulary, lower, vocab_path)
         if is_encoder:
-            save_encoder(os.path.join(new, "encoder"), loaded, config, companions.vocab_bytes, lower)
+            save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, lower)
             modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
             write_extras(os.path.join(new, "preprocess"), lower)
         else:

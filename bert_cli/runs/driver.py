@@ -60,7 +60,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, strategy)
     with contextlib.ExitStack() as stack:
-        checkpoint, model = open_model(task, settings)
+        model = load_task_model(task, settings)
         if phases.do_train:
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data

@@ -28,7 +28,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading import builtin
-from bert_cli.runs.loading.sources import ModelSources
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
@@ -137,9 +137,9 @@ class Session(Predictor):
             LOG.info(line)
         return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
 
-    def load_initial(self, sources: ModelSources, init_checkpoint: str, state: str | None) -> None:
+    def load_initial(self, model: ModelBundle, init_checkpoint: str, state: str | None) -> None:
         """Take the weights that a new run starts from, and say where they come from. init_checkpoint: what the flag says."""
-        checkpoint = sources.checkpoint
+        checkpoint = model.checkpoint
         if state:
             LOG.info("going on from %s", state)
             self._draws.draw_all_but(self.variables.values())  # it holds all of them
@@ -153,7 +153,7 @@ class Session(Predictor):
             for line in [told] if told else report.lines():
                 LOG.info(line)
         else:
-            LOG.log(*builtin.told_random(init_checkpoint, sources.is_builtin))
+            LOG.log(*builtin.told_random(init_checkpoint, model.is_builtin))
 
     def _fill(self, reader: Reader) -> LoadReport:
         """See load_weights; what the checkpoint lacks is drawn."""

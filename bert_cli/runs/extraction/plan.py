@@ -22,8 +22,8 @@ from bert_cli.flags.parser import shown
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
 from bert_cli.outputs.vectors.files import Form, check_format, partial_name
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
-from bert_cli.runs.loading.sources import OpenedModel, facts_of_model
 from bert_cli.runs.output_dir.shards import ShardPlan
 from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ def resume_facts(
     gelu: str,
     input_file: str,
     checkpoint: CheckpointPath,
-    model: OpenedModel,
+    model: AnyModel,
     precision: str,
 ) -> dict[str, str]:
     """All that decides the numbers of an output: what the runs that write one file must have in common, by flag.
@@ -112,11 +112,11 @@ def resume_facts(
     values = {name: getattr(extraction, name) for name in same}
     values |= {"max_seq_length": max_seq_length, "gelu": gelu, "precision": precision}
     values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
-    values |= facts_of_model(checkpoint, model)
+    values |= model.fingerprint
     return {name: shown(value) for name, value in values.items() if value is not None}
 
 
-def plan_shards(settings: ExtractSettings, checkpoint: CheckpointPath, model: OpenedModel) -> ShardPlan:
+def plan_shards(settings: ExtractSettings, checkpoint: CheckpointPath, model: AnyModel) -> ShardPlan:
     """What is to be done where --input_file names several files."""
     extraction, source, precision = settings.extraction, settings.input.input_file, settings.devices.precision
     check_format(extraction.output_format)

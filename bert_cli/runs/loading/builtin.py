@@ -7,6 +7,7 @@ random weights: with --init_checkpoint=random, and where there are no weights in
 
 import logging
 import os
+import pathlib
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -16,7 +17,7 @@ from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "builtin")
+FOLDER = str(pathlib.Path(os.path.abspath(__file__)).parents[2] / "builtin")  # bert_cli/builtin
 PRETRAINED = os.path.join(FOLDER, "pretrained")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
 from bert_cli.weights.path import CheckpointPath
 
@@ -57,6 +58,35 @@ def check_casing(
         doubt(
             f"{vocabulary.path} has words with capitals, but text is lower-cased; --do_lower_case=false keeps them",
             strict,
+        )
+
+
+def check_sizes(
+    config: BertConfig | ModuleConfig,
+    vocabulary: Vocabulary | None,
+    max_seq_length: int,
+    config_name: str,
+    strict: bool = False,
+) -> None:
+    """InputError where vocabulary (if there is one), config and max_seq_length do not fit together.
+
+    config_name: what messages call the config. strict: see `doubt`.
+    """
+    if vocabulary and vocabulary.size > config.vocab_size:
+        raise InputError(
+            f"{vocabulary.path} has {vocabulary.size} entries, but {config_name} says vocab_size "
+            f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
+        )
+    if vocabulary and vocabulary.size < config.vocab_size:
+        doubt(
+            f"{vocabulary.path} has {vocabulary.size} entries, fewer than vocab_size {config.vocab_size}; is it the "
+            "model's own? --vocab_file gives another",
+            strict,
+        )
+    if max_seq_length > config.max_position_embeddings:
+        raise InputError(
+            f"--max_seq_length={max_seq_length} is above the model's {config.max_position_embeddings} positions "
+            f"({config_name}); give at most {config.max_position_embeddings}"
         )
 
 

@@ -12,7 +12,7 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.dry_run import DryRun

@@ -43,7 +43,7 @@ def open_session(
         settings.length.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
-        weights_follow=model.sources.checkpoint is not None,
+        weights_follow=model.checkpoint is not None,
     )
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import logging
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_unknown_share
 from bert_cli.runs.loading.sources import ModelSources
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan
@@ -120,7 +120,7 @@ class PretrainingTask:
                 check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
         return PretrainingDataset(splits, model.vocabulary, not task.no_nsp)
 
-    def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
+    def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
         (paths, are_records), settings = model.inputs[flag], self.settings
         length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed

@@ -39,8 +39,9 @@ from bert_cli.outputs.squad import (
 )
 from bert_cli.runs.engine.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan
 from bert_cli.settings.squad import Answers, SquadSettings

@@ -17,7 +17,7 @@ from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
 from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
-from bert_cli.runs.loading.trained_model import check_command
+from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, fill, trained_model
 from bert_cli.settings.squad import SquadSettings

@@ -31,7 +31,8 @@ from bert_cli.outputs.tagging import (
 )
 from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
 from bert_cli.runs.tasks.interface import Evaluation, Plan

@@ -135,7 +135,7 @@ def _read_test(path: str, task: Tagging, scheme: str | None) -> tuple[TaggingFil
 def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
     """The labels of a trained model. InputError where its labels.txt is missing or has others than BIO."""
     path = os.path.join(checkpoint.folder, LABELS)
-    labels = sources.read_labels(checkpoint)
+    labels = read_labels(checkpoint)
     if labels is None:
         raise InputError(f"{path}: no such file; it has to list the labels of the model (O, B-x, I-x …), one a line")
     problem = next((problem for label in labels if (problem := tag_problem(label, "BIO"))), "")
@@ -163,7 +163,7 @@ def read_data(
         if needed
     }
     scheme = None if task.tag_scheme == "auto" else task.tag_scheme
-    labels = () if phases.do_train else trained_labels(model.sources.required_checkpoint)
+    labels = () if phases.do_train else trained_labels(model.required_checkpoint)
     splits = {}
     for split, path in paths.items():
         has_tags = True

@@ -13,7 +13,7 @@ from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained_labels import trained_labels
+from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain

@@ -8,11 +8,10 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.flags.option import changed, values_of
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.checks import check_unknown
-from bert_cli.runs.loading.sources import AnyModel
-from bert_cli.runs.loading.trained_labels import trained_labels
+from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import check_submission

@@ -19,7 +19,7 @@ from bert_cli.features.stream import check_steps
 from bert_cli.metrics.classification import main_metrics, needed_later
 from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
 from bert_cli.runs.loading.trained_model import check_command, open_model

@@ -1,4 +1,4 @@
-"""Opening a trained model with the flags that its training run left, and refusing one of another command."""
+"""A trained model: its command, its labels, and the flags that its training run left."""
 
 import os
 from typing import Any
@@ -11,8 +11,9 @@ from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
 from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
-from bert_cli.runs.loading import sources
-from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
+from bert_cli.runs.loading.bundle import AnyModel, read_labels
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
 # The command of each kind of model, the class that loads it from Python, and a flag that its flags.txt alone has.
@@ -22,10 +23,10 @@ _CLASS = {_CLASSIFY: "Classifier", _TAG: "Tagger", _SQUAD: "QuestionAnswerer"}
 _OWN_FLAG = {_CLASSIFY: "threshold", _TAG: "tag_scheme", _SQUAD: "n_best_size"}
 
 
-def open_model(
+def load_with_settings(
     checkpoint: CheckpointPath, settings_class: type, given: dict[str, Any], remembers: bool = True
-) -> tuple[Any, sources.AnyModel]:
-    """A command's settings for a checkpoint, and the model's files.
+) -> tuple[Any, AnyModel]:
+    """(a command's settings for a checkpoint, the loaded model).
 
     Settings are those given by name (None for not given), else, where it `remembers`, what the training run had, else the
     command's defaults; max_seq_length is then at most what the model has positions for.
@@ -34,7 +35,7 @@ def open_model(
     saved = remembered(settings_class, checkpoint.folder, given.keys()) if remembers else {}
     values = saved | given
     settings = build(settings_class, values)
-    model = sources.open_model(settings.model, checkpoint, values.get("max_seq_length", 1), settings.hub)
+    model = load_model(settings.model, checkpoint, values.get("max_seq_length", 1), settings.hub)
     if settings.hub.hub_module and not isinstance(model.config, ModuleConfig):
         raise InputError(
             f"--hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
@@ -69,3 +70,21 @@ def check_command(checkpoint: CheckpointPath, command: str) -> None:
             f"{checkpoint.folder}: holds a model of {found}, and one of {command} is needed; use {found} (from Python "
             f"{_CLASS[found]}), or give another folder"
         )
+
+
+def agreed_labels(given: tuple[str, ...] | None, saved: tuple[str, ...] | None, folder: str) -> tuple[str, ...] | None:
+    """The labels of the flag or of the files in a model's folder. InputError where both are there and differ."""
+    if given and saved and given != saved:
+        raise InputError(
+            f"--labels={','.join(given)}: the model in {folder} was trained with {','.join(saved)}, in this order; leave "
+            "--labels out"
+        )
+    return given or saved
+
+
+def trained_labels(given: tuple[str, ...], checkpoint: CheckpointPath) -> tuple[str, ...]:
+    """The labels of the flag or of a trained model. InputError where both are there and differ, or its labels.txt is lost."""
+    saved = read_labels(checkpoint)
+    if not given and not saved:
+        check_labels((), checkpoint)  # the manifest of a bert_cli run lists labels, so that a lost file is noticed
+    return agreed_labels(given, saved, checkpoint.folder) or ()

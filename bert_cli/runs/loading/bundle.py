@@ -1,0 +1,173 @@
+"""A loaded model: where its files are, and what they say of it. No TensorFlow."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from typing import Any, Generic, TypeVar
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import MULTIPLE_CHOICE, POOLED, TAGGER
+from bert_cli.base.lines import read_text, split_lines
+from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS
+from bert_cli.examples.glue import TASKS
+from bert_cli.flags.saved import read_flags
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs.output_dir.manifest import check_labels
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import Vocabulary
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
+
+_OUTSIDE = "O"  # the tag of a word outside all entities: labels with it are tags of tokens
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelPaths:
+    """Files of a model. `checkpoint` is None for a start from random weights; `is_builtin`: the small built-in network.
+
+    `config_file` is None only for a module for tensorflow-hub, whose variables tell its sizes. `preprocessor` is a module
+    that knows the casing.
+    """
+
+    vocab_file: str | None
+    config_file: str | None
+    checkpoint: CheckpointPath | None
+    is_builtin: bool = False
+    preprocessor: CheckpointPath | None = None
+
+    @property
+    def required_checkpoint(self) -> CheckpointPath:
+        """The checkpoint of a run that has one: it does not train, or its config has no file but comes from a module."""
+        assert self.checkpoint is not None, "InputError is raised before, where it is missing"
+        return self.checkpoint
+
+    @property
+    def config_name(self) -> str:
+        """What messages call the file or module of the config."""
+        return self.config_file or self.required_checkpoint.name
+
+    @functools.cached_property
+    def saved_flags(self) -> dict[str, str]:
+        """Flags of the bert_cli run that made the checkpoint; empty for a checkpoint from elsewhere."""
+        return read_flags(os.path.join(self.checkpoint.folder, FLAGS)) if self.checkpoint else {}
+
+
+Config = TypeVar("Config", bound=BertConfig | ModuleConfig, covariant=True)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelBundle(ModelPaths, Generic[Config]):
+    """All that is known of a model before TensorFlow is imported; loader.load_model makes it.
+
+    What only some commands need (labels, problem type) is read when it is first asked for, so that a damaged file does not
+    stop a command that has no use for it.
+    """
+
+    config: Config
+    vocabulary: Vocabulary | None
+    tokenizer: FullTokenizer | None
+    do_lower_case: bool
+
+    @property
+    def folder(self) -> str:
+        """The directory of the checkpoint."""
+        return self.required_checkpoint.folder
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...] | None:
+        """The labels in the order of the outputs; None where no file has them."""
+        return read_labels(self.required_checkpoint)
+
+    @functools.cached_property
+    def problem_type(self) -> str | None:
+        """One of head_types.PROBLEM_TYPES, as flags.txt or Hugging Face's config.json says; None where neither does."""
+        saved, checkpoint = self.saved_flags, self.checkpoint
+        if saved.get("task_name") in TASKS:
+            return TASKS[saved["task_name"]].kind
+        if "problem_type" in saved:
+            return saved["problem_type"]
+        if checkpoint is None or checkpoint.kind != HUGGING_FACE:
+            return None
+        # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
+        from bert_cli.weights.hugging_face_writing import read_hugging_face_problem
+
+        return read_hugging_face_problem(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
+
+    @functools.cached_property
+    def classifier_kind(self) -> str | None:
+        """What its classifier is, if it has one: CLASSIFIER, TAGGER or MULTIPLE_CHOICE; None where no file says it."""
+        saved, kind = self.saved_flags, None
+        if self.required_checkpoint.kind == HUGGING_FACE:
+            kind = _hugging_face_labels(self.required_checkpoint)[1]
+        if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (self.labels or ())):
+            kind = TAGGER
+        return MULTIPLE_CHOICE if self.problem_type == MULTIPLE_CHOICE else kind
+
+    def check_files(self) -> None:
+        """Read now what is else read when it is first asked for; InputError for a damaged file."""
+        _ = self.labels, self.classifier_kind
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers that a tagger reads, counted as Python does."""
+        return tuple(int(layer) for layer in self.saved_flags.get("layers", "-1").split(","))
+
+    @property
+    def head_input(self) -> str:
+        """What a classifier of texts reads; see base.head_types."""
+        return self.saved_flags.get("head_input", POOLED)
+
+    @property
+    def vocab_bytes(self) -> bytes | None:
+        """The content of a vocab.txt with this vocabulary: the file itself, where there is one."""
+        if self.vocab_file:
+            return files.read_bytes(self.vocab_file)
+        return "".join(f"{token}\n" for token in self.vocabulary.tokens).encode() if self.vocabulary else None
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """By flag, what of a model decides its numbers; vocabulary and config by their content, wherever they are."""
+        tokens = self.vocabulary.tokens if self.vocabulary else ()
+        return {
+            "do_lower_case": self.do_lower_case,
+            # A module for tensorflow-hub is a checkpoint, too.
+            "init_checkpoint": self.required_checkpoint.identity,
+            "vocab_file": _digest("\n".join(tokens)),
+            "bert_config_file": _digest(json.dumps(dataclasses.asdict(self.config), sort_keys=True)),
+        }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TextModelBundle(ModelBundle[Config]):
+    """A model that reads text, so that it has a vocabulary."""
+
+    vocabulary: Vocabulary
+    tokenizer: FullTokenizer
+
+
+AnyModel = TextModelBundle[BertConfig | ModuleConfig]
+
+
+def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
+    """The labels in the order of the outputs: those of labels.txt, else of a Hugging Face config.json; None for neither."""
+    path = os.path.join(checkpoint.folder, LABELS)
+    if files.exists(path):
+        labels = tuple(line for line in split_lines(read_text(path), path) if line)
+        check_labels(labels, checkpoint)
+        if not labels:
+            raise InputError(f"{path}: is empty; it has to list the labels of the model, one a line")
+        return labels
+    return _hugging_face_labels(checkpoint)[0] if checkpoint.kind == HUGGING_FACE else None
+
+
+def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | None, str | None]:
+    # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
+    from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
+
+    return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -1,0 +1,213 @@
+"""The one loader: anything that names a model becomes a ModelBundle, before TensorFlow is imported."""
+
+import dataclasses
+import os
+from typing import Any, Literal, overload
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.json_files import read_json
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
+from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading.bundle import AnyModel, ModelBundle, ModelPaths, TextModelBundle
+from bert_cli.runs.loading.checkpoints import find_module
+from bert_cli.runs.loading.checks import check_casing, check_sizes
+from bert_cli.runs.loading.hub_modules import module_bert, module_casing, trusted_module
+from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
+from bert_cli.settings.groups import Hub, ModelFiles
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.tokenizer_json import read_tokenizer_json
+from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
+
+
+@overload
+def load_model(
+    flags: ModelFiles,
+    checkpoint: CheckpointPath | None,
+    max_seq_length: int | None,
+    hub: Hub = ...,
+    *,
+    needs_bert: Literal[False] = ...,
+) -> AnyModel: ...
+
+
+@overload
+def load_model(
+    flags: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int | None, *, needs_bert: Literal[True]
+) -> TextModelBundle[BertConfig]: ...
+
+
+@overload
+def load_model(
+    flags: ModelFiles,
+    checkpoint: CheckpointPath | None,
+    max_seq_length: int | None,
+    *,
+    needs_bert: Literal[True],
+    needs_vocab: bool,
+    to_convert: bool = ...,
+) -> ModelBundle[BertConfig]: ...
+
+
+def load_model(
+    flags: ModelFiles,
+    checkpoint: CheckpointPath | None,
+    max_seq_length: int | None,
+    hub: Hub = Hub(),  # noqa: B008 (frozen)
+    *,
+    needs_bert: bool = False,
+    needs_vocab: bool = True,
+    to_convert: bool = False,
+) -> ModelBundle[BertConfig | ModuleConfig]:
+    """Find, read and check vocabulary and config of a checkpoint; without one, of the built-in network.
+
+    max_seq_length: in tokens, which the model has to have positions for; None leaves this and the size of the vocabulary to
+    the caller. hub: its hub_module is the only handle from outside of the model's folder that is followed. needs_bert:
+    InputError for a module that is no BERT. needs_vocab: False for a run on token ids, and for a model that is converted.
+    to_convert: a Hugging Face folder is read by its own config.json and tokenizer.json. InputError, naming the flag or file,
+    where something is missing, damaged, or does not fit together.
+    """
+    config_file = flags.bert_config_file
+    if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
+        config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
+    paths = _find_paths(flags.vocab_file, config_file, checkpoint, needs_vocab, hub.hub_preprocess)
+    if to_convert:
+        check_vocabulary(paths.vocab_file, checkpoint)
+    vocabulary = read_vocabulary(paths.vocab_file) if paths.vocab_file else None
+    config: BertConfig | ModuleConfig
+    vocab_size = vocabulary.size if vocabulary else None
+    if needs_bert:
+        config = _read_bert_config(paths, flags.gelu, vocab_size)
+    else:
+        config = _read_any_config(paths, flags.gelu, vocab_size, hub.hub_module)
+    if max_seq_length is not None:
+        check_vocabulary(paths.vocab_file, checkpoint)
+        check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
+    stated = _stated_casing(paths)
+    if to_convert and not vocabulary:
+        vocabulary, stated = _tokenizer_vocabulary(paths, stated)
+    do_lower_case = _find_casing(flags.do_lower_case, paths, stated)
+    tokenizer = None
+    if vocabulary:
+        check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
+        tokenizer = FullTokenizer(vocabulary, do_lower_case)
+    # vars also has what paths caches, so it is taken of a copy.
+    values: dict[str, Any] = {**vars(dataclasses.replace(paths)), "config": config, "do_lower_case": do_lower_case}
+    values |= {"vocabulary": vocabulary, "tokenizer": tokenizer}
+    model = TextModelBundle(**values) if tokenizer else ModelBundle(**values)
+    if to_convert:
+        model.check_files()
+    return model
+
+
+def _find_paths(
+    vocab_file: str | None,
+    bert_config_file: str | None,
+    checkpoint: CheckpointPath | None,
+    needs_vocab: bool,
+    hub_preprocess: str | None,
+) -> ModelPaths:
+    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from builtin.random_model.
+
+    needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for that model.
+    hub_preprocess: the handle of a module that brings the vocabulary.
+    Raises InputError, naming the flag, for a file that is not there.
+    """
+    for path, flag in ((vocab_file, "vocab_file"), (bert_config_file, "bert_config_file")):
+        if path:
+            files.check_readable(path, flag)
+    if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
+        return ModelPaths(*builtin.random_model(), None, is_builtin=True)
+    preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
+    if preprocessor:
+        vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
+    if checkpoint:
+        vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
+        bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+    where = f" (none stands in {checkpoint.name})" if checkpoint else ""
+    if needs_vocab and not vocab_file:
+        raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
+    if not bert_config_file and not (checkpoint and checkpoint.kind == HUB):
+        raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
+    return ModelPaths(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
+
+
+def _read_any_config(
+    paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None
+) -> BertConfig | ModuleConfig:
+    """The model's config, for commands that also run modules that are no BERT; such a module takes vocab_size over.
+
+    hub_module: the handle that the user gave, which a config may need. Imports TensorFlow where a module has no config
+    beside it.
+    """
+    if paths.config_file:
+        module = read_module_config(paths.config_file)
+        if module is None:
+            return _read_bert_config(paths, gelu, vocab_size)
+        # The module may have been moved since the run.
+        check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
+        return dataclasses.replace(module, hub_module=trusted_module(paths.config_file, module, hub_module))
+    config = module_bert(paths.required_checkpoint, gelu)
+    if config is not None:
+        return config
+    from bert_cli.weights.hub_encoder import module_config
+
+    assert vocab_size is not None, "a command that runs any module needs a vocabulary"
+    return module_config(paths.required_checkpoint, vocab_size)
+
+
+def _read_bert_config(paths: ModelPaths, gelu: str, vocab_size: int | None) -> BertConfig:
+    """The model's config; InputError where it is no BERT. Imports TensorFlow where a module has no config beside it.
+
+    vocab_size: see read_config.
+    """
+    if paths.config_file:
+        config = read_config(paths.config_file, gelu, vocab_size)
+        check_config(config, paths.config_file, paths.checkpoint, () if gelu == "auto" else ("gelu",))
+        return config
+    checkpoint = paths.required_checkpoint
+    module = module_bert(checkpoint, gelu)
+    if module is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
+    return module
+
+
+def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
+    """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither says it."""
+    saved = paths.saved_flags.get("do_lower_case")
+    if saved is not None:
+        return os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true"
+    source = paths.preprocessor or paths.checkpoint
+    tokenizer = source.companion(TOKENIZER_CONFIG) if source else None
+    if tokenizer:
+        values = read_json(tokenizer, "give --do_lower_case")
+        if isinstance(values, dict) and isinstance(values.get("do_lower_case"), bool):
+            return tokenizer, values["do_lower_case"]
+    return None
+
+
+def _tokenizer_vocabulary(
+    paths: ModelPaths, stated: tuple[str, bool] | None
+) -> tuple[Vocabulary | None, tuple[str, bool] | None]:
+    """(vocabulary, stated casing) of the tokenizer.json of a Hugging Face folder that has no vocab.txt."""
+    checkpoint = paths.required_checkpoint
+    path = checkpoint.companion(TOKENIZER) if checkpoint.kind == HUGGING_FACE else None
+    if not path:
+        return None, stated
+    tokens, lower = read_tokenizer_json(path)
+    ids = {token: number for number, token in enumerate(tokens)}
+    return Vocabulary(ids, tokens, len(tokens), path), stated if lower is None else (path, lower)
+
+
+def _find_casing(given: bool | None, paths: ModelPaths, stated: tuple[str, bool] | None) -> bool:
+    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True."""
+    if given is not None:
+        return given
+    if stated:
+        return stated[1]
+    source = paths.preprocessor or paths.checkpoint
+    if not source or source.kind != HUB or not paths.vocab_file:
+        return True
+    return module_casing(source, paths.vocab_file, is_preprocessor=source is paths.preprocessor)
