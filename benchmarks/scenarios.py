@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import json
 import pathlib
+from collections.abc import Iterable
 
 MODULES = {
     "classify": "run_classifier",
@@ -581,9 +582,9 @@ def make_inputs(data: pathlib.Path, to: pathlib.Path) -> None:
     for name, first, last in (("train", 0, 80), ("dev", 80, 110), ("test", 110, 130)):
         source = (data / "tagging/train.txt").read_text(encoding="utf-8").strip().split("\n\n")[first:last]
         files[f"tagging/{name}.txt"] = "\n\n".join(source) + "\n"
-        words = [[line.split() for line in sentence.split("\n")] for sentence in source]
+        sentences = [[line.split() for line in sentence.split("\n")] for sentence in source]
         files[f"tagging_json/{name}.jsonl"] = _objects(
-            {"words": [word[0] for word in sentence], "tags": [word[-1] for word in sentence]} for sentence in words
+            {"words": [word[0] for word in sentence], "tags": [word[-1] for word in sentence]} for sentence in sentences
         )
     for name, source, first, last in (
         ("train", "train", 0, 4),
@@ -607,11 +608,11 @@ def _lines(path: pathlib.Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def _join(lines) -> str:
+def _join(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _objects(objects) -> str:
+def _objects(objects: Iterable[dict]) -> str:
     return _join(json.dumps(found, ensure_ascii=False) for found in objects)
 
 

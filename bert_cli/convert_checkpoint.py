@@ -22,7 +22,7 @@ from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_g
 from bert_cli.exports.sidecars import check_words
 from bert_cli.exports.target import check_free, find_target, publish, staging
 from bert_cli.flags.command import run_command
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings
 

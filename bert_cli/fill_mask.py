@@ -32,7 +32,8 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import run_command
 from bert_cli.outputs.fill_mask import format_record
-from bert_cli.runs.loading import builtin, sources
+from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.pretraining import FillMaskSettings

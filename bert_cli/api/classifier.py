@@ -166,7 +166,7 @@ class Classifier(Trained):
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
-        names = tuple(labels or sources.read_labels(checkpoint) or ())
+        names = tuple(labels or model.labels or ())
         if problem_type == REGRESSION and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         if not names and has_label_names(problem_type):

@@ -14,7 +14,6 @@ from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.model.config import write_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"

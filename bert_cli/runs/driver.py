@@ -24,7 +24,7 @@ from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task, TrainingSettings
-from bert_cli.runs.tasks.opening import open_model, open_predictor
+from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
@@ -65,7 +65,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
         _check_vocabulary(model, data, settings.model.strict)
-        plan = plan_training(task, model, data, settings, checkpoint) if phases.do_train else None
+        plan = plan_training(task, model, data, settings) if phases.do_train else None
         evaluated = (EVAL_RESULTS, EVAL_EXAMPLES, *data.evaluation_files) if phases.do_eval else ()
         results = (*evaluated, *(data.prediction_files if does_predict else ()))
         if not plan:
@@ -111,7 +111,7 @@ def _check_vocabulary(model: Model, data: Data, strict: bool) -> None:
 
 def _open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainedModel:
     predictor = open_predictor(task, model, data, settings)
-    return TrainedModel(predictor, {"global_step": predictor.load_trained(model.sources.required_checkpoint)})
+    return TrainedModel(predictor, {"global_step": predictor.load_trained(model.required_checkpoint)})
 
 
 def _evaluate(

@@ -67,7 +67,7 @@ def try_out(
     from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
 
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
-    session.load_initial(model.sources, settings.start.init_checkpoint, None)
+    session.load_initial(model, settings.start.init_checkpoint, None)
     updates = plan.updates
     trial = probe(session, task.training_input(data, None, False, False), updates, factors)
     starting = time.monotonic() - began - sum(trial.seconds) - trial.saving

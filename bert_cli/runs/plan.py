@@ -15,7 +15,7 @@ from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
 from bert_cli.training.hyperparameters import TrainingHyperparameters
-from bert_cli.weights.path import CheckpointPath, step_number
+from bert_cli.weights.path import step_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,21 +49,19 @@ class TrainingPlan:
         return self.state if self.state and (is_stopped or self.done >= self.updates.steps) else None
 
 
-def plan_training(
-    task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings, checkpoint: CheckpointPath | None
-) -> TrainingPlan:
-    """InputError where output_dir holds another run. checkpoint: that a new run starts from."""
+def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainingPlan:
+    """InputError where output_dir holds another run."""
     plan, phases, watching, training = task.plan(model, data), settings.phases, settings.watching, settings.training
     metric, names = find_metric(watching.metric_for_best, data.metrics), _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
-    manifest |= run_folder.model_manifest(model.config, model.sources.vocab_file, model.sources.checkpoint)
+    manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
     state = run_folder.find_state(
         phases.output_dir,
         manifest,
         phases.overwrite_output_dir,
-        checkpoint,
+        model.checkpoint,
         names,
         deciding(type(settings)()),
         settings.model.strict,

@@ -98,7 +98,7 @@ def _train(
     from bert_cli.runs.engine.training_run import train
 
     folder, is_chief = settings.phases.output_dir, session.is_chief
-    session.load_initial(model.sources, settings.start.init_checkpoint, plan.state)
+    session.load_initial(model, settings.start.init_checkpoint, plan.state)
     # A process with other flags or data would wait for ever for the others' gradients, or spoil them.
     session.check_agreement({"the first step": plan.done} | plan.manifest)
     if is_chief and plan.state:
@@ -107,7 +107,7 @@ def _train(
         if best:
             best.settle()
     elif is_chief:
-        vocab_file = model.sources.vocab_file
+        vocab_file = model.vocab_file
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files)
     # Which variables are trained, and how fast, is one table for all tasks.
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)

@@ -18,7 +18,7 @@ from bert_cli.outputs.vectors.rows import feature_rows
 from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
-from bert_cli.runs.loading.sources import AnyModel
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings

@@ -20,7 +20,6 @@ from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
 from bert_cli.settings.reporting import Page
 from bert_cli.settings.sweep import Runs
-from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -174,20 +173,7 @@ class Evaluation(NamedTuple):
     details: Any = None
 
 
-class Opened(Protocol):
-    """What every run needs of a loaded model; the rest of what Task.load returns is between the methods of the task."""
-
-    @property
-    def sources(self) -> sources.ModelSources: ...
-
-    @property
-    def config(self) -> BertConfig | ModuleConfig: ...
-
-    @property
-    def vocabulary(self) -> Vocabulary | None: ...
-
-
-Model = TypeVar("Model", bound=Opened)
+Model = TypeVar("Model", bound=ModelBundle[BertConfig | ModuleConfig])
 Data = TypeVar("Data", bound=Dataset)
 
 

@@ -4,25 +4,24 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
-from bert_cli.runs.loading.trained_model import check_command
+from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
 
 
-def open_model(task: Task[Model, Any], settings: TrainingSettings) -> tuple[CheckpointPath | None, Model]:
-    """The checkpoint that the flags name, and the task's model of it, its weights not yet read.
+def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model:
+    """The task's model of the checkpoint that the flags name, its weights not yet read.
 
     InputError where the model is only used, and another command trained it.
     """
     checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
-    return checkpoint, task.load(checkpoint)
+    return task.load(checkpoint)
 
 
 def open_session(
@@ -63,5 +62,5 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
 def open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
     """The task's model on its devices, with the weights of the checkpoint that was opened as `model`."""
     session = open_predictor(task, model, data, settings)
-    session.load_trained(model.sources.required_checkpoint)
+    session.load_trained(model.required_checkpoint)
     return session

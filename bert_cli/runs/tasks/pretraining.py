@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import os
 from collections.abc import Iterator
@@ -22,12 +23,11 @@ from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_unknown_share
-from bert_cli.runs.loading.sources import ModelSources
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan
 from bert_cli.runs.tasks.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.settings.pretraining import PretrainSettings
-from bert_cli.text.tokenization import FullTokenizer
-from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
+from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
@@ -39,19 +39,6 @@ LOG = logging.getLogger("bert_cli")
 Data = RecordInput | TextInput
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
-
-
-class PretrainingModel(NamedTuple):
-    """As sources.OpenedModel; `vocabulary` and `tokenizer` are None for TFRecords without a vocabulary.
-
-    inputs: by flag the paths of its files, and whether these are TFRecords; they are looked for once, as a pipe is read once.
-    """
-
-    sources: ModelSources
-    config: BertConfig
-    vocabulary: Vocabulary | None
-    tokenizer: FullTokenizer | None
-    inputs: dict[str, tuple[list[str], bool]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,22 +71,22 @@ class PretrainingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder
 
-    def load(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
-        settings, model = self.settings, self.settings.model
-        patterns = {"input_file": settings.input.input_file, "eval_file": settings.task.eval_file}
-        inputs = {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
-        needs_vocab = not all(are_records for _, are_records in inputs.values())
-        found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
-        vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
-        config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
-        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found, model.strict)
-        if not vocabulary:
-            LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
-            return PretrainingModel(found, config, None, None, inputs)
-        lower = sources.checked_casing(model, found, vocabulary)
-        return PretrainingModel(found, config, vocabulary, FullTokenizer(vocabulary, lower), inputs)
+    @functools.cached_property
+    def _inputs(self) -> dict[str, tuple[list[str], bool]]:
+        """By flag the paths of its files, and whether these are TFRecords; looked for once, as a pipe can be read once."""
+        patterns = {"input_file": self.settings.input.input_file, "eval_file": self.settings.task.eval_file}
+        return {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
 
-    def read(self, model: PretrainingModel, stack: contextlib.ExitStack) -> PretrainingDataset:
+    def load(self, checkpoint: CheckpointPath | None) -> ModelBundle[BertConfig]:
+        settings = self.settings
+        needs_vocab = not all(are_records for _, are_records in self._inputs.values())
+        length = settings.length.max_seq_length
+        model = load_model(settings.model, checkpoint, length, needs_bert=True, needs_vocab=needs_vocab)
+        if not model.vocabulary:  # TFRecords hold token ids
+            LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
+        return model
+
+    def read(self, model: ModelBundle[BertConfig], stack: contextlib.ExitStack) -> PretrainingDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         splits: dict[str, Data] = {}
         if phases.do_train:
@@ -122,7 +109,7 @@ class PretrainingTask:
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
-        (paths, are_records), settings = model.inputs[flag], self.settings
+        (paths, are_records), settings = self._inputs[flag], self.settings
         length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
         if are_records:
             return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
@@ -133,7 +120,7 @@ class PretrainingTask:
         sampling = Sampling(length, masking.short_seq_prob, rules)
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
 
-    def plan(self, model: PretrainingModel, data: PretrainingDataset) -> Plan:
+    def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings, steps = self.settings, self.settings.steps
         lower = model.tokenizer.do_lower_case if model.tokenizer else None
         if steps.num_warmup_steps >= steps.num_train_steps:
@@ -157,14 +144,14 @@ class PretrainingTask:
         )
 
     def make_model(
-        self, model: PretrainingModel, data: PretrainingDataset, compute_dtype: str, rule: "TrainingRule"
+        self, model: ModelBundle[BertConfig], data: PretrainingDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
         from bert_cli.heads.pretraining import BertPretrainer
 
         seed = self.settings.seed.random_seed
         return BertPretrainer(model.config, compute_dtype, seed, data.has_next_sentences, rule)
 
-    def onnx_head(self, model: PretrainingModel, data: PretrainingDataset, flag: str) -> OnnxHead:
+    def onnx_head(self, model: ModelBundle[BertConfig], data: PretrainingDataset, flag: str) -> OnnxHead:
         raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")
 
     def training_input(

@@ -163,11 +163,11 @@ class SquadTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
 
-    def load(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+    def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        return load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
+    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         examples: dict[str, list[SquadExample]] = {}
         windows: dict[str, SquadFeatures] = {}
@@ -200,7 +200,7 @@ class SquadTask:
             LOG.info("%s: %d questions were cut to %d tokens", name, features.num_cut_questions, query_length)
         return features
 
-    def plan(self, model: sources.AnyModel, data: SquadDataset) -> Plan:
+    def plan(self, model: AnyModel, data: SquadDataset) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
         windows, lower = data.windows["train"], model.tokenizer.do_lower_case
         by_questions = settings.squad_training.steps_from_examples and len(windows)
@@ -222,16 +222,14 @@ class SquadTask:
             examples=len(windows),
         )
 
-    def make_model(
-        self, model: sources.AnyModel, data: SquadDataset, compute_dtype: str, rule: "TrainingRule"
-    ) -> "TaskModel":
+    def make_model(self, model: AnyModel, data: SquadDataset, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
         settings = self.settings
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
         return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep, rule)
 
-    def onnx_head(self, model: sources.AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
+    def onnx_head(self, model: AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
         return span_head(self.settings.answers.keep_padding, flag)
 
     def training_input(self, data: SquadDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":

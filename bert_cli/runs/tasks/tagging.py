@@ -70,16 +70,16 @@ class TaggingTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder
 
-    def load(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+    def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
         model_layers(settings, model)  # a wrong --layers is reported before the data is read
         return model
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
+    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
         return read_data(self.settings, model, self._tables)
 
-    def plan(self, model: sources.AnyModel, data: TaggingDataset) -> Plan:
+    def plan(self, model: AnyModel, data: TaggingDataset) -> Plan:
         settings, features = self.settings, data.splits["train"].features
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
         fine_tuning = settings.fine_tuning
@@ -107,14 +107,14 @@ class TaggingTask:
         )
 
     def make_model(
-        self, model: sources.AnyModel, data: TaggingDataset, compute_dtype: str, rule: "TrainingRule"
+        self, model: AnyModel, data: TaggingDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
         seed = self.settings.seed.random_seed
         return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed, rule)
 
-    def onnx_head(self, model: sources.AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
+    def onnx_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
         return tag_head(len(data.labels), data.layers)
 
     def training_input(self, data: TaggingDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
@@ -181,8 +181,8 @@ def tag_text(settings: TagSettings) -> dict:
     source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
     interactive.check_files(source, target)
     task = TaggingTask(settings)
-    _, model = opening.open_model(task, settings)
-    labels, scheme = trained_labels(model.sources.required_checkpoint), scheme_of(settings.task.tag_scheme)
+    model = opening.load_task_model(task, settings)
+    labels, scheme = trained_labels(model.required_checkpoint), scheme_of(settings.task.tag_scheme)
     data = TaggingDataset(labels, scheme, model_layers(settings, model), model.tokenizer, {})
     if text and not text_example(text).words:
         raise InputError("--text: holds no words")

@@ -22,7 +22,7 @@ from bert_cli.metrics.tagging import known_results
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
-from bert_cli.runs.loading import sources
+from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.tagging import Tagging, TagSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -145,7 +145,7 @@ def trained_labels(checkpoint: CheckpointPath) -> tuple[str, ...]:
 
 
 def read_data(
-    settings: TagSettings, model: sources.AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
+    settings: TagSettings, model: AnyModel, tables: Mapping[str, TaggingFile] = MappingProxyType({})
 ) -> TaggingDataset:
     """Read the files that the settings ask for; a trained checkpoint tells the labels.
 
@@ -218,7 +218,7 @@ def scheme_of(tag_scheme: str) -> str:
     return "BIO" if tag_scheme == "auto" else tag_scheme
 
 
-def model_layers(settings: TagSettings, model: sources.AnyModel) -> tuple[int, ...]:
+def model_layers(settings: TagSettings, model: AnyModel) -> tuple[int, ...]:
     """find_layers for the flags of a command."""
     return find_layers(settings.tagger.layers, settings.rates.freeze_encoder, model.config)
 

@@ -30,8 +30,8 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if not is_sharded:
         interactive.check_files(source, target)
     task = ClassificationTask(settings)
-    _, model = opening.open_model(task, settings)
-    checkpoint = model.sources.required_checkpoint
+    model = opening.load_task_model(task, settings)
+    checkpoint = model.required_checkpoint
     problem_type = task.trained_problem_type(model)
     if problem_type == MULTIPLE_CHOICE:
         raise InputError(

@@ -48,8 +48,8 @@ def _plan(
     names: Sequence[str],
     deciding: Sequence[str],
 ) -> shards.ShardPlan:
-    values, checkpoint = values_of(settings), model.sources.required_checkpoint
-    facts = {name: values[name] for name in deciding} | sources.facts_of_model(checkpoint, model)
+    values, checkpoint = values_of(settings), model.required_checkpoint
+    facts = {name: values[name] for name in deciding} | model.fingerprint
     facts |= {"problem_type": data.problem_type, "labels": ",".join(data.labels) or None}
     if isinstance(data.answers, SeveralLabels):
         facts["threshold"] = ",".join(map(str, data.answers.thresholds))
@@ -67,8 +67,8 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     check_submission(settings)
     files.check_can_write(folder, "output_dir")
     task = ClassificationTask(settings)
-    _, model = opening.open_model(task, settings)
-    checkpoint = model.sources.required_checkpoint
+    model = opening.load_task_model(task, settings)
+    checkpoint = model.required_checkpoint
     labels = trained_labels(settings.labels.labels or (), checkpoint)
     whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)

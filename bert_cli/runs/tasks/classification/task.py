@@ -21,8 +21,8 @@ from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.trained_labels import stated_problem_type, trained_labels
-from bert_cli.runs.loading.trained_model import check_command, open_model
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
 from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
@@ -61,31 +61,29 @@ class ClassificationTask:
     def freezes_encoder(self) -> bool:
         return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
 
-    def load(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
+    def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        return load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
 
-    def trained_problem_type(self, model: sources.AnyModel) -> str:
+    def trained_problem_type(self, model: AnyModel) -> str:
         """What the flags say, else the files of a trained model."""
-        return self._known or stated_problem_type(model.sources) or SINGLE_LABEL
+        return self._known or model.problem_type or SINGLE_LABEL
 
-    def for_new_texts(
-        self, model: sources.AnyModel, labels: tuple[str, ...], folders: Sequence[str]
-    ) -> ClassificationDataset:
+    def for_new_texts(self, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]) -> ClassificationDataset:
         """A dataset without rows, for texts that come later; folders: where thresholds.json may be."""
         problem_type = self.trained_problem_type(model)
         answers = make_answers(problem_type, labels, self.settings.results, False, folders)
         return ClassificationDataset(self.settings, problem_type, labels, answers, model.tokenizer)
 
-    def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
+    def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         known = self._known
         check_submission(settings)
         labels, folders = settings.labels.labels or (), []
         if not phases.do_train:
-            known = known or stated_problem_type(model.sources)
-            checkpoint = model.sources.required_checkpoint
+            known = known or model.problem_type
+            checkpoint = model.required_checkpoint
             labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
         data = read_data(settings, labels or None, known, self.tables)
@@ -108,7 +106,7 @@ class ClassificationTask:
             settings, data.problem_type, data.labels, answers, model.tokenizer, splits, data, teacher
         )
 
-    def plan(self, model: sources.AnyModel, data: ClassificationDataset) -> Plan:
+    def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
         features = trained_features(data.splits)
         sequences, lower = features.sequences, model.tokenizer.do_lower_case
@@ -140,7 +138,7 @@ class ClassificationTask:
         )
 
     def make_model(
-        self, model: sources.AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
+        self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
         from bert_cli.heads.choice import BertChoice
         from bert_cli.heads.classification import BertClassifier
@@ -158,7 +156,7 @@ class ClassificationTask:
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
-    def onnx_head(self, model: sources.AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
+    def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
         head_input, long_text = self.settings.head_input.head_input, self.settings.long_text.long_text
         return text_head(data.problem_type, len(data.labels), head_input, long_text, flag)
 
@@ -241,9 +239,9 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
     devices: dict[str, Any] = dataclasses.asdict(settings.devices)
-    own, model = open_model(checkpoint, ClassifySettings, devices)
+    own, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = ClassificationTask(own)
-    own_type, own_labels = task.trained_problem_type(model), sources.read_labels(checkpoint) or ()
+    own_type, own_labels = task.trained_problem_type(model), model.labels or ()
     # Its probabilities are learned, so no thresholds are needed, which a copy of a model may lack.
     answers = make_answers(own_type, own_labels, Results(), False, ())
     data = ClassificationDataset(own, own_type, own_labels, answers, model.tokenizer)
