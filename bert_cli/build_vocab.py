@@ -33,7 +33,7 @@ from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
 from bert_cli.flags.command import run_command
-from bert_cli.outputs.vocabulary import format_table
+from bert_cli.outputs.preparation import vocabulary_table
 from bert_cli.runs.preparation.vocabulary import (
     build_vocabulary,
     count_words,
@@ -92,7 +92,7 @@ def run(settings: BuildVocabSettings) -> dict:
     if old:
         report["before"] = coverage_figures(counts, old.tokens)
     report |= {"reading_seconds": round(reading_seconds, 3), "total_seconds": round(time.monotonic() - began, 3)}
-    for line in format_table(report):
+    for line in vocabulary_table(report):
         LOG.info(line)
     LOG.info("Wrote %s: %d tokens", output_file, len(tokens))
     return report

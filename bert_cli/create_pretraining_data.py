@@ -36,7 +36,7 @@ from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import run_command
-from bert_cli.outputs.pretraining_data import format_table, shares, warnings
+from bert_cli.outputs.preparation import pretraining_table, shares, warnings
 from bert_cli.runs.preparation.beam import check_beam, check_places, make_with_beam
 from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
@@ -94,7 +94,7 @@ def run(settings: CreateDataSettings) -> dict:
         "instances_per_second": report["instances"] / seconds,
         "tokens_per_second": report["instance_tokens"] / seconds,
     }
-    for line in format_table(report):
+    for line in pretraining_table(report):
         LOG.info(line)
     for line in warnings(report):
         LOG.warning("warning: %s", line)

@@ -29,7 +29,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.flags.command import run_command
-from bert_cli.outputs.prepare_data import format_table
+from bert_cli.outputs.preparation import preparation_table
 from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import PrepareSettings
 
@@ -68,7 +68,7 @@ def run(settings: PrepareSettings) -> dict:
     files.make_directory(folder)
     names = write_splits(source, counts, planned, folder, settings.seed.random_seed, ours)
     report = {"rows": rows, "labels": planned, "dropped": dict(dropped)}
-    for line in format_table(report):
+    for line in preparation_table(report):
         LOG.info(line)
     LOG.info("wrote %s into %s; next: bert-classify --task_name=cola --data_dir=%s …", ", ".join(names), folder, folder)
     return report
