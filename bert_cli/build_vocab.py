@@ -74,8 +74,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: BuildVocabSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
-    size, output_file = settings.size, settings.output.output_file
-    inputs = find_inputs(settings.input.input_file)
+    size, output_file = settings.size, settings.files.output_file
+    inputs = find_inputs(settings.files.input_file)
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
     old = read_extended(size.extend, size.vocab_size, size.do_lower_case) if size.extend else None
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)

@@ -42,7 +42,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: ConvertSettings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
     changes, dtype, random_seed = settings.changes, settings.changes.dtype, settings.seed.random_seed
-    overwrite = settings.replacing.overwrite
+    overwrite = settings.paths.overwrite
     checkpoint = find_source(settings.paths.source, settings.model.strict)
     target = find_target(settings.paths.target, settings.paths.to_format)
     check_dtype(dtype, target)

@@ -64,14 +64,14 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: CreateDataSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
-    inputs, outputs = find_inputs(settings.input.input_file), expand_outputs(settings.output.output_file)
+    inputs, outputs = find_inputs(settings.files.input_file), expand_outputs(settings.files.output_file)
     num_workers, num_shards = settings.workers.num_workers, settings.instances.num_shards
     if num_shards and num_shards < len(outputs):
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
     job = prepare_job(
         settings.vocabulary,
-        settings.length.max_seq_length,
+        settings.encoding.max_seq_length,
         settings.masking,
         settings.instances.dupe_factor,
         settings.seed.random_seed,

@@ -51,12 +51,12 @@ def run(settings: ExportSettings) -> list[str]:
     """Do what the settings say; returns the folders of the SavedModels, or the folder of the ONNX model."""
     export = settings.export
     folder = export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.absolute(export.export_dir)
-    check_target(folder, settings.replacing.overwrite)
+    check_target(folder, settings.export.overwrite)
     if export.format == "onnx":
         check_packages("--format=onnx")
-    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
-    length = settings.length.max_seq_length
-    exported = find_exported(checkpoint, export, settings.model, settings.labels.labels, length)
+    checkpoint = find_checkpoint(settings.model.init_checkpoint, strict=settings.model.strict)
+    length = settings.data.max_seq_length
+    exported = find_exported(checkpoint, export, settings.model, settings.data.labels, length)
     if export.format == "onnx":
         with exporting(folder) as new:
             files.make_directory(new)

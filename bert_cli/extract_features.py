@@ -74,19 +74,19 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 def run(settings: ExtractSettings) -> int:
     """Do what the settings say; returns the number of lines that were written."""
-    extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.length.max_seq_length
-    input_file, output_file = settings.input.input_file, settings.output.output_file
+    extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.encoding.max_seq_length
+    input_file, output_file = settings.files.input_file, settings.files.output_file
     shown = bool(attention.show_attention)
     is_sharded = not shown and files.is_pattern(input_file)
     if not (shown or is_sharded):
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
-    if settings.hub.hub_module and not settings.start.init_checkpoint:
+    if settings.hub.hub_module and not settings.model.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model)
+        checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model)
     model = sources.open_model(settings.model, checkpoint, max_seq_length, settings.hub)
-    if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
+    if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if line := builtin.told(checkpoint, model.config):
         LOG.info(line)
@@ -103,7 +103,7 @@ def run(settings: ExtractSettings) -> int:
         return 0
 
     with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
-    batch_size, devices = settings.batch.batch_size, shards.alone(settings.devices) if planned else settings.devices
+    batch_size, devices = settings.devices.batch_size, shards.alone(settings.devices) if planned else settings.devices
     choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
     session = open_extractor(model.config, devices, choice)
     if shown:

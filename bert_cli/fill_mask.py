@@ -65,13 +65,13 @@ def read_texts(texts: Sequence[str], input_file: str) -> Iterator[tuple[str, str
 def run(settings: FillMaskSettings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
     words, top_k = settings.candidates.texts, settings.candidates.top_k
-    input_file, output_file = settings.input.input_file, settings.output.output_file
+    input_file, output_file = settings.files.input_file, settings.files.output_file
     to_file = output_file != STANDARD
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
     if to_file:
         files.check_output_files([output_file], [input_file])
-    checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model, "bert_output")
+    checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model, config, vocabulary, tokenizer = sources.open_model(settings.model, checkpoint, 3, needs_bert=True)
     if line := builtin.told(checkpoint, config):
         LOG.info(line)
@@ -83,7 +83,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers
 
     best = min(top_k, vocabulary.size)
-    session = FillMaskSession(config, settings.devices, settings.batch.batch_size, best, vocabulary.size)
+    session = FillMaskSession(config, settings.devices, settings.devices.batch_size, best, vocabulary.size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
     found = answers(session, read_texts(words, input_file), tokenizer, positions)
     if words:

@@ -56,14 +56,14 @@ def run(settings: PrepareSettings) -> dict:
     if not files.exists(path):
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "help")
-    source = Source.open(path, settings.columns, settings.header.header)
+    source = Source.open(path, settings.columns, settings.data.header)
     ours = check_folder(folder, path)
     counts, dropped = count_labels(source)
-    planned = plan(counts, settings.dev_split.dev_split, settings.choice)
+    planned = plan(counts, settings.dev_split.dev_split, settings.selection)
     rows = sum(counts.values()) + sum(dropped.values())
     beyond = sum(counts.values()) - sum(sum(each.values()) for each in planned.values())
     if beyond:
-        reason = "of a label with more rows" if settings.choice.balance else f"beyond {settings.choice.max_rows}"
+        reason = "of a label with more rows" if settings.selection.balance else f"beyond {settings.selection.max_rows}"
         dropped[reason] = beyond
     files.make_directory(folder)
     names = write_splits(source, counts, planned, folder, settings.seed.random_seed, ours)

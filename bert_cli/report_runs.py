@@ -21,7 +21,7 @@ from bert_cli.flags.command import run_command
 from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import make_page, members_of
-from bert_cli.settings.reporting import ReportSettings
+from bert_cli.settings.tools import ReportSettings
 
 LOG = logging.getLogger("bert_cli")
 _COMPARISON = "comparison.html"
@@ -55,7 +55,7 @@ def _check_target(path: str, folders: tuple[str, ...]) -> None:
 
 def run(settings: ReportSettings) -> dict:
     """Do what the settings say; returns {"page": the path that was written}."""
-    folders, path = settings.runs.runs, settings.output.output_file
+    folders, path = settings.runs.runs, settings.files.output_file
     if len(folders) == 1 and not path:
         files.check_can_write(folders[0], "help")
         make_page(folders[0])

@@ -81,9 +81,9 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text or settings.input.input_file or settings.explanation.explain:
+    if settings.new.text or settings.files.input_file or settings.new.explain:
         return answer_texts(settings)
-    if files.is_pattern(settings.predict_file.predict_file):
+    if files.is_pattern(settings.data.predict_file):
         return predict_shards(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a text does without
 

@@ -92,7 +92,7 @@ def run(settings: SquadSettings) -> dict:
     """
     if settings.scoring.score_only:
         return score_file(settings)
-    if settings.questions.question or settings.input.input_file:
+    if settings.questions.question or settings.files.input_file:
         return squad_interactive.run(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a question does without
 

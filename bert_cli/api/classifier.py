@@ -28,7 +28,8 @@ from bert_cli.runs.loading.trained_model import open_model
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.results import Answers, make_answers
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.classification import ClassifySettings, read_threshold
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import read_threshold
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -62,7 +63,7 @@ class Classifier(Trained):
     ):
         self.labels = task.labels
         self.problem_type = task.problem_type
-        self.max_seq_length = task.settings.length.max_seq_length
+        self.max_seq_length = task.settings.encoding.max_seq_length
         self._session, self._tokenizer, self._task, self._answers = session, tokenizer, task, answers
 
     @classmethod
@@ -175,7 +176,7 @@ class Classifier(Trained):
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
         if not task.labels and task.has_labels:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
-        answers = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
+        answers = make_answers(task.problem_type, task.labels, settings.inference, False, run_folders(checkpoint))
         session = opening.open_trained(task, model, settings)
         return cls(session, model.tokenizer, task, answers)
 

@@ -89,12 +89,12 @@ class FeatureExtractor:
             "hub_module": hub_module,
         }
         settings, model = open_model(checkpoint, ExtractSettings, given, remembers=False)
-        length, config = settings.length.max_seq_length, model.config
+        length, config = settings.encoding.max_seq_length, model.config
         check_max_seq_length(length, pairs=long_text)
         chosen = parse_layers(layers, config.num_hidden_layers)
 
         places = [layer.place for layer in chosen]
-        choice = VectorChoice(pooling, places, length, settings.batch.batch_size)
+        choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
         session = open_extractor(config, settings.devices, choice)
         session.load(checkpoint)
         limits = chunk_limits(config, len(chosen), pooling != "none")

@@ -25,7 +25,7 @@ from bert_cli.runs.loading.trained_model import open_model
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tasks.tagging_data import TaggingData, find_layers, scheme_of, trained_labels
-from bert_cli.settings.tagging import TagSettings, TagStride
+from bert_cli.settings.tagging import TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 
 
@@ -71,7 +71,7 @@ class Tagger(Trained):
             phases | {"do_eval": dev is not None},
             output_dir,
             options,
-            lambda values: values.update(doc_stride=TagStride(values["doc_stride"]).pieces(values["max_seq_length"])),
+            lambda values: values.update(doc_stride=window_stride(values["doc_stride"], values["max_seq_length"])),
         )
 
     @classmethod
@@ -117,11 +117,11 @@ class Tagger(Trained):
         worded = [example for example in examples if example.words]
         if not worded:
             return [TaggedText((), (), []) for _ in texts]
-        settings, length = self._settings, self._settings.length.max_seq_length
-        stride = settings.stride.pieces(length)
+        settings, length = self._settings, self._settings.encoding.max_seq_length
+        stride = window_stride(settings.task.doc_stride, length)
         features = tagging_features(worded, self.labels, self._tokenizer, length, stride)
-        windows = log_probabilities(self._session, features, settings.prediction.predict_batch_size, "tagging")
-        found = iter(predict_tags(features, windows, self.labels, settings.single.decoding))
+        windows = log_probabilities(self._session, features, settings.inference.predict_batch_size, "tagging")
+        found = iter(predict_tags(features, windows, self.labels, settings.inference.decoding))
         scheme = scheme_of(settings.task.tag_scheme)
         results = []
         for example in examples:

@@ -10,13 +10,12 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading import sources
 from bert_cli.runs.loading.trained_labels import agreed_labels
-from bert_cli.settings.groups import Length, ModelFiles
-from bert_cli.settings.long_text import TRUNCATE
+from bert_cli.settings.groups import TRUNCATE, Encoding, ModelFiles
 from bert_cli.settings.tools import Export
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath
 
-_LENGTH = Length().max_seq_length  # tokens, where no run says more
+_LENGTH = Encoding().max_seq_length  # tokens, where no run says more
 
 
 @dataclasses.dataclass(frozen=True)

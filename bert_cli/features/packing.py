@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.doc_spans import doc_spans
-from bert_cli.settings.long_text import HEAD_TAIL, WINDOWS
+from bert_cli.settings.groups import HEAD_TAIL, WINDOWS
 
 
 class PackedSequence(NamedTuple):

@@ -31,12 +31,13 @@ from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Model, Task
 from bert_cli.runs.tasks.opening import open_model, open_predictor, open_session
 from bert_cli.runs.tensorboard import Events
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_several
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, step_number
 
@@ -53,7 +54,7 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         finish(settings.phases.output_dir, settings.page)
         return report
     began, phases = time.monotonic(), settings.phases
-    does_predict = settings.prediction.do_predict
+    does_predict = settings.inference.do_predict
     folder = phases.output_dir
     check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
@@ -73,18 +74,18 @@ def run(task: Task[Model], settings: TrainingSettings) -> dict[str, Any]:
         task.show_examples(model, EXAMPLES[LOG.isEnabledFor(logging.DEBUG)])
 
         reading = time.monotonic() - began
-        if settings.dry_run.dry_run:
-            survey(task, model, settings.length.max_seq_length)
+        if settings.phases.dry_run:
+            survey(task, model, settings.encoding.max_seq_length)
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data has been said.
         ready = time.monotonic()
-        if not settings.dry_run.dry_run:
+        if not settings.phases.dry_run:
             stack.enter_context(lock.held(folder, settings.devices.distribution_strategy, task.command, seen))
         stack.enter_context(worker_failure.others_watched(settings.devices.distribution_strategy))
         has_news = phases.do_eval or (plan is not None and plan.finished is None)
         session: Predictor
         if plan:
             session = trained = open_session(task, model, settings)
-            if settings.dry_run.dry_run:
+            if settings.phases.dry_run:
                 done = step_number(plan.state) if plan.state else 0
                 factors = controls.prepare(trained, task, model, settings, plan.class_weights)
                 return try_out(task, trained, model, plan.updates, factors, done, plan.watch, settings, reading, ready)
@@ -209,7 +210,7 @@ def _train(
 ) -> dict[str, Any]:
     """Begin, or go on; returns figures for the report."""
     folder, watch = settings.phases.output_dir, plan.watch
-    session.load_initial(model.sources, settings.start.init_checkpoint, plan.state)
+    session.load_initial(model.sources, settings.model.init_checkpoint, plan.state)
     session.check_agreement({"the first step": step_number(plan.state) if plan.state else 0} | plan.manifest)
     if session.is_chief and plan.state:
         run_folder.remove_leftovers(folder)

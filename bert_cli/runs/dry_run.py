@@ -17,7 +17,8 @@ from bert_cli.outputs.dry_run import (
     unknown_line,
 )
 from bert_cli.runs.early_stopping import Watch
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Model, Task
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 from bert_cli.training.hyperparameters import Updates
 
@@ -72,7 +73,7 @@ def try_out(
     """
     from bert_cli.runs.engine.probe import TrialSession
 
-    session.load_initial(model.sources, settings.start.init_checkpoint, None)
+    session.load_initial(model.sources, settings.model.init_checkpoint, None)
     trials = TrialSession(session)
     task.train(cast("Session", trials), updates=updates, factors=factors)
     trial = cast(Trial, trials.trial)

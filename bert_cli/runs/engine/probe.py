@@ -16,7 +16,7 @@ from bert_cli.heads.model import tensor_specs
 from bert_cli.outputs.dry_run import Trial
 from bert_cli.runs.engine.training_run import TrainingRun, memory_advice
 from bert_cli.runtime.memory import peak_memory
-from bert_cli.settings.groups import Saving
+from bert_cli.settings.training import Saving
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import training_tensors
 from bert_cli.training.hyperparameters import Updates

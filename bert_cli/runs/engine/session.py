@@ -31,7 +31,8 @@ from bert_cli.runs.engine.training_run import TrainingRun, memory_advice, read_p
 from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.sources import ModelSources
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import LEAST_TOKENS, Saving
+from bert_cli.settings.groups import LEAST_TOKENS
+from bert_cli.settings.training import Saving
 from bert_cli.training.batch_distribution import check_batch_size
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.training.inference import make_runner

@@ -9,7 +9,8 @@ from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
 from bert_cli.examples.folds import stratified_folds
 from bert_cli.flags.option import changed
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
-from bert_cli.runs.tasks.interface import DividedTask, TrainingSettings
+from bert_cli.runs.tasks.interface import DividedTask
+from bert_cli.settings.training import TrainingSettings
 
 LOG = logging.getLogger("bert_cli")
 
@@ -21,7 +22,7 @@ class Folds:
         """Reads and tokenizes the training data of a task."""
         once = changed(settings, {"do_eval": False, "do_predict": False})
         self._whole = task.again(once)
-        model = self._whole.open(choose_checkpoint(once.start, once.model, once.hub, once.phases))
+        model = self._whole.open(choose_checkpoint(once.model, once.hub, once.phases))
         with contextlib.ExitStack() as stack:
             self._whole.read(model, stack)
         self._folds = stratified_folds(self._whole.strata(), count, settings.seed.random_seed)

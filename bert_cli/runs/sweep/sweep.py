@@ -47,8 +47,9 @@ from bert_cli.outputs.sweep import (
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
-from bert_cli.runs.tasks.interface import DividedTask, Task, TrainingSettings
-from bert_cli.settings.sweep import check_several, is_several, num_folds
+from bert_cli.runs.tasks.interface import DividedTask, Task
+from bert_cli.settings.sweep import check_several, is_several
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")
@@ -73,11 +74,11 @@ def members(settings: Any) -> tuple[str, list[Member]]:
         return GRID, [
             Member("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells
         ]
-    if count := num_folds(settings):
+    if count := settings.sweep.cross_validation:
         return FOLDS, [
             Member(f"fold-{number}", {"cross_validation": 0, "do_eval": True}) for number in range(1, count + 1)
         ]
-    first, count = settings.seed.random_seed, settings.runs.num_runs
+    first, count = settings.seed.random_seed, settings.sweep.num_runs
     own = {"num_runs": 1}
     return RUNS, [Member(f"run-{n + 1}", {"random_seed": first + n, **own}) for n in range(count)]
 
@@ -136,7 +137,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: Run) -> dict[str, Any]
         for part, report in zip(parts, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
-    best = None if kind == FOLDS or num_folds(settings) else best_row(rows, metric)
+    best = None if kind == FOLDS or settings.sweep.cross_validation else best_row(rows, metric)
     has_mean = kind != GRID
     write_several(os.path.join(folder, _TABLES[kind]), rows, has_mean)
     for line in format_several(rows, metric, best.folder if best else None, has_mean):

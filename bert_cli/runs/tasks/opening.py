@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained_model import check_command
-from bert_cli.runs.tasks.interface import Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Model, Task
 from bert_cli.runtime.tensorflow_setup import prepare_host
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def open_model(task: Task[Model], settings: TrainingSettings) -> tuple[Checkpoin
 
     InputError where the model is only used, and another command trained it.
     """
-    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    checkpoint = choose_checkpoint(settings.model, settings.hub, settings.phases)
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
     return checkpoint, task.open(checkpoint)
@@ -33,7 +34,7 @@ def open_session(task: Task[Model], model: Model, settings: TrainingSettings) ->
     return Session(
         lambda compute_dtype: task.make_model(model, compute_dtype),
         settings.devices,
-        settings.length.max_seq_length,
+        settings.encoding.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
         weights_follow=model.sources.checkpoint is not None,
@@ -49,7 +50,7 @@ def open_predictor(task: Task[Model], model: Model, settings: TrainingSettings) 
         )
 
         head = task.onnx_head(model, flag)
-        return OnnxSession(head, model.config, settings.length.max_seq_length, settings.devices)
+        return OnnxSession(head, model.config, settings.encoding.max_seq_length, settings.devices)
     return open_session(task, model, settings)
 
 

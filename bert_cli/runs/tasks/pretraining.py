@@ -73,7 +73,7 @@ class PretrainingTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> PretrainingModel:
         settings = self.settings
-        for flag, patterns in (("input_file", settings.input.input_file), ("eval_file", settings.task.eval_file)):
+        for flag, patterns in (("input_file", settings.files.input_file), ("eval_file", settings.task.eval_file)):
             if patterns:
                 self._found[flag] = find_files(patterns, flag)
         needs_vocab = not all(are_records for _, are_records in self._found.values())
@@ -81,7 +81,7 @@ class PretrainingTask:
         found = sources.find_sources(model.vocab_file, model.bert_config_file, checkpoint, needs_vocab)
         vocabulary = read_vocabulary(found.vocab_file) if found.vocab_file else None
         config = sources.read_bert_config(found, model.gelu, vocabulary.size if vocabulary else None)
-        sources.check_sizes(config, vocabulary, settings.length.max_seq_length, found, model.strict)
+        sources.check_sizes(config, vocabulary, settings.encoding.max_seq_length, found, model.strict)
         if not vocabulary:
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
             return PretrainingModel(found, config, None, None)
@@ -98,7 +98,7 @@ class PretrainingTask:
         if phases.do_eval and (task.eval_file or "train" not in self.data):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
             trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
-            same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
+            same = trained_on.get("input_file") == absolute_patterns(settings.files.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
             self.data["held_out"] = self._open_data(flag, model, share)
@@ -111,7 +111,7 @@ class PretrainingTask:
     def _open_data(self, flag: str, model: PretrainingModel, share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
         (paths, are_records), settings = self._found[flag], self.settings
-        length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
+        length, masking, seed = settings.encoding.max_seq_length, settings.masking, settings.seed.random_seed
         if are_records:
             return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
         assert model.tokenizer is not None, "`open` reads a vocabulary for every text"
@@ -147,7 +147,7 @@ class PretrainingTask:
             masking, task = settings.masking, settings.task
             values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
             decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}
-        paths = {"input_file": settings.input.input_file, "eval_file": settings.task.eval_file}
+        paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         return Plan(
             steps=steps.num_train_steps,
             warmup_steps=steps.num_warmup_steps,
@@ -182,7 +182,7 @@ class PretrainingTask:
         return self._evaluate(cast("Session", session))  # onnx_head refuses what is none
 
     def _evaluate(self, session: "Session") -> Evaluation:
-        batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
+        batch_size, most_steps = self.settings.inference.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = self.data["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)

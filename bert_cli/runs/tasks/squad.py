@@ -87,7 +87,7 @@ def score_file(settings: SquadSettings) -> dict:
     """Score predictions_file, print the scores as JSON, and write them where there is an output_dir."""
     scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
     for flag, path in (
-        ("predict_file", settings.predict_file.predict_file),
+        ("predict_file", settings.data.predict_file),
         ("predictions_file", scoring.predictions_file),
         ("null_odds_file", scoring.null_odds_file),
     ):
@@ -97,7 +97,7 @@ def score_file(settings: SquadSettings) -> dict:
         files.check_can_write(folder, "output_dir")
         seen = lock.check_free(folder, "one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
-    gold, answers = read_gold_answers(settings.predict_file.predict_file), read_predictions(scoring.predictions_file)
+    gold, answers = read_gold_answers(settings.data.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
@@ -126,30 +126,30 @@ class SquadTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        return sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        return sources.open_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
 
     def read(self, model: sources.AnyModel, stack: contextlib.ExitStack) -> None:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
         self._tokenizer = model.tokenizer
         if phases.do_train:
-            path = settings.train_file.train_file
+            path = settings.data.train_file
             files.check_readable(path, "train_file")
             examples = read_training_examples(path, task.version_2_with_negative, task.multiple_answers).examples
             self._cut("train", examples, is_training=True)
-        if settings.prediction.do_predict or phases.do_eval:
-            files.check_readable(settings.predict_file.predict_file, "predict_file")
+        if settings.inference.do_predict or phases.do_eval:
+            files.check_readable(settings.data.predict_file, "predict_file")
             if phases.do_eval:
-                self.gold = read_gold_answers(settings.predict_file.predict_file)
+                self.gold = read_gold_answers(settings.data.predict_file)
                 # What cannot be scored is said before the work.
                 score(task.version_2_with_negative, self.gold, {}, None)
-            self._cut("predict", read_examples(settings.predict_file.predict_file), is_training=False)
+            self._cut("predict", read_examples(settings.data.predict_file), is_training=False)
 
     def _cut(self, name: str, examples: list[SquadExample], is_training: bool) -> None:
         """The windows of some examples; the log says what was cut."""
         settings = self.settings
-        length, query_length = settings.length.max_seq_length, settings.task.max_query_length
+        length, query_length = settings.encoding.max_seq_length, settings.task.max_query_length
         features = squad_features(
-            examples, self._tokenizer, length, settings.stride.doc_stride, query_length, is_training
+            examples, self._tokenizer, length, settings.task.doc_stride, query_length, is_training
         )
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if features.num_cut_questions:
@@ -212,7 +212,7 @@ class SquadTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ class SquadTask:
 
     def _answers(self, session: Predictor) -> tuple[list[Prediction], float]:
         """The answers to all questions, and how many windows there were each second."""
-        windows, batch_size = self.windows["predict"], self.settings.prediction.predict_batch_size
+        windows, batch_size = self.windows["predict"], self.settings.inference.predict_batch_size
         decoder = Decoder(windows, self.rules.n_best_size)
         rate = fill(session, decoder, windows, batch_size, "predicting")
         return decoder.finish(self.examples["predict"], self._tokenizer, self.rules), rate

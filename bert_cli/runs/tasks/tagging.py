@@ -49,7 +49,7 @@ from bert_cli.runs.tasks.tagging_data import (
     strata,
     trained_labels,
 )
-from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.tagging import TagSettings, window_stride
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
 
@@ -99,7 +99,7 @@ class TaggingTask:
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = sources.open_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
         self.layers = find_layers(settings.tagger.layers, self.freezes_encoder, model.config)
         return model
 
@@ -146,7 +146,6 @@ class TaggingTask:
             examples=len(features),
             class_weights=controls.class_weights(
                 settings.loss,
-                settings.class_weights,
                 SINGLE_LABEL,
                 self.data.labels,
                 features.label_ids[features.label_ids != NOTHING],
@@ -167,7 +166,7 @@ class TaggingTask:
         return known_results(self.data.labels)
 
     def train(self, session: "Session", *, updates: Updates, **how: Any) -> dict[str, Any]:
-        batch_size = self.settings.evaluation.eval_batch_size
+        batch_size = self.settings.inference.eval_batch_size
         return session.train(self.data.splits["train"].features, encoding_batch_size=batch_size, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
@@ -177,16 +176,16 @@ class TaggingTask:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
         windows = log_probabilities(session, split.features, batch_size, title)
-        predictions = predict_tags(split.features, windows, self.data.labels, self.settings.single.decoding)
+        predictions = predict_tags(split.features, windows, self.data.labels, self.settings.inference.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
     def evaluate(self, session: Predictor) -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them."""
         split = self.data.splits["dev"]
-        predictions, rate = self._tag(session, split, self.settings.evaluation.eval_batch_size, "evaluating")
+        predictions, rate = self._tag(session, split, self.settings.inference.eval_batch_size, "evaluating")
         self._predictions = predictions
         results, lines = _scores(split, predictions)
-        report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        report = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
 
         def examples() -> EvalExamples:
             words = [example.words for example in split.file.examples]
@@ -197,8 +196,8 @@ class TaggingTask:
     def predict(self, session: Predictor) -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
         split = self.data.splits["test"]
-        predictions, rate = self._tag(session, split, self.settings.prediction.predict_batch_size, "predicting")
-        report = {"predict_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        predictions, rate = self._tag(session, split, self.settings.inference.predict_batch_size, "predicting")
+        report = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
             report["test"], lines = _scores(split, predictions)
             for line in ("***** Test results *****", *lines):
@@ -228,7 +227,7 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 
 def tag_text(settings: TagSettings) -> dict:
     """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
-    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    source, target, text = settings.files.input_file, settings.files.output_file, settings.new.text
     interactive.check_files(source, target)
     task = TaggingTask(settings)
     _, model = opening.open_model(task, settings)
@@ -242,11 +241,13 @@ def tag_text(settings: TagSettings) -> dict:
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
-        length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
-        features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.pieces(length))
+        length, batch_size = settings.encoding.max_seq_length, settings.inference.predict_batch_size
+        features = tagging_features(
+            examples, labels, model.tokenizer, length, window_stride(settings.task.doc_stride, length)
+        )
         check(features.sequences)
         windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
-        yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
+        yield from zip(examples, predict_tags(features, windows, labels, settings.inference.decoding), strict=True)
 
     if source:
         interactive.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))

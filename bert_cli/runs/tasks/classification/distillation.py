@@ -58,7 +58,7 @@ class Teacher(NamedTuple):
         features = self.task.features(examples, self.model.tokenizer)
         session = opening.open_session(self.task, self.model, self.task.settings)
         session.load_trained(self.checkpoint)
-        found = session.infer(features, self.task.settings.prediction.predict_batch_size, "asking the teacher")
+        found = session.infer(features, self.task.settings.inference.predict_batch_size, "asking the teacher")
         return logits_of(found["probabilities"][:, self.columns], self.task.problem_type)
 
     def teach(

@@ -25,7 +25,7 @@ from bert_cli.settings.classification import ClassifySettings
 
 def answer_texts(settings: ClassifySettings) -> dict:
     """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
-    source, target, explained = settings.input.input_file, settings.output.output_file, settings.explanation.explain
+    source, target, explained = settings.files.input_file, settings.files.output_file, settings.new.explain
     text = settings.new.text or explained
     is_sharded = files.is_pattern(source)
     if not is_sharded:
@@ -38,24 +38,24 @@ def answer_texts(settings: ClassifySettings) -> dict:
             f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
             "texts with their endings as a --predict_file, with --do_predict"
         )
-    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
+    task.labels = trained_labels(settings.encoding.labels or (), checkpoint)
     if not task.labels and settings.task.task_name:
         task.labels = find_task(settings.task.task_name).labels
     if not task.labels and task.has_labels:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
-    found = make_answers(task.problem_type, task.labels, settings.results, False, run_folders(checkpoint))
+    found = make_answers(task.problem_type, task.labels, settings.inference, False, run_folders(checkpoint))
     plan = plan_texts(settings, task, model, found) if is_sharded else None
     todo = plan.todo() if plan else []
     if plan and not todo:
         return task.facts()
-    lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
+    lines = [TextLine(0, text, settings.new.text_b or None)] if text else []
     _features(lines, task, model)  # what cannot be packed is said before TensorFlow takes its seconds
     session = opening.open_trained(task, model, alone(settings) if plan else settings)
 
     def answer(chunk: Sequence[TextLine], check: Callable[[RaggedFeatures], None]) -> Iterator[dict]:
         features = _features(chunk, task, model)
         check(features.sequences)
-        numbers = session.infer(features, settings.prediction.predict_batch_size, None)
+        numbers = session.infer(features, settings.inference.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}
             yield {"text": line.text_a} | pair | found.record(numbers, row)
@@ -67,7 +67,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         )
 
     if explained:
-        texts, batch_size = (explained, settings.second.text_b or None), settings.prediction.predict_batch_size
+        texts, batch_size = (explained, settings.new.text_b or None), settings.inference.predict_batch_size
         record = explain(session, model.tokenizer, task.problem_type, task.labels, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)

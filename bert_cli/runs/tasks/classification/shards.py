@@ -33,7 +33,7 @@ def plan_texts(
     settings: ClassifySettings, task: ClassificationTask, model: AnyModel, answers: Answers
 ) -> shards.ShardPlan:
     """The shards of --input_file. task: after `open`, with its `labels`."""
-    names = [settings.output.output_file]
+    names = [settings.files.output_file]
     return _plan(settings, task, model, answers, ("input_file", "output_file"), names, _OF_TEXTS)
 
 
@@ -56,7 +56,7 @@ def _plan(
     facts |= {"problem_type": task.problem_type, "labels": ",".join(task.labels) or None}
     if isinstance(answers, SeveralLabels):
         facts["threshold"] = ",".join(map(str, answers.thresholds))
-    shard, strategy = settings.shards.shard, settings.devices.distribution_strategy
+    shard, strategy = settings.files.shard, settings.devices.distribution_strategy
     source, target = flags
     return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
 
@@ -72,9 +72,9 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     _, model = opening.open_model(task, settings)
     checkpoint = model.sources.required_checkpoint
-    task.labels = trained_labels(settings.labels.labels or (), checkpoint)
+    task.labels = trained_labels(settings.encoding.labels or (), checkpoint)
     places = [folder, *run_folders(checkpoint)]
-    answers = make_answers(task.problem_type, task.labels, settings.results, False, places)
+    answers = make_answers(task.problem_type, task.labels, settings.inference, False, places)
     files.make_directory(folder)
     names = [os.path.join(folder, name) for name in task.names("test")]
     plan = _plan(settings, task, model, answers, ("predict_file", "output_dir"), names, _OF_TABLES)
@@ -87,6 +87,6 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         split = part.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, strict)
         session = session or opening.open_trained(part, model, alone(settings))
-        found = session.infer(split.features, settings.prediction.predict_batch_size, "predicting")
-        write_predictions(shard.targets, split, found, part.answers, settings.results.output_format)
+        found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
+        write_predictions(shard.targets, split, found, part.answers, settings.inference.output_format)
     return {"shards": len(todo)}

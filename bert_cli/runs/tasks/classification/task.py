@@ -37,7 +37,7 @@ from bert_cli.runs.tasks.classification.results import Answers, make_answers
 from bert_cli.runs.tasks.classification.split import Split, example_lines, make_split, survey_of
 from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.long_text import WINDOWS
+from bert_cli.settings.groups import WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.hyperparameters import Updates
 from bert_cli.weights.path import CheckpointPath
@@ -108,12 +108,12 @@ class ClassificationTask:
 
     def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
-        results = self.settings.results
+        results = self.settings.inference
         return prediction_files(split, results.output_format, self.data.task if results.glue_submission else None)
 
     def open(self, checkpoint: CheckpointPath | None) -> sources.AnyModel:
         settings = self.settings
-        model = sources.open_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = sources.open_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
         self._tokenizer = model.tokenizer
         if not settings.phases.do_train:
             self.take_kind(model.sources)
@@ -135,7 +135,7 @@ class ClassificationTask:
             return self._read_part(*self._whole)
         settings, phases = self.settings, self.settings.phases
         check_submission(settings)
-        labels, folders = settings.labels.labels or (), []
+        labels, folders = settings.encoding.labels or (), []
         if not phases.do_train:
             checkpoint = model.sources.required_checkpoint
             labels = trained_labels(labels, checkpoint)
@@ -145,12 +145,12 @@ class ClassificationTask:
         if not self.labels and self.has_labels:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
-        tunes = phases.do_eval or not settings.prediction.do_predict
-        self._answers = make_answers(self.problem_type, self.labels, settings.results, tunes, folders)
-        length = settings.length.max_seq_length
+        tunes = phases.do_eval or not settings.inference.do_predict
+        self._answers = make_answers(self.problem_type, self.labels, settings.inference, tunes, folders)
+        length = settings.encoding.max_seq_length
         for name, examples in data.splits.items():
             self.splits[name] = make_split(
-                name, examples, self.labels, model.tokenizer, length, self.problem_type, settings.long_text.long_text
+                name, examples, self.labels, model.tokenizer, length, self.problem_type, settings.encoding.long_text
             )
         if self.problem_type != MULTIPLE_CHOICE:
             LOG.info("labels: %s", ", ".join(self.labels) or "none, a number is predicted")
@@ -160,7 +160,7 @@ class ClassificationTask:
     def _read_part(self, whole: "ClassificationTask", held_out: np.ndarray) -> None:
         self._data, self._teacher = whole.data, whole._teacher
         self.labels, self.problem_type = whole.labels, whole.problem_type
-        self._answers = make_answers(self.problem_type, self.labels, self.settings.results, True, [])
+        self._answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
         self.splits = whole.splits | cross_validation.divided(whole.splits["train"], held_out)
 
     def features(self, examples: Sequence[ClassificationExample], tokenizer: FullTokenizer) -> ClassificationFeatures:
@@ -170,9 +170,9 @@ class ClassificationTask:
             examples,
             self.labels,
             tokenizer,
-            settings.length.max_seq_length,
+            settings.encoding.max_seq_length,
             self.problem_type,
-            settings.long_text.long_text,
+            settings.encoding.long_text,
         )
 
     def sequences(self) -> dict[str, RaggedFeatures]:
@@ -211,7 +211,7 @@ class ClassificationTask:
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
             class_weights=controls.class_weights(
-                self.settings.loss, self.settings.class_weights, self.problem_type, self.labels, features.label_ids
+                self.settings.loss, self.problem_type, self.labels, features.label_ids
             ),
         )
 
@@ -221,11 +221,11 @@ class ClassificationTask:
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
-        seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
+        seed, head_input = self.settings.seed.random_seed, self.settings.head.head_input
         if self.problem_type == MULTIPLE_CHOICE:
             return BertChoice(model.config, compute_dtype, seed, head_input)
         count = 1 if self.problem_type == REGRESSION else len(self.labels)
-        has_windows, given = self.settings.long_text.long_text == WINDOWS, self.settings.distillation
+        has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
         arguments = (model.config, count, compute_dtype, seed, self.problem_type, head_input)
         if self._teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
@@ -233,12 +233,12 @@ class ClassificationTask:
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
     def onnx_head(self, model: sources.AnyModel, flag: str) -> OnnxHead:
-        head_input, long_text = self.settings.head_input.head_input, self.settings.long_text.long_text
+        head_input, long_text = self.settings.head.head_input, self.settings.encoding.long_text
         return text_head(self.problem_type, len(self.labels), head_input, long_text, flag)
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -252,7 +252,7 @@ class ClassificationTask:
             features = self._teacher.teach(features, self.splits, how.get("folder"), how.get("state"), session.is_chief)
         if self.settings.phases.do_eval:
             needed_later()
-        at_once = self.settings.evaluation.eval_batch_size
+        at_once = self.settings.inference.eval_batch_size
         return session.train(features, encoding_batch_size=at_once, updates=updates, **how)
 
     def facts(self) -> dict[str, Any]:
@@ -261,7 +261,7 @@ class ClassificationTask:
 
     def evaluate(self, session: Predictor) -> Evaluation:
         """Metrics and scores of each label; of a second half the same, its name behind that of each metric."""
-        batch_size, task = self.settings.evaluation.eval_batch_size, self.data.task
+        batch_size, task = self.settings.inference.eval_batch_size, self.data.task
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
@@ -284,7 +284,7 @@ class ClassificationTask:
         return Evaluation(metrics, lines, {"eval_examples_per_second": rate, "eval": details}, examples)
 
     def _eval_examples(self, session: Predictor, split: Split, found: dict[str, Any]) -> EvalExamples:
-        batch_size = self.settings.evaluation.eval_batch_size
+        batch_size = self.settings.inference.eval_batch_size
         return explained_examples(
             session, self._tokenizer, split, self.answers, self.problem_type, self.labels, found, batch_size
         )
@@ -293,9 +293,9 @@ class ClassificationTask:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
         rate = 0.0
         for name, split in ((name, split) for name, split in self.splits.items() if name.startswith("test")):
-            found = session.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
+            found = session.infer(split.features, self.settings.inference.predict_batch_size, "predicting")
             rate = rate or found["examples_per_second"]
             if session.is_chief:
                 paths = [os.path.join(self.settings.phases.output_dir, each) for each in self.names(name)]
-                write_predictions(paths, split, found, self.answers, self.settings.results.output_format)
+                write_predictions(paths, split, found, self.answers, self.settings.inference.output_format)
         return {"predict_examples_per_second": rate}
