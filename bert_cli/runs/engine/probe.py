@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from bert_cli.features.stream import training_rows
 from bert_cli.heads.model import tensor_specs
 from bert_cli.outputs.dry_run import Trial
 from bert_cli.runs.engine.training_run import TrainingRun, memory_advice
-from bert_cli.runtime.memory import peak_memory
+from bert_cli.runtime.memory import memory_now, peak_memory
 from bert_cli.settings.training import Saving
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import training_tensors
@@ -160,15 +159,6 @@ def more_memory(taken: list[int], shapes: int) -> int:
         return 0
     each = max(0, later[-1] - later[0]) / (len(later) - 1)
     return int(each * max(0, min(shapes, _MOST_SHAPES) - len(taken)))
-
-
-def memory_now() -> int:
-    """Bytes that this process takes; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except FileNotFoundError:
-        return 0
 
 
 def most_memory() -> tuple[int, str]:
