@@ -32,7 +32,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import vocabulary_table
 from bert_cli.runs.preparation.vocabulary import (
     build_vocabulary,
@@ -98,17 +98,7 @@ def run(settings: BuildVocabSettings) -> dict:
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-build-vocab",
-        __doc__,
-        BuildVocabSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was written",
-    )
+main = Command("bert-build-vocab", __doc__, BuildVocabSettings, run, check, interrupted="nothing was written")
 
 
 if __name__ == "__main__":

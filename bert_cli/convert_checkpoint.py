@@ -21,7 +21,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.exports.companions import check_words, read_companions
 from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
 from bert_cli.exports.target import check_free, find_target, publish, staging
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.runs.loading import sources
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.tools import ConvertSettings
@@ -73,17 +73,7 @@ def run(settings: ConvertSettings) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-convert",
-        __doc__,
-        ConvertSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was converted",
-    )
+main = Command("bert-convert", __doc__, ConvertSettings, run, check, interrupted="nothing was converted")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from bert_cli.corpus.shards import Job
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import pretraining_table, shares, warnings
 from bert_cli.runs.preparation.beam import check_beam, check_places, make_with_beam
 from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
@@ -120,17 +120,9 @@ def _make_here(
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-create-pretraining-data",
-        __doc__,
-        CreateDataSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was written",
-    )
+main = Command(
+    "bert-create-pretraining-data", __doc__, CreateDataSettings, run, check, interrupted="nothing was written"
+)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.exports import onnx_run
 from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import prepare_host
 from bert_cli.settings.tools import ExportSettings
@@ -70,17 +70,7 @@ def run(settings: ExportSettings) -> list[str]:
     return export_saved_models(folder, exported, is_encoder=export.format == "hub")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-export",
-        __doc__,
-        ExportSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was exported",
-    )
+main = Command("bert-export", __doc__, ExportSettings, run, check, interrupted="nothing was exported")
 
 
 if __name__ == "__main__":

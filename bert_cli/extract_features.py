@@ -25,7 +25,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
@@ -121,17 +121,14 @@ def run(settings: ExtractSettings) -> int:
     return write(input_file, output_file, done, facts)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-extract-features",
-        __doc__,
-        ExtractSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="the same command with --resume goes on where JSON lines are written",
-    )
+main = Command(
+    "bert-extract-features",
+    __doc__,
+    ExtractSettings,
+    run,
+    check,
+    interrupted="the same command with --resume goes on where JSON lines are written",
+)
 
 
 if __name__ == "__main__":

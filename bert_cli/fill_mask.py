@@ -30,7 +30,7 @@ from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import masked_text
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading import builtin, sources
 from bert_cli.runtime.tensorflow_setup import prepare_host
@@ -97,17 +97,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     return []
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-fill-mask",
-        __doc__,
-        FillMaskSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="give the same command again",
-    )
+main = Command("bert-fill-mask", __doc__, FillMaskSettings, run, check, interrupted="give the same command again")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
 from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import PrepareSettings
@@ -74,11 +74,7 @@ def run(settings: PrepareSettings) -> dict:
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-prepare", __doc__, PrepareSettings, run, arguments, check, interrupted="nothing was written"
-    )
+main = Command("bert-prepare", __doc__, PrepareSettings, run, check, interrupted="nothing was written")
 
 
 if __name__ == "__main__":

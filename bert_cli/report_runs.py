@@ -17,7 +17,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import make_page, members_of
@@ -69,9 +69,7 @@ def run(settings: ReportSettings) -> dict:
     return {"page": path}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-report", __doc__, ReportSettings, run, arguments, check, interrupted="nothing was written")
+main = Command("bert-report", __doc__, ReportSettings, run, check, interrupted="nothing was written")
 
 
 if __name__ == "__main__":

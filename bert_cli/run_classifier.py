@@ -31,7 +31,7 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir import shards
@@ -90,9 +90,7 @@ def run(settings: ClassifySettings) -> dict:
     return driver.run(ClassificationTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-classify", __doc__, ClassifySettings, run, arguments, check)
+main = Command("bert-classify", __doc__, ClassifySettings, run, check)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Examples:
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.tasks import squad_interactive
@@ -99,9 +99,7 @@ def run(settings: SquadSettings) -> dict:
     return driver.run(SquadTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-squad", __doc__, SquadSettings, run, arguments, check)
+main = Command("bert-squad", __doc__, SquadSettings, run, check)
 
 
 if __name__ == "__main__":

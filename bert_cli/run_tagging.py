@@ -24,7 +24,7 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.tasks import interactive
@@ -60,9 +60,7 @@ def run(settings: TagSettings) -> dict:
     return driver.run(TaggingTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-tag", __doc__, TagSettings, run, arguments, check)
+main = Command("bert-tag", __doc__, TagSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelK
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, NewText, Phases
-from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training
+from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 TASK_NAMES = (
     "cola",
@@ -86,7 +86,7 @@ _OWN = (
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassifySettings:
+class ClassifySettings(TrainingSettings):
     """The flags of bert-classify."""
 
     task: Classification = group(Classification)

@@ -10,7 +10,7 @@ from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Workers
-from bert_cli.settings.training import Page, Saving, Seed, Sweep, Training
+from bert_cli.settings.training import Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 RUNNERS = ("direct", "dataflow", "flink", "spark")
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
@@ -137,7 +137,7 @@ class Steps(Group, heading="Training"):
 
 
 @dataclasses.dataclass(frozen=True)
-class PretrainSettings:
+class PretrainSettings(TrainingSettings):
     """The flags of bert-pretrain. num_train_steps decides nothing: a run may be made longer."""
 
     files: Files = group(

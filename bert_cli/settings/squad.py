@@ -8,7 +8,7 @@ from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, Log, ModelFiles, Phases
-from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training
+from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 MULTIPLE_ANSWERS = ("first", "all")
 
@@ -75,7 +75,7 @@ class SquadTraining(Group, heading="Training"):
 
 
 @dataclasses.dataclass(frozen=True)
-class SquadSettings:
+class SquadSettings(TrainingSettings):
     """The flags of bert-squad."""
 
     data: DataFiles = group(

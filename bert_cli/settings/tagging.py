@@ -9,7 +9,7 @@ from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, Log, ModelFiles, NewText, Phases
-from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training
+from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
 
@@ -76,7 +76,7 @@ class TaggerModel(Group, heading="Model"):
 
 
 @dataclasses.dataclass(frozen=True)
-class TagSettings:
+class TagSettings(TrainingSettings):
     """The flags of bert-tag."""
 
     data: DataFiles = group(

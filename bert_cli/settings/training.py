@@ -1,7 +1,5 @@
 """The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and the report."""
 
-from typing import Protocol
-
 from bert_cli.flags.option import Group, option
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
@@ -81,53 +79,25 @@ class Sweep(Group, heading="Several runs"):
     )
 
 
-class TrainingSettings(Protocol):
-    """The groups that the Settings of every command that trains have, even where none of their flags are its own."""
+class TrainingSettings:
+    """The groups that the Settings of every command that trains have, even where none of their flags are its own.
 
-    @property
-    def phases(self) -> Phases: ...
+    Each of these Settings derives from it; a plain class, as the fields of a dataclass would come first in flags.txt.
+    """
 
-    @property
-    def model(self) -> ModelFiles: ...
-
-    @property
-    def hub(self) -> Hub: ...
-
-    @property
-    def inference(self) -> Inference: ...
-
-    @property
-    def encoding(self) -> Encoding: ...
-
-    @property
-    def training(self) -> Training: ...
-
-    @property
-    def rates(self) -> LayerRates: ...
-
-    @property
-    def optimization(self) -> Optimization: ...
-
-    @property
-    def dropout(self) -> Dropout: ...
-
-    @property
-    def loss(self) -> Loss: ...
-
-    @property
-    def seed(self) -> Seed: ...
-
-    @property
-    def saving(self) -> Saving: ...
-
-    @property
-    def devices(self) -> Devices: ...
-
-    @property
-    def watching(self) -> Watching: ...
-
-    @property
-    def page(self) -> Page: ...
-
-    @property
-    def sweep(self) -> Sweep: ...
+    phases: Phases
+    model: ModelFiles
+    hub: Hub
+    inference: Inference
+    encoding: Encoding
+    training: Training
+    rates: LayerRates
+    optimization: Optimization
+    dropout: Dropout
+    loss: Loss
+    seed: Seed
+    saving: Saving
+    devices: Devices
+    watching: Watching
+    page: Page
+    sweep: Sweep
