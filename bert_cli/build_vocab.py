@@ -32,8 +32,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
-from bert_cli.flags.command import run_command
-from bert_cli.outputs.vocabulary import format_table
+from bert_cli.flags.command import Command
+from bert_cli.outputs.preparation import vocabulary_table
 from bert_cli.runs.preparation.vocabulary import (
     build_vocabulary,
     count_words,
@@ -74,8 +74,8 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: BuildVocabSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
-    size, output_file = settings.size, settings.output.output_file
-    inputs = find_inputs(settings.input.input_file)
+    size, output_file = settings.size, settings.files.output_file
+    inputs = find_inputs(settings.files.input_file)
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
     old = read_extended(size.extend, size.vocab_size, size.do_lower_case) if size.extend else None
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)
@@ -92,23 +92,13 @@ def run(settings: BuildVocabSettings) -> dict:
     if old:
         report["before"] = coverage_figures(counts, old.tokens)
     report |= {"reading_seconds": round(reading_seconds, 3), "total_seconds": round(time.monotonic() - began, 3)}
-    for line in format_table(report):
+    for line in vocabulary_table(report):
         LOG.info(line)
     LOG.info("Wrote %s: %d tokens", output_file, len(tokens))
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-build-vocab",
-        __doc__,
-        BuildVocabSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was written",
-    )
+main = Command("bert-build-vocab", __doc__, BuildVocabSettings, run, check, interrupted="nothing was written")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: ConvertSettings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
     changes, dtype, random_seed = settings.changes, settings.changes.dtype, settings.seed.random_seed
-    overwrite = settings.replacing.overwrite
+    overwrite = settings.paths.overwrite
     checkpoint = find_source(settings.paths.source, settings.model.strict)
     target = find_target(settings.paths.target, settings.paths.to_format)
     check_dtype(dtype, target)
@@ -71,17 +71,7 @@ def run(settings: ConvertSettings) -> dict:
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-convert",
-        __doc__,
-        ConvertSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was converted",
-    )
+main = Command("bert-convert", __doc__, ConvertSettings, run, check, interrupted="nothing was converted")
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ from bert_cli.corpus.shards import Job
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags.command import run_command
-from bert_cli.outputs.pretraining_data import format_table, shares, warnings
+from bert_cli.flags.command import Command
+from bert_cli.outputs.preparation import pretraining_table, shares, warnings
 from bert_cli.runs.preparation.beam import check_beam, check_places, make_with_beam
 from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
@@ -64,14 +64,14 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 def run(settings: CreateDataSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
-    inputs, outputs = find_inputs(settings.input.input_file), expand_outputs(settings.output.output_file)
+    inputs, outputs = find_inputs(settings.files.input_file), expand_outputs(settings.files.output_file)
     num_workers, num_shards = settings.workers.num_workers, settings.instances.num_shards
     if num_shards and num_shards < len(outputs):
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
     job = prepare_job(
         settings.vocabulary,
-        settings.length.max_seq_length,
+        settings.encoding.max_seq_length,
         settings.masking,
         settings.instances.dupe_factor,
         settings.seed.random_seed,
@@ -94,7 +94,7 @@ def run(settings: CreateDataSettings) -> dict:
         "instances_per_second": report["instances"] / seconds,
         "tokens_per_second": report["instance_tokens"] / seconds,
     }
-    for line in format_table(report):
+    for line in pretraining_table(report):
         LOG.info(line)
     for line in warnings(report):
         LOG.warning("warning: %s", line)
@@ -120,17 +120,9 @@ def _make_here(
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-create-pretraining-data",
-        __doc__,
-        CreateDataSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was written",
-    )
+main = Command(
+    "bert-create-pretraining-data", __doc__, CreateDataSettings, run, check, interrupted="nothing was written"
+)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.exports import onnx_run
 from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
@@ -51,12 +51,12 @@ def run(settings: ExportSettings) -> list[str]:
     """Do what the settings say; returns the folders of the SavedModels, or the folder of the ONNX model."""
     export = settings.export
     folder = export.export_dir.rstrip("/") if files.is_remote(export.export_dir) else files.absolute(export.export_dir)
-    check_target(folder, settings.replacing.overwrite)
+    check_target(folder, settings.export.overwrite)
     if export.format == "onnx":
         check_packages("--format=onnx")
-    checkpoint = find_checkpoint(settings.start.init_checkpoint, strict=settings.model.strict)
-    length = settings.length.max_seq_length
-    exported = find_exported(checkpoint, export, settings.model, settings.labels.labels, length)
+    checkpoint = find_checkpoint(settings.model.init_checkpoint, strict=settings.model.strict)
+    length = settings.data.max_seq_length
+    exported = find_exported(checkpoint, export, settings.model, settings.data.labels, length)
     if export.format == "onnx":
         with exporting(folder) as new:
             files.make_directory(new)
@@ -70,17 +70,7 @@ def run(settings: ExportSettings) -> list[str]:
     return export_saved_models(folder, exported, is_encoder=export.format == "hub")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-export",
-        __doc__,
-        ExportSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="nothing was exported",
-    )
+main = Command("bert-export", __doc__, ExportSettings, run, check, interrupted="nothing was exported")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import STANDARD
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
@@ -75,14 +75,14 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 def run(settings: ExtractSettings) -> int:
     """Do what the settings say; returns the number of lines that were written."""
-    extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.length.max_seq_length
-    input_file, output_file = settings.input.input_file, settings.output.output_file
+    extraction, attention, max_seq_length = settings.extraction, settings.attention, settings.encoding.max_seq_length
+    input_file, output_file = settings.files.input_file, settings.files.output_file
     shown = bool(attention.show_attention)
     is_sharded = not shown and files.is_pattern(input_file)
     if not (shown or is_sharded):
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
-    if settings.hub.hub_module and not settings.start.init_checkpoint:
+    if settings.hub.hub_module and not settings.model.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
         checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model)
@@ -104,7 +104,7 @@ def run(settings: ExtractSettings) -> int:
         return 0
 
     with_attention, places = shown or bool(attention.attentions), [layer.place for layer in layers]
-    batch_size, devices = settings.batch.batch_size, shards.alone(settings.devices) if planned else settings.devices
+    batch_size, devices = settings.devices.batch_size, shards.alone(settings.devices) if planned else settings.devices
     choice = VectorChoice(extraction.pooling, places, max_seq_length, batch_size, with_attention)
     session = open_extractor(model.config, devices, choice)
     if shown:
@@ -122,17 +122,14 @@ def run(settings: ExtractSettings) -> int:
     return write(input_file, output_file, done, facts)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-extract-features",
-        __doc__,
-        ExtractSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="the same command with --resume goes on where JSON lines are written",
-    )
+main = Command(
+    "bert-extract-features",
+    __doc__,
+    ExtractSettings,
+    run,
+    check,
+    interrupted="the same command with --resume goes on where JSON lines are written",
+)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import masked_text
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
 from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.loader import load_model
@@ -66,7 +66,7 @@ def read_texts(texts: Sequence[str], input_file: str) -> Iterator[tuple[str, str
 def run(settings: FillMaskSettings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
     words, top_k = settings.candidates.texts, settings.candidates.top_k
-    input_file, output_file = settings.input.input_file, settings.output.output_file
+    input_file, output_file = settings.files.input_file, settings.files.output_file
     to_file = output_file != STANDARD
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
@@ -99,17 +99,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     return []
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-fill-mask",
-        __doc__,
-        FillMaskSettings,
-        run,
-        arguments,
-        check=check,
-        interrupted="give the same command again",
-    )
+main = Command("bert-fill-mask", __doc__, FillMaskSettings, run, check, interrupted="give the same command again")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.flags.command import run_command
-from bert_cli.outputs.prepare_data import format_table
+from bert_cli.flags.command import Command
+from bert_cli.outputs.preparation import preparation_table
 from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import PrepareSettings
 
@@ -56,29 +56,25 @@ def run(settings: PrepareSettings) -> dict:
     if not files.exists(path):
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "help")
-    source = Source.open(path, settings.columns, settings.header.header)
+    source = Source.open(path, settings.columns, settings.data.header)
     ours = check_folder(folder, path)
     counts, dropped = count_labels(source)
-    planned = plan(counts, settings.dev_split.dev_split, settings.choice)
+    planned = plan(counts, settings.dev_split.dev_split, settings.selection)
     rows = sum(counts.values()) + sum(dropped.values())
     beyond = sum(counts.values()) - sum(sum(each.values()) for each in planned.values())
     if beyond:
-        reason = "of a label with more rows" if settings.choice.balance else f"beyond {settings.choice.max_rows}"
+        reason = "of a label with more rows" if settings.selection.balance else f"beyond {settings.selection.max_rows}"
         dropped[reason] = beyond
     files.make_directory(folder)
     names = write_splits(source, counts, planned, folder, settings.seed.random_seed, ours)
     report = {"rows": rows, "labels": planned, "dropped": dict(dropped)}
-    for line in format_table(report):
+    for line in preparation_table(report):
         LOG.info(line)
     LOG.info("wrote %s into %s; next: bert-classify --task_name=cola --data_dir=%s …", ", ".join(names), folder, folder)
     return report
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command(
-        "bert-prepare", __doc__, PrepareSettings, run, arguments, check, interrupted="nothing was written"
-    )
+main = Command("bert-prepare", __doc__, PrepareSettings, run, check, interrupted="nothing was written")
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import make_page, members_of
-from bert_cli.settings.reporting import ReportSettings
+from bert_cli.settings.tools import ReportSettings
 
 LOG = logging.getLogger("bert_cli")
 _COMPARISON = "comparison.html"
@@ -55,7 +55,7 @@ def _check_target(path: str, folders: tuple[str, ...]) -> None:
 
 def run(settings: ReportSettings) -> dict:
     """Do what the settings say; returns {"page": the path that was written}."""
-    folders, path = settings.runs.runs, settings.output.output_file
+    folders, path = settings.runs.runs, settings.files.output_file
     if len(folders) == 1 and not path:
         files.check_can_write(folders[0], "help")
         make_page(folders[0])
@@ -69,9 +69,7 @@ def run(settings: ReportSettings) -> dict:
     return {"page": path}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-report", __doc__, ReportSettings, run, arguments, check, interrupted="nothing was written")
+main = Command("bert-report", __doc__, ReportSettings, run, check, interrupted="nothing was written")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ Examples:
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir import shards
@@ -81,18 +81,16 @@ def run(settings: ClassifySettings) -> dict:
     (ClassificationTask.open, .read), plan (.plan), train or go on (.make_model names the head, whose file has the loss;
     .train), evaluate (.evaluate), predict (.predict), report.
     """
-    if settings.new.text or settings.input.input_file or settings.explanation.explain:
+    if settings.new.text or settings.files.input_file or settings.new.explain:
         return answer_texts(settings)
-    if files.is_pattern(settings.predict_file.predict_file):
+    if files.is_pattern(settings.data.predict_file):
         return predict_shards(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a text does without
 
     return driver.run(ClassificationTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-classify", __doc__, ClassifySettings, run, arguments, check)
+main = Command("bert-classify", __doc__, ClassifySettings, run, check)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ Examples:
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs import driver
 from bert_cli.runs.loading.checkpoints import trained_folder
@@ -68,9 +68,7 @@ def run(settings: PretrainSettings) -> dict:
     return driver.run(PretrainingTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-pretrain", __doc__, PretrainSettings, run, arguments, check)
+main = Command("bert-pretrain", __doc__, PretrainSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Examples:
 """
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.tasks import squad_interactive
@@ -92,16 +92,14 @@ def run(settings: SquadSettings) -> dict:
     """
     if settings.scoring.score_only:
         return score_file(settings)
-    if settings.questions.question or settings.input.input_file:
+    if settings.questions.question or settings.files.input_file:
         return squad_interactive.run(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a question does without
 
     return driver.run(SquadTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-squad", __doc__, SquadSettings, run, arguments, check)
+main = Command("bert-squad", __doc__, SquadSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -24,13 +24,13 @@ Examples:
     bert-tag --output_dir=bert_output/tag --text "Anna left Lund on Monday."
 """
 
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.checks import complete
-from bert_cli.settings.tagging import TagSettings, TagStride
+from bert_cli.settings.tagging import TagSettings, window_stride
 
 # The trained run's own, which another data_dir has files in the place of.
 _FILES = ("data_dir", "dev_file", "test_file")
@@ -43,7 +43,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not values["do_train"]:
         folder = trained_folder(values["init_checkpoint"], values["output_dir"])
         values |= remembered(TagSettings, folder, {*given, *(_FILES if "data_dir" in given else ())})
-    values["doc_stride"] = TagStride(values["doc_stride"]).pieces(values["max_seq_length"])
+    values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
     return values
 
 
@@ -53,16 +53,14 @@ def run(settings: TagSettings) -> dict:
     A training run goes through driver.run, as in every command that trains: TaggingTask.open, .read, .plan, .make_model
     (names the head, whose file has the loss), .train, .evaluate, .predict.
     """
-    if settings.new.text or settings.input.input_file:
+    if settings.new.text or settings.files.input_file:
         return tag_text(settings)
     from bert_cli.runs import driver  # and the pages of reports, which a text does without
 
     return driver.run(TaggingTask(settings), settings)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command; `arguments` default to those of the process. Returns its exit code."""
-    return run_command("bert-tag", __doc__, TagSettings, run, arguments, check)
+main = Command("bert-tag", __doc__, TagSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -5,49 +5,14 @@ import re
 
 import pytest
 
-from bert_cli import (
-    build_vocab,
-    convert_checkpoint,
-    create_pretraining_data,
-    export_model,
-    extract_features,
-    fill_mask,
-    prepare_data,
-    report_runs,
-    run_classifier,
-    run_pretraining,
-    run_squad,
-    run_tagging,
-)
-from bert_cli.__main__ import COMMANDS as LISTED
+from bert_cli.__main__ import COMMANDS
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
-from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.data import PrepareSettings
-from bert_cli.settings.pretraining import BuildVocabSettings, CreateDataSettings, FillMaskSettings, PretrainSettings
-from bert_cli.settings.reporting import ReportSettings
-from bert_cli.settings.squad import SquadSettings
-from bert_cli.settings.tagging import TagSettings
-from bert_cli.settings.tools import ConvertSettings, ExportSettings, ExtractSettings
 from bert_cli.weights import known_models
 from tests import docs_pages, picture, task_table
 from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, blocks
 
-COMMANDS = {
-    "bert-classify": (run_classifier, ClassifySettings),
-    "bert-create-pretraining-data": (create_pretraining_data, CreateDataSettings),
-    "bert-pretrain": (run_pretraining, PretrainSettings),
-    "bert-build-vocab": (build_vocab, BuildVocabSettings),
-    "bert-fill-mask": (fill_mask, FillMaskSettings),
-    "bert-squad": (run_squad, SquadSettings),
-    "bert-tag": (run_tagging, TagSettings),
-    "bert-extract-features": (extract_features, ExtractSettings),
-    "bert-export": (export_model, ExportSettings),
-    "bert-convert": (convert_checkpoint, ConvertSettings),
-    "bert-prepare": (prepare_data, PrepareSettings),
-    "bert-report": (report_runs, ReportSettings),
-}
 READ = (
     "init_checkpoint", "hub_module", "from", "vocab_file", "bert_config_file", "data_dir", "input_file", "train_file",
     "dev_file", "test_file", "predict_file",
@@ -57,8 +22,8 @@ WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 
 def known_flags() -> set[str]:
     names = {"flagfile", "help", "completion", "logdir"}  # the last one is of tensorboard
-    for _, settings_class in COMMANDS.values():
-        names |= {flag.name for flag in every_flag(settings_class)}
+    for command in COMMANDS:
+        names |= {flag.name for flag in every_flag(docs_pages.settings_of(command))}
     return names
 
 
@@ -76,9 +41,15 @@ def test_the_picture_is_that_of_the_tree(page):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_an_entry_point_and_in_the_readme(command):
-    module = COMMANDS[command][0].__name__
-    assert f'"{command} = {module}:main"' in (ROOT / "setup.py").read_text(encoding="utf-8")
-    assert f"| [`{command}`](docs/{command}.md) | {LISTED[command][1]} |\n" in README
+    module, told = COMMANDS[command]
+    assert f'"{command} = bert_cli.{module}:main"' in (ROOT / "setup.py").read_text(encoding="utf-8")
+    assert f"| [`{command}`](docs/{command}.md) | {told} |\n" in README
+
+
+def test_every_command_is_listed():
+    """Every module at the top of the package is one of `python -m bert_cli`."""
+    modules = {path.stem for path in (ROOT / "bert_cli").glob("*.py") if not path.name.startswith("__")}
+    assert modules == {module for module, _ in COMMANDS.values()}
 
 
 def test_no_placeholder_is_left():
@@ -121,7 +92,7 @@ def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
         made += ["bert_output" for word in words if word == "quickstart"]
         made += [word.removesuffix(".zip") for word in words if command == "unzip"]
         return [word for word in words if word.startswith("data/")], made
-    values, given = parse(COMMANDS[command][1], words)
+    values, given = parse(docs_pages.settings_of(command), words)
     read = [values[name] for name in READ if name in given and values[name] != RANDOM]
     made = [values[name] for name in WRITTEN if name in given]
     if "output_dir" in values and not values.get("do_train"):

@@ -94,7 +94,7 @@ class FeatureExtractor:
         chosen = parse_layers(layers, config.num_hidden_layers)
 
         places = [layer.place for layer in chosen]
-        choice = VectorChoice(pooling, places, length, settings.batch.batch_size)
+        choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
         session = open_extractor(config, settings.devices, choice)
         session.load(checkpoint)
         limits = chunk_limits(config, len(chosen), pooling != "none")

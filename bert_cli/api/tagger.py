@@ -71,7 +71,7 @@ class Tagger(Trained):
             phases | {"do_eval": dev is not None},
             output_dir,
             options,
-            lambda values: values.update(doc_stride=TagStride(values["doc_stride"]).pieces(values["max_seq_length"])),
+            lambda values: values.update(doc_stride=window_stride(values["doc_stride"], values["max_seq_length"])),
         )
 
     @classmethod
@@ -118,11 +118,11 @@ class Tagger(Trained):
         worded = [example for example in examples if example.words]
         if not worded:
             return [TaggedText((), (), []) for _ in texts]
-        settings, length = self._settings, self._settings.length.max_seq_length
-        stride = settings.stride.pieces(length)
+        settings, length = self._settings, self._settings.encoding.max_seq_length
+        stride = window_stride(settings.task.doc_stride, length)
         features = tagging_features(worded, self.labels, self._tokenizer, length, stride)
-        windows = log_probabilities(self._session, features, settings.prediction.predict_batch_size, "tagging")
-        found = iter(predict_tags(features, windows, self.labels, settings.single.decoding))
+        windows = log_probabilities(self._session, features, settings.inference.predict_batch_size, "tagging")
+        found = iter(predict_tags(features, windows, self.labels, settings.inference.decoding))
         scheme = scheme_of(settings.task.tag_scheme)
         results = []
         for example in examples:

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 
+from bert_cli.base.formats import byte_size
+
 
 class InputError(Exception):
     """A mistake in what the user gave: a flag, a file, a row.
@@ -53,4 +55,4 @@ def why_not_written(error: Exception, folder: str, size: int | None = None, is_a
 
 
 def _amount(size: int) -> str:
-    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.2f} MB"
+    return byte_size(size, MB=2, GB=2)

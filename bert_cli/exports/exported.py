@@ -19,7 +19,7 @@ from bert_cli.settings.long_text import TRUNCATE
 from bert_cli.settings.tools import Export
 from bert_cli.weights.path import CheckpointPath
 
-_LENGTH = Length().max_seq_length  # tokens, where no run says more
+_LENGTH = Encoding().max_seq_length  # tokens, where no run says more
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ import os
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import byte_size
 from bert_cli.base.head_types import CLASSIFIER, SINGLE_LABEL, TAGGER
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
@@ -67,12 +68,12 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
     path = os.path.join(folder, MODEL)
     difference = onnx_export.write(path, loaded, config, metadata)
-    LOG.info("%s: %s, %.1f MB; largest difference to the original %.2g", MODEL, kind, _megabytes(path), difference)
+    LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, kind, _size(path), difference)
     if quantize:
         small = os.path.join(folder, QUANTIZED)
         onnx_export.quantize(path, small)
         gap = onnx_export.largest_difference(small, loaded, config, 0)
-        LOG.info("%s: int8, %.1f MB; largest difference to the original %.2g", QUANTIZED, _megabytes(small), gap)
+        LOG.info("%s: int8, %s; largest difference to the original %.2g", QUANTIZED, _size(small), gap)
         if dev is not None and kind == CLASSIFIER:
             before, after = (onnx_export.accuracy(each, dev.sequences, dev.label_ids) for each in (path, small))
             LOG.info("accuracy on %d dev examples: %.4f before, %.4f after quantization", len(dev), before, after)
@@ -80,8 +81,8 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
     return files.list_directory(folder)
 
 
-def _megabytes(path: str) -> float:
-    return os.path.getsize(path) / 1e6
+def _size(path: str) -> str:
+    return byte_size(os.path.getsize(path), MB=1)
 
 
 def _write_sidecars(folder: str, exported: Exported, labels: tuple[str, ...] | None) -> None:

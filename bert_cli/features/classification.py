@@ -9,10 +9,9 @@ import numpy as np
 
 from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.long_text import long_sequences
-from bert_cli.features.packing import PackedSequence, check_max_seq_length
+from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.settings.long_text import TRUNCATE, WINDOWS
+from bert_cli.settings.groups import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 

@@ -1,9 +1,12 @@
-"""One or two texts in one sequence: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, cut to a length."""
+"""One or two texts in one sequence: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, cut to a length, or windows over them."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.features.doc_spans import doc_spans
+from bert_cli.settings.groups import HEAD_TAIL, WINDOWS
 
 
 class PackedSequence(NamedTuple):
@@ -55,3 +58,44 @@ def pack(
         segment_ids=[0] * (length_a + 2) + [1] * (length_b + 1),
         is_truncated=length_a + length_b < len(ids_a) + len(ids_b),
     )
+
+
+def head_and_tail(ids: Sequence[int], length: int) -> Sequence[int]:
+    """The first quarter, rounded up, and the last three quarters of `length` ids: 128 and 382 of 510, as in Sun et al."""
+    if len(ids) <= length:
+        return ids
+    head = math.ceil(length / 4)
+    return [*ids[:head], *ids[len(ids) - (length - head) :]]
+
+
+def long_sequences(
+    ids_a: Sequence[int], ids_b: Sequence[int] | None, max_seq_length: int, cls_id: int, sep_id: int, long_text: str
+) -> list[PackedSequence]:
+    """The one or more sequences of one or two texts, each of at most `max_seq_length` ids; is_truncated as in `pack`.
+
+    truncate   one, as in Google's script
+    head_tail  one: of each text that has to be cut, as much as Google's script keeps of it, but its beginning and its end
+    windows    windows over the text, of which each begins half a window behind the one before. Of a pair the shorter text
+               stands in each window, cut to half of the room, and the windows are over the other one, the second of equals.
+    """
+    room = max_seq_length - (3 if ids_b else 2)
+    length_b = len(ids_b) if ids_b else 0
+    if len(ids_a) + length_b <= room or long_text not in (HEAD_TAIL, WINDOWS):
+        return [pack(ids_a, ids_b, max_seq_length, cls_id, sep_id)]
+    if long_text == HEAD_TAIL:
+        kept_a, kept_b = truncated_lengths(len(ids_a), length_b, room) if ids_b else (room, 0)
+        parts = head_and_tail(ids_a, kept_a), head_and_tail(ids_b, kept_b) if ids_b else None
+        return [pack(*parts, max_seq_length, cls_id, sep_id)._replace(is_truncated=True)]
+    if not ids_b:
+        return [pack(part, None, max_seq_length, cls_id, sep_id) for part in _windows(ids_a, room)]
+    first_is_long = len(ids_a) > length_b
+    long, short = (ids_a, ids_b) if first_is_long else (ids_b, ids_a)
+    kept = short[: room // 2]
+    pairs = ((part, kept) if first_is_long else (kept, part) for part in _windows(long, room - len(kept)))
+    is_cut = len(kept) < len(short)
+    return [pack(*pair, max_seq_length, cls_id, sep_id)._replace(is_truncated=is_cut) for pair in pairs]
+
+
+def _windows(ids: Sequence[int], length: int) -> list[Sequence[int]]:
+    """Windows of `length` ids, the last one of those that are left, which begin half a window apart."""
+    return [ids[span.start : span.end] for span in doc_spans(len(ids), length, max(1, length // 2))]

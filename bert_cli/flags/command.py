@@ -1,5 +1,6 @@
 """What every command does around its work: --help, completion, the command line, the log, and errors in one line."""
 
+import dataclasses
 import logging
 import os
 import sys
@@ -34,79 +35,77 @@ class _StderrHandler(logging.Handler):
         print(self.format(record), file=sys.stderr, flush=True)
 
 
-def run_command(
-    command: str,
-    description: str,
-    settings_class: type,
-    run: Callable[[Any], Any],
-    arguments: list[str] | None = None,
-    check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]] | None = None,
-    interrupted: str = "the same command goes on from the last checkpoint",
-) -> int:
-    """Parse the command line, call `run(settings)`, and turn an InputError into one line; returns the exit code.
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """The `main` of a command's module: called with a command line, it does the work and returns the exit code.
 
-    check(values, given) sees the values of all flags by name, and which were given, before they are put together; it
-    returns them, with what is remembered or derived, and raises InputError for what does not go together.
-    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
+    description: the docstring of the module. run takes the settings. check(values, given) sees the values of all flags by
+    name, and which were given, before they are put together; it returns them, with what is remembered or derived, and raises
+    InputError for what does not go together. interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
     """
-    PROCESS.is_command = True
-    try:
-        arguments = sys.argv[1:] if arguments is None else arguments
-        with raised():
-            return _run_command(command, description, settings_class, run, arguments, check)
-    except InputError as error:
-        print(f"{command}: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
-    except TemporaryError as error:
-        print(f"{command}: error: {error}", file=sys.stderr)
-        return TEMPORARY
-    except MemoryError as error:
-        print(f"{command}: error: out of memory{_memory_advice(settings_class)} ({first_line(error)})", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(f"{command}: interrupted; {interrupted}", file=sys.stderr)
-        return 130
-    except Stopped as stopped:
-        print(f"{command}: {stopped.said or f'stopped by {stopped.name}; {interrupted}'}", file=sys.stderr)
-        return stopped.exit_code
-    except BrokenPipeError:  # the reader of our output, such as `head`, has gone
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for descriptor in (1, 2):
-            os.dup2(nowhere, descriptor)
-        return 1
 
+    name: str
+    description: str
+    settings_class: type
+    run: Callable[[Any], Any]
+    check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]]
+    interrupted: str = "the same command goes on from the last checkpoint"
 
-def _memory_advice(settings_class: type) -> str:
-    """The flags of a command that make it need less memory."""
-    names = [f"--{flag.name}" for flag in every_flag(settings_class) if flag.name in _MEMORY_FLAGS]
-    return f": lower {', '.join(names)}" if names else ""
-
-
-def _run_command(
-    command: str,
-    description: str,
-    settings_class: type,
-    run: Callable[[Any], Any],
-    arguments: list[str],
-    check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]] | None,
-) -> int:
-    asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
-    if asked & {"help", "helpfull", "helpshort", "h"}:
-        print(help_text(settings_class, command, description), flush=True)
+    def __call__(self, arguments: list[str] | None = None) -> int:
+        """arguments: without the command's name; None for those of the process. Each error becomes one line."""
+        PROCESS.is_command = True
+        try:
+            with raised():
+                self._work(sys.argv[1:] if arguments is None else arguments)
+        except InputError as error:
+            return self._ended(f"error: {' '.join(str(error).split())}", 1)
+        except TemporaryError as error:
+            return self._ended(f"error: {error}", TEMPORARY)
+        except MemoryError as error:
+            return self._ended(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
+        except KeyboardInterrupt:
+            return self._ended(f"interrupted; {self.interrupted}", 130)
+        except Stopped as stopped:
+            said = stopped.said or f"stopped by {stopped.name}; {self.interrupted}"
+            return self._ended(said, stopped.exit_code)
+        except BrokenPipeError:  # the reader of our output, such as `head`, has gone
+            # Python flushes both streams once more at its end, which would print a traceback.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            for descriptor in (1, 2):
+                os.dup2(nowhere, descriptor)
+            return 1
         return 0
-    if "version" in asked:
-        print(f"{command} {__version__}", flush=True)
-        return 0
-    if shell := asked_shell(arguments):
-        print(completion(settings_class, command, shell), flush=True)
-        return 0
-    log = logging.getLogger("bert_cli")
-    if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):
-        log.addHandler(_StderrHandler())
-        log.propagate = False
-    values, given = parse(settings_class, arguments)
-    if values["quiet"] and values["verbose"]:
-        raise InputError("--quiet and --verbose do not go together; give one of them")
-    log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
-    run(build(settings_class, check(values, given) if check else values))
-    return 0
+
+    def _ended(self, said: str, exit_code: int) -> int:
+        print(f"{self.name}: {said}", file=sys.stderr)
+        return exit_code
+
+    def _memory_advice(self) -> str:
+        """The flags of the command that make it need less memory."""
+        names = [f"--{flag.name}" for flag in every_flag(self.settings_class) if flag.name in _MEMORY_FLAGS]
+        return f": lower {', '.join(names)}" if names else ""
+
+    def _work(self, arguments: list[str]) -> None:
+        asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
+        if asked & {"help", "helpfull", "helpshort", "h"}:
+            print(help_text(self.settings_class, self.name, self.description), flush=True)
+        elif "version" in asked:
+            print(f"{self.name} {__version__}", flush=True)
+        elif shell := asked_shell(arguments):
+            print(completion(self.settings_class, self.name, shell), flush=True)
+        else:
+            values, given = self._parsed(arguments)
+            self.run(build(self.settings_class, self.check(values, given)))
+
+    def _parsed(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
+        """See parser.parse; the log is set up, too."""
+        log = logging.getLogger("bert_cli")
+        # Commands may share a process, as in tests: one handler is enough.
+        if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):
+            log.addHandler(_StderrHandler())
+            log.propagate = False
+        values, given = parse(self.settings_class, arguments)
+        if values["quiet"] and values["verbose"]:
+            raise InputError("--quiet and --verbose do not go together; give one of them")
+        log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
+        return values, given

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from bert_cli.base.version import __version__
-from bert_cli.flags.option import Flag, flags_of
+from bert_cli.flags.option import Flag, every_flag
 from bert_cli.flags.parser import shown
 
 WIDTH = 80  # columns of a terminal
@@ -55,10 +55,10 @@ def is_verbatim(block: str) -> bool:
 
 
 def sections(settings_class: type) -> dict[str, list[Flag]]:
-    """The flags of a command by title, in order; groups of one title stand together."""
+    """The flags of a command by heading, in order; groups of one heading stand together."""
     found: dict[str, list[Flag]] = {}
-    for title, flags in flags_of(settings_class):
-        found.setdefault(title, []).extend(flags)
+    for flag in every_flag(settings_class):
+        found.setdefault(flag.heading, []).append(flag)
     return found
 
 

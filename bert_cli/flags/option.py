@@ -1,8 +1,6 @@
 """A flag is a field of a group: a frozen dataclass whose fields say all that is to be known of their flags.
 
-    @dataclasses.dataclass(frozen=True)
-    class Training:
-        "Training"
+    class Training(Group, heading="Training"):
         learning_rate: float = option(5e-5, "peak learning rate of Adam", lower=0.0, decides=True)
 
 A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are the command's own:
@@ -15,8 +13,8 @@ The parser, --help, flags.txt, the manifest of a run and what later runs remembe
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, ClassVar
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,25 +57,52 @@ def option(default: Any, help: str, **facts: Any) -> Any:
     return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
 
 
-def group(kind: type, own: dict[str, str | dict[str, Any]] | None = None, **defaults: Any) -> Any:
+@typing.dataclass_transform(frozen_default=True)
+class Group:
+    """A group of flags: each subclass is a frozen dataclass of options. heading: of its flags in --help."""
+
+    heading: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    def __init_subclass__(cls, heading: str):
+        cls.heading = heading
+        dataclasses.dataclass(frozen=True)(cls)
+
+
+def group(
+    kind: type[Group],
+    own: dict[str, str | dict[str, Any]] | None = None,
+    *,
+    only: Collection[str] | None = None,
+    without: Collection[str] = (),
+    after: str | None = None,
+    **defaults: Any,
+) -> Any:
     """A group as a field of a command's Settings, with the command's own defaults.
 
-    own: for a field the command's own words of help, or other facts of Option, such as {"lower": 1}.
+    own: for a field the command's own words of help, or other facts of Option, such as {"lower": 1}. only, without: the
+    fields of the group that are flags of the command, or are none of its flags; these keep their defaults. after: the flag that
+    the flags of this group follow, where that is not the last one of the groups before.
     """
     facts = {name: {"help": value} if isinstance(value, str) else value for name, value in (own or {}).items()}
-    unknown = set(facts) - {field.name for field in dataclasses.fields(kind)}
+    names = [field.name for field in dataclasses.fields(kind)]
+    unknown = {*facts, *(only or ()), *without}.difference(names)
     if unknown:
         raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
-    return dataclasses.field(default_factory=lambda: kind(**defaults), metadata={"own": facts})
+    flags = [name for name in names if name not in without and (only is None or name in only)]
+    return dataclasses.field(
+        default_factory=lambda: kind(**defaults), metadata={"own": facts, "flags": flags, "after": after}
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """One flag of a command: `name` on the command line, `field` of the group that Settings call `group`; kind: bool, int,
-    float or str, what its text stands for.
+    """One flag of a command: `name` on the command line, `field` of the group that Settings call `group`; heading: in --help;
+    kind: bool, int, float or str, what its text stands for.
     """
 
     name: str
+    heading: str
     group: str
     field: str
     kind: type
@@ -91,34 +116,26 @@ class Flag:
         return named and self.kind is str
 
 
-def flags_of(settings_class: type) -> list[tuple[str, list[Flag]]]:
-    """(title, flags) of each group of a command, in the order of its Settings."""
-    sections = []
+def every_flag(settings_class: type) -> list[Flag]:
+    """All flags of a command, in the order of its Settings, which is that of flags.txt."""
+    found: list[Flag] = []
     defaults = settings_class()
-    kinds = typing.get_type_hints(settings_class)
+    groups = typing.get_type_hints(settings_class)
     for place in dataclasses.fields(settings_class):
-        kind = kinds[place.name]
+        kind, values, facts = groups[place.name], getattr(defaults, place.name), place.metadata
         types_of = typing.get_type_hints(kind)
-        values = getattr(defaults, place.name)
         flags = []
         for field in dataclasses.fields(kind):
-            known = dataclasses.replace(field.metadata["option"], **place.metadata["own"].get(field.name, {}))
-            default = getattr(values, field.name)
-            name = known.flag or field.name
-            flags.append(Flag(name, place.name, field.name, _kind(types_of[field.name]), default, known))
-        sections.append((title(kind), flags))
-    return sections
-
-
-def title(kind: type) -> str:
-    """The first line of a group's docstring, without its full stop."""
-    return (kind.__doc__ or kind.__name__).strip().partition("\n")[0].rstrip(".")
-
-
-def every_flag(settings_class: type) -> Iterator[Flag]:
-    """All flags of a command, in order."""
-    for _, flags in flags_of(settings_class):
-        yield from flags
+            if field.name in facts["flags"]:
+                known = dataclasses.replace(field.metadata["option"], **facts["own"].get(field.name, {}))
+                name, default = known.flag or field.name, getattr(values, field.name)
+                flags.append(
+                    Flag(name, kind.heading, place.name, field.name, _kind(types_of[field.name]), default, known)
+                )
+        names = [flag.name for flag in found]
+        end = names.index(facts["after"]) + 1 if facts["after"] else len(names)
+        found[end:end] = flags
+    return found
 
 
 def _kind(annotation: Any) -> type:

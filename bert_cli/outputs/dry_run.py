@@ -3,19 +3,19 @@
 All of it is computed from what was read and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
 """
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from bert_cli.base.formats import byte_size, clock
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.outputs.progress import clock
 
 _SHOWN = 60  # characters of a text in a message
 _PERCENTILES = (5, 25, 50, 75, 95, 99)
 # Of the seconds of a training step, what its forward pass takes: the backward pass computes two products for each of its.
 FORWARD_SHARE = 1 / 3
+_DIGITS = {"bytes": 0, "kB": 0, "MB": 1, "GB": 1}  # of amounts of memory
 _DISK = 300e6  # bytes a second that a checkpoint is taken to be written with
 
 
@@ -167,15 +167,10 @@ def forecast_lines(forecast: Forecast, trial: Trial, steps: int, batch_size: int
     """The forecast for the log."""
     step = sum(trial.seconds) / max(1, sum(trial.tokens)) * trial.mean_tokens
     parts = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.parts.items() if seconds >= 0.5)
+    memory, checkpoint = (byte_size(size, **_DIGITS) for size in (trial.memory, trial.checkpoint_bytes))
     return [
         f"steps: {steps}, of {batch_size} rows and {trial.mean_tokens:.0f} tokens on average; {1000 * step:.0f} ms each "
         f"({len(trial.seconds)} tried)",
         f"time: about {clock(forecast.seconds)} ({parts})",
-        f"memory: about {_size(trial.memory)} ({trial.memory_of}); a checkpoint has {_size(trial.checkpoint_bytes)}",
+        f"memory: about {memory} ({trial.memory_of}); a checkpoint has {checkpoint}",
     ]
-
-
-def _size(count: int) -> str:
-    """Bytes for people: 1.5 GB."""
-    power = min(3, max(0, int(math.log(max(1, count), 1000))))
-    return f"{count / 1000**power:.{1 if power > 1 else 0}f} {('bytes', 'kB', 'MB', 'GB')[power]}"

@@ -5,19 +5,14 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from bert_cli.base.formats import clock
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 LOG = logging.getLogger("bert_cli")
 _LEAST_BAR = 4  # columns; rich makes none narrower
 _SHORT = {"learning rate": "lr"}  # names on the terminal, where every column counts
-
-
-def clock(seconds: float) -> str:
-    """Seconds as 0:05, 12:34 or 1:02:03."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:

@@ -13,7 +13,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
-from bert_cli.settings.tagging import DECODINGS
+from bert_cli.settings.groups import DECODINGS
 
 
 class TagPrediction(NamedTuple):

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bert_cli.base.varint import LONGEST_VARINT, read_varint
+
 _FLOAT_LIST, _INT64_LIST = 2, 3
 _LENGTH_DELIMITED = 2
 _TABLE_BITS = 18  # enough for token ids
-_LONGEST_VARINT = 10  # bytes
 _WIDTHS = {1: 8, 5: 4}  # wire type -> bytes of a fixed number
 
 
@@ -127,41 +128,28 @@ def _decode_varints(data: bytes) -> np.ndarray:
     if not len(ends):
         return np.zeros(0, np.int64)
     lengths = ends - starts + 1
-    if lengths.max() > _LONGEST_VARINT:
+    if lengths.max() > LONGEST_VARINT:
         raise ValueError("a number of more than 64 bits")
     shifts = 7 * (np.arange(len(groups)) - np.repeat(starts, lengths))
     parts = (groups & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
     return np.add.reduceat(parts, starts).astype(np.int64)
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if position >= len(data):
-            raise ValueError("the message ends inside a number")
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, position
-
-
 def _fields(data: bytes, wanted: int) -> Iterator[bytes]:
     """Contents of the length-delimited fields with number `wanted`."""
     position = 0
     while position < len(data):
-        key, position = _varint(data, position)
+        key, position = read_varint(data, position)
         field, wire_type = key >> 3, key & 7
         if wire_type == _LENGTH_DELIMITED:
-            length, position = _varint(data, position)
+            length, position = read_varint(data, position)
             if position + length > len(data):
                 raise ValueError("the message ends inside a field")
             if field == wanted:
                 yield data[position : position + length]
             position += length
         elif wire_type == 0:
-            _, position = _varint(data, position)
+            _, position = read_varint(data, position)
         elif wire_type in _WIDTHS:
             position += _WIDTHS[wire_type]
         else:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bert_cli.base.formats import byte_size, duration
 from bert_cli.report.figures import Figure
 
 
@@ -75,21 +76,13 @@ def percent(share: float) -> str:
 
 
 def clock(seconds: Any) -> str:
-    """A span of time."""
-    if not isinstance(seconds, int | float):
-        return ""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+    """A span of time; "" where a run did not measure it."""
+    return duration(seconds) if isinstance(seconds, int | float) else ""
 
 
 def memory(size: Any) -> str:
-    """Bytes, as GB or MB of 10^9 and 10^6."""
-    if not isinstance(size, int | float):
-        return ""
-    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+    """An amount of memory; "" where a run did not measure it."""
+    return byte_size(size, MB=0, GB=2) if isinstance(size, int | float) else ""
 
 
 def facts(pairs: Mapping[str, Any]) -> list[tuple[str, str]]:

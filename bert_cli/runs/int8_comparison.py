@@ -12,6 +12,7 @@ from bert_cli.report.overview import is_per_cent, score
 from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.settings.devices import INT8
+from bert_cli.settings.training import TrainingSettings
 
 LOG = logging.getLogger("bert_cli")
 

@@ -26,7 +26,7 @@ from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.output_dir.manifest import SEVERAL, read_manifest
 from bert_cli.runs.output_dir.written_files import owned_names, read_report
 from bert_cli.runtime.memory import peak_memory
-from bert_cli.settings.reporting import Page
+from bert_cli.settings.training import Page
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor

@@ -1,4 +1,7 @@
-"""How much memory this machine has, for refusing at once what cannot fit, and how much this process had."""
+"""How much memory this machine has, for refusing at once what cannot fit, and how much this process takes.
+
+The standard library suffices: psutil would read the same files of /proc and rusage, and is one more compiled package.
+"""
 
 import os
 import sys
@@ -9,6 +12,15 @@ def machine_memory() -> int:
     if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
         return sys.maxsize
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def memory_now() -> int:
+    """Bytes that this process takes; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except FileNotFoundError:
+        return 0
 
 
 def peak_memory() -> int | None:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from bert_cli.settings.classification import check_distillation
 from bert_cli.settings.devices import check_engine
-from bert_cli.settings.distillation import check_distillation
-from bert_cli.settings.dry_run import check_dry_run
-from bert_cli.settings.groups import check_hub
+from bert_cli.settings.groups import check_dry_run, check_hub
 
 
 def complete(values: dict[str, Any]) -> dict[str, Any]:

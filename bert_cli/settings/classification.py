@@ -1,53 +1,17 @@
 """The flags of bert-classify, for the command and for the same models from Python."""
 
 import dataclasses
+from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import group, option
-from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, HeadInput, LayerRates, Loss, Optimization
-from bert_cli.settings.data import (
-    Columns,
-    DevSplit,
-    Endings,
-    Header,
-    HeldOutFiles,
-    LabelKind,
-    PredictFile,
-    PredictHeader,
-)
+from bert_cli.flags.option import Group, group, option
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.distillation import Distillation
-from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import (
-    DataFolder,
-    Evaluation,
-    FineTuning,
-    Hub,
-    HubTraining,
-    Input,
-    Labels,
-    Length,
-    Log,
-    ModelFiles,
-    NewText,
-    Output,
-    Phases,
-    Prediction,
-    Saving,
-    SecondText,
-    Seed,
-    Start,
-    TrainFile,
-    Training,
-)
-from bert_cli.settings.long_text import LongText
-from bert_cli.settings.reporting import Explanation, Page
-from bert_cli.settings.shards import Shards
-from bert_cli.settings.sweep import Folds, Runs, SplitSeed
+from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, NewText, Phases
+from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
-OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
-TUNED = "tuned"
 TASK_NAMES = (
     "cola",
     "sst-2",
@@ -65,9 +29,8 @@ TASK_NAMES = (
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
-@dataclasses.dataclass(frozen=True)
-class Classification:
-    """Data"""
+class Classification(Group, heading="Data"):
+    """The task of bert-classify."""
 
     task_name: str = option(
         "",
@@ -81,38 +44,39 @@ class Classification:
     language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
 
 
-def read_threshold(text: str) -> str:
-    """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
-    try:
-        is_right = text == TUNED or 0 <= float(text) <= 1
-    except ValueError:
-        is_right = False
-    if not is_right:
-        raise InputError(f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
-    return text
+class Distillation(Group, heading="Training"):
+    """Training a classifier on the probabilities of another one (Hinton et al., 2015)."""
 
-
-@dataclasses.dataclass(frozen=True)
-class Results:
-    """What to do"""
-
-    threshold: str = option(
-        "0.5",
-        "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
-        "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
-        read=read_threshold,
-        remembered=True,
+    distill_from: str = option(
+        "", "folder of a trained classifier of the same labels, whose probabilities are learnt too", path=True
     )
-    output_format: str = option(
-        "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS
+    unlabeled_file: str = option(
+        "",
+        "with --distill_from: texts without labels to learn its probabilities on, a text a line or a table",
+        path=True,
     )
-    glue_submission: bool = option(
-        False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
+    distill_temperature: float = option(
+        2.0, "what the logits of both are divided by for --distill_from", lower=0.0, decides=True
+    )
+    distill_share: float = option(
+        0.5,
+        "share of --distill_from in the loss; the rest is that of the labels",
+        lower=0.0,
+        upper=1.0,
+        decides=True,
     )
 
-    @property
-    def is_default_threshold(self) -> bool:
-        return self.threshold == Results.threshold
+
+def check_distillation(values: dict[str, Any]) -> None:
+    """InputError where the flags of Distillation do not go with each other or with the others."""
+    defaults = Distillation()
+    if values["distill_from"] and not values["do_train"]:
+        raise InputError("--distill_from is about --do_train, which is missing")
+    for name in ("unlabeled_file", "distill_temperature", "distill_share"):
+        if values[name] != getattr(defaults, name) and not values["distill_from"]:
+            raise InputError(f"--{name} is about --distill_from, which is missing")
+    if not values["distill_temperature"] > 0:
+        raise InputError(f"--distill_temperature={values['distill_temperature']}: a number above 0 is needed")
 
 
 _OWN = (
@@ -122,64 +86,42 @@ _OWN = (
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassifySettings:
+class ClassifySettings(TrainingSettings):
     """The flags of bert-classify."""
 
     task: Classification = group(Classification)
-    data: DataFolder = group(
-        DataFolder,
-        {"data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)"},
+    data: DataFiles = group(
+        DataFiles,
+        {
+            "data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)",
+            "train_file": {"help": _OWN, "remembered": True},
+            "dev_file": "the file to evaluate",
+            "test_file": "the file to predict, with or without labels",
+            "predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line; with --do_predict alone "
+            "also a pattern such as 'part-*.tsv' for several files",
+        },
         data_dir="data",
     )
-    train_file: TrainFile = group(TrainFile, {"train_file": {"help": _OWN, "remembered": True}})
-    held_out: HeldOutFiles = group(
-        HeldOutFiles, {"dev_file": "the file to evaluate", "test_file": "the file to predict, with or without labels"}
-    )
-    predict_file: PredictFile = group(
-        PredictFile,
-        {
-            "predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line; with --do_predict alone "
-            "also a pattern such as 'part-*.tsv' for several files"
-        },
-    )
-    header: Header = group(Header)
-    predict_header: PredictHeader = group(PredictHeader)
     columns: Columns = group(Columns)
     endings: Endings = group(Endings)
     label_kind: LabelKind = group(LabelKind)
     dev_split: DevSplit = group(DevSplit)
-    split_seed: SplitSeed = group(SplitSeed)
-    labels: Labels = group(Labels)
-    length: Length = group(Length)
-    long_text: LongText = group(LongText)
-    start: Start = group(Start)
+    encoding: Encoding = group(Encoding)
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
-    hub_training: HubTraining = group(HubTraining)
-    dry_run: DryRun = group(DryRun)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
-    prediction: Prediction = group(Prediction)
-    results: Results = group(Results)
-    evaluation: Evaluation = group(Evaluation)
+    inference: Inference = group(Inference, without=("decoding",))
     new: NewText = group(NewText, {"text": "classify this text with a trained model and print the result as JSON"})
-    explanation: Explanation = group(Explanation)
-    second: SecondText = group(SecondText)
-    input: Input = group(
-        Input,
+    files: Files = group(
+        Files,
         {
             "input_file": "classify a text a line, or a pair with ' ||| ' between, with a trained model; - for standard "
-            "input; the result is JSON; a pattern such as 'part-*.txt' for several files"
-        },
-    )
-    output: Output = group(
-        Output,
-        {
+            "input; the result is JSON; a pattern such as 'part-*.txt' for several files",
             "output_file": "file for the JSON lines of --input_file, - for standard output; of several input files the "
-            "beginning of the names, as in NAME-00000-of-00003"
+            "beginning of the names, as in NAME-00000-of-00003",
         },
         output_file="-",
     )
-    shards: Shards = group(Shards)
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)
@@ -188,13 +130,10 @@ class ClassifySettings:
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
-    head_dropout: HeadDropout = group(HeadDropout)
-    head_input: HeadInput = group(HeadInput)
+    head: Head = group(Head)
     loss: Loss = group(Loss)
-    class_weights: ClassWeights = group(ClassWeights)
-    runs: Runs = group(Runs)
-    folds: Folds = group(Folds)
+    sweep: Sweep = group(Sweep)
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
-    devices: Devices = group(Devices)
+    devices: Devices = group(Devices, without=("batch_size",))
     log: Log = group(Log)

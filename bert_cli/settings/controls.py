@@ -5,7 +5,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED
-from bert_cli.flags.option import option
+from bert_cli.flags.option import Group, option
 
 OPTIMIZERS = ("adamw", "lamb", "nadam")
 LR_SCHEDULES = ("linear", "cosine", "constant")
@@ -14,9 +14,8 @@ BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
 _MOST_DROPOUT = 0.99
 
 
-@dataclasses.dataclass(frozen=True)
-class LayerRates:
-    """Controls"""
+class LayerRates(Group, heading="Controls"):
+    """Which layers are trained, and how fast."""
 
     freeze_encoder: bool = option(
         False, "train nothing but what stands on top of the encoder, which is left as it is", decides=True
@@ -40,9 +39,8 @@ class LayerRates:
         return self.freeze_layers is None and self.layerwise_lr_decay == 1.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Optimization:
-    """Controls"""
+class Optimization(Group, heading="Controls"):
+    """The optimizer, the schedule of its learning rate, and how a batch becomes an update."""
 
     optimizer: str = option(
         "adamw",
@@ -70,9 +68,8 @@ class Optimization:
     )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Dropout:
-    """Controls"""
+class Dropout(Group, heading="Controls"):
+    """Dropout of the encoder."""
 
     hidden_dropout_prob: float | None = option(
         None, "dropout of the encoder's layers; default: as bert_config.json says",
@@ -84,19 +81,12 @@ class Dropout:
     )  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class HeadDropout:
-    """Controls"""
+class Head(Group, heading="Controls"):
+    """What the classifier reads, and its dropout."""
 
     classifier_dropout: float = option(
         0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT, decides=True
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class HeadInput:
-    """Controls"""
-
     head_input: str = option(
         POOLED,
         "what the classifier reads: pooled: the pooler's output, Google's; cls: the last layer's [CLS]; mean: the mean over "
@@ -128,9 +118,8 @@ def check_class_weights(text: str) -> str:
     return text
 
 
-@dataclasses.dataclass(frozen=True)
-class Loss:
-    """Controls"""
+class Loss(Group, heading="Controls"):
+    """The loss, and what its examples count."""
 
     loss: str = option(
         "cross_entropy", "focal: what is predicted well already counts less", choices=LOSSES, decides=True
@@ -139,12 +128,6 @@ class Loss:
     label_smoothing: float = option(
         0.0, "share of each label that is spread evenly over all labels", lower=0.0, upper=0.99, decides=True
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class ClassWeights:
-    """Controls"""
-
     class_weights: str = option(
         NO_WEIGHTS,
         "what the examples of a label count in the loss: balanced: each label as much as any other; or label=weight,… "

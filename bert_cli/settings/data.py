@@ -3,41 +3,25 @@
 import dataclasses
 
 from bert_cli.base.head_types import PROBLEM_TYPES
-from bert_cli.flags.option import group, option
-from bert_cli.settings.groups import Log, Seed, read_names
+from bert_cli.flags.option import Group, group, option
+from bert_cli.settings.groups import Log, read_names
+from bert_cli.settings.training import Seed
 
 
-@dataclasses.dataclass(frozen=True)
-class HeldOutFiles:
-    """Data"""
+class DataFiles(Group, heading="Data"):
+    """Files of examples: a directory with all of them, or each by its name."""
 
+    data_dir: str = option("", "folder with the data", remembered=True, path=True)
+    train_file: str = option("", "the file to train on", path=True)
     dev_file: str | None = option(None, "the file to evaluate, instead of that of data_dir", remembered=True, path=True)
     test_file: str | None = option(None, "the file to predict, instead of that of data_dir", remembered=True, path=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class PredictFile:
-    """Data"""
-
     predict_file: str = option("", "the file to predict", path=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class Header:
-    """Data"""
-
     header: str = option(
         "auto",
         "whether the first row of a file is a header; auto: Google's rule for a task, what it looks like for your own file",
         choices=("auto", "yes", "no"),
         remembered=True,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class PredictHeader:
-    """Data"""
-
     predict_header: str | None = option(
         None,
         "whether the first row of --predict_file is a header; default: what --header says in the same command, else what "
@@ -47,11 +31,8 @@ class PredictHeader:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Columns:
-    """Your own files
-
-    Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
+class Columns(Group, heading="Your own files"):
+    """Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
     column whose name leaves no doubt.
     """
 
@@ -78,9 +59,8 @@ class Columns:
         return tuple(part.strip() for part in self.label_column.split(",")) if self.label_column else ()
 
 
-@dataclasses.dataclass(frozen=True)
-class Endings:
-    """Your own files"""
+class Endings(Group, heading="Your own files"):
+    """The endings of multiple choice."""
 
     choice_columns: tuple[str, ...] | None = option(
         None,
@@ -98,9 +78,8 @@ class Endings:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class LabelKind:
-    """Your own files"""
+class LabelKind(Group, heading="Your own files"):
+    """What the labels of a file are."""
 
     label_separator: str | None = option(
         None, "what stands between several labels in one cell, such as ','; an empty cell has none", remembered=True
@@ -114,27 +93,27 @@ class LabelKind:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class DevSplit:
-    """Your own files"""
+class DevSplit(Group, heading="Your own files"):
+    """Training rows that are held out for evaluation."""
 
     dev_split: float = option(
         0.0, "share of the training rows, of each label alike, to evaluate on", lower=0.0, upper=0.9, remembered=True
     )
+    dev_split_seed: int | None = option(
+        None, "seed of the choice of --dev_split; default: random_seed", lower=0, remembered=True
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class Paths:
-    """From and to"""
+class Paths(Group, heading="From and to"):
+    """What is no flag on the command line of bert-prepare."""
 
     paths: tuple[str, ...] = option(
         (), "the file to read (.tsv, .csv, .jsonl, each also .gz) and the folder to write to", words=True, file=True
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Choice:
-    """Which rows go where"""
+class RowSelection(Group, heading="Which rows go where"):
+    """Which rows of the file bert-prepare takes, and which of them go where."""
 
     test_split: float = option(0.0, "share of the rows for test.tsv", lower=0.0, upper=0.9)
     max_rows: int | None = option(None, "at most so many rows, of each label in proportion", lower=1)
@@ -147,10 +126,15 @@ class PrepareSettings:
 
     paths: Paths = group(Paths)
     columns: Columns = group(Columns)
-    header: Header = group(Header, {"header": "whether the first row is a header; auto: what it looks like"})
-    dev_split: DevSplit = group(
-        DevSplit, {"dev_split": "share of the rows, of each label alike, for dev.tsv"}, dev_split=0.1
+    data: DataFiles = group(
+        DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header",)
     )
-    choice: Choice = group(Choice)
+    dev_split: DevSplit = group(
+        DevSplit,
+        {"dev_split": "share of the rows, of each label alike, for dev.tsv"},
+        only=("dev_split",),
+        dev_split=0.1,
+    )
+    selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})
     log: Log = group(Log)

@@ -1,10 +1,9 @@
 """The flags of what computes and where, and what --engine=onnxruntime, for which --precision=int8 asks, too, is for."""
 
-import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import option
+from bert_cli.flags.option import Group, option
 from bert_cli.runtime.cluster import trains_together
 
 INT8 = "int8"
@@ -30,10 +29,10 @@ def _onnxruntime_flag(engine: str, precision: str) -> str | None:
     return f"--engine={ONNXRUNTIME}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Devices:
-    """Devices"""
+class Devices(Group, heading="Devices"):
+    """What computes, and in which precision."""
 
+    batch_size: int = option(32, "texts that are computed at once", lower=1)
     distribution_strategy: str = option(
         "auto",
         "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "

@@ -1,9 +1,7 @@
 """The flags of an eye on training: evaluations on the way, the best checkpoint, and an early end."""
 
-import dataclasses
-
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import option
+from bert_cli.flags.option import Group, option
 
 EPOCH = "epoch"
 
@@ -15,9 +13,8 @@ def read_eval_every(text: str) -> str:
     return text
 
 
-@dataclasses.dataclass(frozen=True)
-class Watching:
-    """Evaluation during training"""
+class Watching(Group, heading="Evaluation during training"):
+    """Evaluation during training, the best checkpoint, and early stopping."""
 
     eval_every: str = option(
         "",

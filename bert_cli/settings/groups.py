@@ -1,14 +1,18 @@
-"""The groups of flags that several commands share; each flag is declared here or in a neighbouring file, once."""
-
-import dataclasses
+"""The groups of flags that many commands share, each flag declared once: files, model, phases, evaluation and prediction."""
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import option
+from bert_cli.flags.option import Group, option
 
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
+ALL = "all"  # of --shard
+TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
+LONG_TEXTS = (TRUNCATE, HEAD_TAIL, WINDOWS)
+OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
+TUNED = "tuned"
+DECODINGS = ("argmax", "viterbi")
 
 
 def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
@@ -26,51 +30,46 @@ def check_share(flag: str, value: float) -> None:
         raise InputError(f"--{flag}={value}: a number above 0 and up to 1 is needed")
 
 
-@dataclasses.dataclass(frozen=True)
-class Input:
-    """Files"""
+def read_shard(text: str) -> tuple[int, int] | None:
+    """(i, n) of i/n, None for ALL. InputError for another text."""
+    if text == ALL:
+        return None
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+        raise InputError(f"--shard={text}: i/n is needed, with i from 0 to n - 1 such as 0/4, or {ALL}")
+    return int(number), int(count)
+
+
+class Files(Group, heading="Files"):
+    """What a command reads and writes, and which of several input files a process takes."""
 
     input_file: str = option("", "the file to read, - for standard input")
-
-
-@dataclasses.dataclass(frozen=True)
-class Output:
-    """Files"""
-
     output_file: str = option("", "the file to write, - for standard output", passing=True)
+    shard: tuple[int, int] | None = option(
+        None,
+        "which of several input files, sorted by name, this process takes: i/n those at i, i + n, i + 2n and so on, from 0; "
+        f"{ALL}, the default: all of them, or where TF_CONFIG names several processes its own share. What is finished is not "
+        "computed again",
+        read=read_shard,
+        passing=True,
+        usual=(ALL,),
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class NewText:
-    """What to do"""
+class NewText(Group, heading="What to do"):
+    """One text to answer with a trained model."""
 
     text: str = option("", "answer this text with a trained model and print the result", passing=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class SecondText:
-    """What to do"""
-
+    explain: str = option(
+        "",
+        "classify this text with a trained model, and show which of its words mattered: colours on a terminal, else JSON",
+        passing=True,
+    )
     text_b: str = option("", "the second text of a pair whose first is --text", passing=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class DataFolder:
-    """Data"""
-
-    data_dir: str = option("", "folder with the data", remembered=True, path=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainFile:
-    """Data"""
-
-    train_file: str = option("", "the file to train on", path=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class Labels:
-    """Data"""
+class Encoding(Group, heading="Data"):
+    """How examples become the input of a model: the order of the labels, and how long a sequence is."""
 
     labels: tuple[str, ...] | None = option(
         None,
@@ -79,20 +78,21 @@ class Labels:
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
         write=",".join,
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class Length:
-    """Data"""
-
     max_seq_length: int = option(
         128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
     )
+    long_text: str = option(
+        TRUNCATE,
+        "of texts longer than max_seq_length: truncate cuts their ends off; head_tail keeps the first quarter and the last "
+        "three (Sun et al., 2019); windows cuts nothing: windows that overlap by half, whose logits are averaged",
+        choices=LONG_TEXTS,
+        decides=True,
+        remembered=True,
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class Start:
-    """Model"""
+class ModelFiles(Group, heading="Model"):
+    """The model that a command starts from, and the files that belong to it."""
 
     init_checkpoint: str = option(
         "",
@@ -101,12 +101,6 @@ class Start:
         path=True,
         usual=(RANDOM,),
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelFiles:
-    """Model"""
-
     vocab_file: str | None = option(None, "vocab.txt; default: beside the checkpoint, or the built-in one", path=True)
     bert_config_file: str | None = option(
         None, "bert_config.json; default: beside the checkpoint, or the built-in one", path=True
@@ -129,9 +123,8 @@ class ModelFiles:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Hub:
-    """Model"""
+class Hub(Group, heading="Model"):
+    """An encoder for tensorflow-hub in place of --init_checkpoint."""
 
     hub_module: str | None = option(
         None,
@@ -142,17 +135,11 @@ class Hub:
     hub_preprocess: str | None = option(
         None, "the preprocessor that belongs to it, for vocabulary and casing; default: as --hub_module says", path=True
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class HubTraining:
-    """Model"""
-
     hub_trainable: bool = option(True, "train the module too; false trains only what stands on top of it", decides=True)
 
 
 def check_hub(values: dict) -> None:
-    """InputError where the flags of Hub and HubTraining do not go with the others."""
+    """InputError where the flags of Hub do not go with the others."""
     # A run that does not train may name both: a model that was trained on a module, and this module.
     if values["hub_module"] and values["init_checkpoint"] and values.get("do_train"):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
@@ -160,104 +147,78 @@ def check_hub(values: dict) -> None:
         raise InputError("--hub_trainable=false is about --hub_module, which is missing")
 
 
-@dataclasses.dataclass(frozen=True)
-class Phases:
-    """What to do"""
+class Phases(Group, heading="What to do"):
+    """What a run does, and the directory that it writes to."""
 
+    dry_run: bool = option(
+        False,
+        "with --do_train: read everything, say what is in it (lengths, unknown words, duplicates, leaks, conflicting labels), "
+        "train a few steps in memory, say how much time and memory the run will take, and write nothing",
+        passing=True,
+    )
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")
     output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
     overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class Prediction:
-    """What to do"""
+def check_dry_run(values: dict) -> None:
+    """InputError where nothing is to be trained."""
+    if values["dry_run"] and not values["do_train"]:
+        raise InputError("--dry_run is about --do_train, which is missing")
+
+
+def read_threshold(text: str) -> str:
+    """The value of --threshold. InputError for one that is neither TUNED nor a probability."""
+    try:
+        is_right = text == TUNED or 0 <= float(text) <= 1
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise InputError(f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
+    return text
+
+
+class Inference(Group, heading="What to do"):
+    """How a run evaluates and predicts, and what it writes of it."""
 
     do_predict: bool = option(False, "predict the test file")
     predict_batch_size: int = option(8, f"examples in a batch of the prediction; {AT_LEAST}", lower=1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Evaluation:
-    """What to do"""
+    threshold: str = option(
+        "0.5",
+        "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
+        "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
+        read=read_threshold,
+        remembered=True,
+    )
+    output_format: str = option(
+        "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS
+    )
+    glue_submission: bool = option(
+        False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
+    )
 
     eval_batch_size: int = option(8, f"examples in a batch of the evaluation; {AT_LEAST}", lower=1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Seed:
-    """Training"""
-
-    random_seed: int = option(12345, "seed of shuffling, dropout and new weights", lower=0, decides=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class Training:
-    """Training"""
-
-    train_batch_size: int = option(
-        32, "examples in a training batch, over all devices", lower=1, decides=True, grid=True
-    )
-    learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True, grid=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class FineTuning:
-    """Training"""
-
-    num_train_epochs: float = option(
-        3.0, "passes over the training data; fractions are used", lower=0.0, decides=True, grid=True
-    )
-    warmup_proportion: float = option(
-        0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0, decides=True
-    )
-    bias_correction: bool = option(
-        False,
-        "divide Adam's moments by 1 - beta^t, as other libraries do; Google's scripts do not",
-        decides=True,
+    decoding: str = option(
+        "argmax",
+        "argmax: the most probable tag of each word; viterbi: the most probable sequence in which no I- follows another "
+        "type",
+        choices=DECODINGS,
     )
 
-
-@dataclasses.dataclass(frozen=True)
-class Saving:
-    """Training"""
-
-    save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
-    keep_checkpoint_max: int = option(5, "how many checkpoints are kept; 0 for all", lower=0)
-    log_steps: int = option(
-        0,
-        "steps between lines of history.jsonl, and of progress where there is no terminal; 0: 100, and so many in the "
-        "history that a short training has a curve",
-        lower=0,
-    )
-    tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
+    @property
+    def is_default_threshold(self) -> bool:
+        return self.threshold == Inference.threshold
 
 
-@dataclasses.dataclass(frozen=True)
-class BatchSize:
-    """Devices"""
-
-    batch_size: int = option(32, "texts that are computed at once", lower=1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Workers:
-    """Work"""
+class Workers(Group, heading="Work"):
+    """Processes of one command."""
 
     num_workers: int = option(0, "processes that share the work", lower=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Log:
-    """Log"""
+class Log(Group, heading="Log"):
+    """What a command says while it works."""
 
     quiet: bool = option(False, "log warnings and results only, and show no progress", passing=True)
     verbose: bool = option(False, "log five examples of each split, not two", passing=True)
-
-
-@dataclasses.dataclass(frozen=True)
-class Replacing:
-    """From and to"""
-
-    overwrite: bool = option(False, "replace files that an earlier run of this command left there")

@@ -1,41 +1,24 @@
 """The flags of the commands of pre-training: bert-create-pretraining-data, bert-pretrain, bert-build-vocab, bert-fill-mask."""
 
 import dataclasses
+import shlex
 
+from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import group, option
-from bert_cli.settings.beam import Beam
+from bert_cli.flags.option import Group, group, option
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import (
-    BatchSize,
-    Evaluation,
-    Hub,
-    Input,
-    Length,
-    Log,
-    ModelFiles,
-    Output,
-    Phases,
-    Prediction,
-    Saving,
-    Seed,
-    Start,
-    Training,
-    Workers,
-)
-from bert_cli.settings.reporting import Page
-from bert_cli.settings.sweep import Runs
+from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Workers
+from bert_cli.settings.training import Page, Saving, Seed, Sweep, Training, TrainingSettings
 
+RUNNERS = ("direct", "dataflow", "flink", "spark")
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
 
-@dataclasses.dataclass(frozen=True)
-class Masking:
-    """Masked words"""
+class Masking(Group, heading="Masked words"):
+    """The masked-LM objective."""
 
     max_predictions_per_seq: int = option(
         20, "most masked tokens in a sequence", lower=1, decides=True, remembered=True
@@ -47,17 +30,15 @@ class Masking:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class TextVocabulary:
-    """Files"""
+class TextVocabulary(Group, heading="Files"):
+    """The vocabulary that text is tokenized with."""
 
     vocab_file: str = option("", "vocab.txt of the model")
     do_lower_case: bool = option(True, _CASING)
 
 
-@dataclasses.dataclass(frozen=True)
-class Instances:
-    """Instances"""
+class Instances(Group, heading="Instances"):
+    """How many pre-training instances a text gives."""
 
     dupe_factor: int = option(10, "passes over the text, each with other pairs and masks", lower=1)
     num_shards: int = option(
@@ -68,26 +49,54 @@ class Instances:
     )
 
 
+def read_options(text: str) -> tuple[str, ...]:
+    """The words of --beam_options. InputError where a quote does not end, or --runner is among them."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise InputError(f"--beam_options={text}: {error}") from None
+    if any(word.partition("=")[0] == "--runner" for word in words):
+        raise InputError("--beam_options: give the runner as --runner itself")
+    return words
+
+
+class Beam(Group, heading="Apache Beam"):
+    """Work that Apache Beam spreads over machines."""
+
+    runner: str | None = option(
+        None,
+        "make the instances with Apache Beam (pip install 'bert_cli[beam]'): direct in this process, dataflow, flink or spark "
+        "on many machines. For the same --random_seed and --num_shards the records are those of --num_workers",
+        choices=RUNNERS,
+    )
+    beam_options: tuple[str, ...] = option(
+        (),
+        "Beam's own options, in quotes, such as '--project=P --region=R --temp_location=gs://B/tmp'",
+        read=read_options,
+        write=shlex.join,
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class CreateDataSettings:
     """The flags of bert-create-pretraining-data."""
 
-    input: Input = group(
-        Input,
+    files: Files = group(
+        Files,
         {
             "input_file": "text files, one sentence a line, blank lines between documents: names or patterns such as "
-            "'text/*.txt' with commas between, - for standard input; gzip is recognized"
-        },
-    )
-    output: Output = group(
-        Output,
-        {
+            "'text/*.txt' with commas between, - for standard input; gzip is recognized",
             "output_file": "TFRecord files with commas between; name@8 stands for name-00000-of-00008 to "
-            "name-00007-of-00008"
+            "name-00007-of-00008",
         },
+        without=("shard",),
     )
     vocabulary: TextVocabulary = group(TextVocabulary)
-    length: Length = group(Length, {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}})
+    encoding: Encoding = group(
+        Encoding,
+        {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}},
+        only=("max_seq_length",),
+    )
     masking: Masking = group(Masking)
     instances: Instances = group(Instances)
     seed: Seed = group(Seed, {"random_seed": {"help": "seed of all that is drawn", "lower": None}})
@@ -102,9 +111,8 @@ class CreateDataSettings:
     log: Log = group(Log)
 
 
-@dataclasses.dataclass(frozen=True)
-class Pretraining:
-    """Data"""
+class Pretraining(Group, heading="Data"):
+    """The objective of pre-training, and what is held out."""
 
     eval_file: str | None = option(
         None, "the same for --do_eval; default: held-out documents of the text, or --input_file"
@@ -120,9 +128,8 @@ class Pretraining:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Steps:
-    """Training"""
+class Steps(Group, heading="Training"):
+    """How long a model is pre-trained."""
 
     num_train_steps: int = option(100000, "training steps", lower=1)
     num_warmup_steps: int = option(10000, "steps in which the learning rate rises", lower=0, decides=True)
@@ -130,33 +137,38 @@ class Steps:
 
 
 @dataclasses.dataclass(frozen=True)
-class PretrainSettings:
+class PretrainSettings(TrainingSettings):
     """The flags of bert-pretrain. num_train_steps decides nothing: a run may be made longer."""
 
-    input: Input = group(
-        Input,
+    files: Files = group(
+        Files,
         {
             "input_file": "TFRecord files, or text, a sentence a line: names or patterns with commas between, - for stdin"
         },
+        only=("input_file",),
     )
     task: Pretraining = group(Pretraining)
-    length: Length = group(
-        Length, {"max_seq_length": "longest sequence in tokens; for TFRecords, what they were made with"}
+    encoding: Encoding = group(
+        Encoding,
+        {"max_seq_length": "longest sequence in tokens; for TFRecords, what they were made with"},
+        only=("max_seq_length",),
     )
     masking: Masking = group(
         Masking, {"max_predictions_per_seq": "most masked tokens in a sequence; for TFRecords, as made"}
     )
-    start: Start = group(
-        Start,
+    model: ModelFiles = group(
+        ModelFiles,
         {
             "init_checkpoint": "a checkpoint to go on from: of TF1, of Hugging Face, or an output_dir; random: random weights"
         },
         init_checkpoint=RANDOM,
     )
-    model: ModelFiles = group(ModelFiles)
-    dry_run: DryRun = group(DryRun)
+    hub: Hub = group(Hub, only=())  # it starts from no module
     phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
-    evaluation: Evaluation = group(Evaluation, {"eval_batch_size": "sequences in a batch of the evaluation"})
+    # It predicts nothing.
+    inference: Inference = group(
+        Inference, {"eval_batch_size": "sequences in a batch of the evaluation"}, only=("eval_batch_size",)
+    )
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
     watching: Watching = group(Watching)
@@ -169,27 +181,17 @@ class PretrainSettings:
         {
             "label_smoothing": "share of each masked word that is spread evenly over the vocabulary; next sentences alike"
         },
+        without=("class_weights",),
     )
-    runs: Runs = group(Runs)
+    sweep: Sweep = group(Sweep, only=("num_runs",))
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
     saving: Saving = group(Saving)
-    devices: Devices = group(Devices)
+    devices: Devices = group(Devices, without=("batch_size",))
     log: Log = group(Log)
 
-    @property
-    def hub(self) -> Hub:
-        """It starts from no module."""
-        return Hub()
 
-    @property
-    def prediction(self) -> Prediction:
-        """It predicts nothing."""
-        return Prediction()
-
-
-@dataclasses.dataclass(frozen=True)
-class VocabularySize:
-    """Vocabulary"""
+class VocabularySize(Group, heading="Vocabulary"):
+    """What a new vocabulary holds."""
 
     extend: str | None = option(
         None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary", file=True
@@ -214,14 +216,16 @@ class VocabularySize:
 class BuildVocabSettings:
     """The flags of bert-build-vocab."""
 
-    input: Input = group(
-        Input,
+    files: Files = group(
+        Files,
         {
             "input_file": "text files: names or patterns such as 'text/*.txt' with commas between, - for standard input; "
-            "gzip is recognized"
+            "gzip is recognized",
+            "output_file": "the vocabulary to write",
         },
+        without=("shard",),
+        output_file="vocab.txt",
     )
-    output: Output = group(Output, {"output_file": "the vocabulary to write"}, output_file="vocab.txt")
     size: VocabularySize = group(VocabularySize)
     workers: Workers = group(
         Workers, {"num_workers": {"help": "processes that count words", "lower": 1}}, num_workers=1
@@ -229,9 +233,8 @@ class BuildVocabSettings:
     log: Log = group(Log)
 
 
-@dataclasses.dataclass(frozen=True)
-class Candidates:
-    """Texts"""
+class Candidates(Group, heading="Texts"):
+    """Texts with masked words, and how many candidates each word gets."""
 
     texts: tuple[str, ...] = option(
         (), "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes", words=True
@@ -244,24 +247,23 @@ class FillMaskSettings:
     """The flags of bert-fill-mask."""
 
     candidates: Candidates = group(Candidates)
-    input: Input = group(
-        Input, {"input_file": "a file with a text a line, - for standard input; the answers are JSON lines"}
-    )
-    output: Output = group(Output, {"output_file": "file for the JSON lines, - for standard output"}, output_file="-")
-    start: Start = group(
-        Start,
+    files: Files = group(
+        Files,
         {
-            "init_checkpoint": "a pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face folder "
-            "with masked-LM head; default: the built-in model, or bert_output where the package holds none"
+            "input_file": "a file with a text a line, - for standard input; the answers are JSON lines",
+            "output_file": "file for the JSON lines, - for standard output",
         },
+        without=("shard",),
+        output_file="-",
     )
     model: ModelFiles = group(
         ModelFiles,
         {
+            "init_checkpoint": "a pre-trained model: output_dir of bert-pretrain, a TF1 checkpoint, or a Hugging Face folder "
+            "with masked-LM head; default: the built-in model, or bert_output where the package holds none",
             "vocab_file": "vocab.txt; default: beside the checkpoint",
             "bert_config_file": "bert_config.json; default: beside the checkpoint",
         },
     )
-    batch: BatchSize = group(BatchSize)
     devices: Devices = group(Devices)
     log: Log = group(Log)

@@ -2,48 +2,19 @@
 
 import dataclasses
 
-from bert_cli.flags.option import group, option
+from bert_cli.flags.option import Group, group, option
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
-from bert_cli.settings.data import PredictFile
+from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import (
-    AT_LEAST,
-    FineTuning,
-    Hub,
-    HubTraining,
-    Input,
-    Length,
-    Log,
-    ModelFiles,
-    Output,
-    Phases,
-    Prediction,
-    Saving,
-    Seed,
-    Start,
-    TrainFile,
-    Training,
-)
-from bert_cli.settings.reporting import Page
-from bert_cli.settings.sweep import Runs
+from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, Log, ModelFiles, Phases
+from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 MULTIPLE_ANSWERS = ("first", "all")
 
 
-@dataclasses.dataclass(frozen=True)
-class Stride:
-    """Data"""
-
-    doc_stride: int = option(
-        128, "tokens from the start of a window to that of the next", decides=True, remembered=True
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class Squad:
-    """Data"""
+class Squad(Group, heading="Data"):
+    """The data of bert-squad, and how a context is cut into windows."""
 
     version_2_with_negative: bool = option(
         False, "SQuAD 2.0: some questions have no answer in their text", decides=True, remembered=True
@@ -54,20 +25,21 @@ class Squad:
     max_query_length: int = option(
         64, "longest question in tokens; what is longer is cut", decides=True, remembered=True
     )
+    doc_stride: int = option(
+        128, "tokens from the start of a window to that of the next", decides=True, remembered=True
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class Questions:
-    """Single questions"""
+class Questions(Group, heading="Single questions"):
+    """One question to answer with a trained model."""
 
     question: str = option("", "a question about --context or --context_file")
     context: str = option("", "the text that a question is about")
     context_file: str = option("", "a file with that text")
 
 
-@dataclasses.dataclass(frozen=True)
-class Scoring:
-    """Scores of any predictions"""
+class Scoring(Group, heading="Scores of any predictions"):
+    """Scores of predictions that were made by any program."""
 
     score_only: bool = option(False, "score predictions_file against predict_file")
     predictions_file: str = option("", 'the predictions: {"id": "answer"}')
@@ -76,9 +48,8 @@ class Scoring:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Answers:
-    """Answers"""
+class Answers(Group, heading="Answers"):
+    """How answers are found in the logits of windows."""
 
     n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
     max_answer_length: int = option(30, "longest answer in tokens")
@@ -90,9 +61,8 @@ class Answers:
     verbose_logging: bool = option(False, "log the windows of 20 questions, not of two")
 
 
-@dataclasses.dataclass(frozen=True)
-class SquadTraining:
-    """Training"""
+class SquadTraining(Group, heading="Training"):
+    """Where the loss of bert-squad may differ from that of Google."""
 
     steps_from_examples: bool = option(
         False, "count steps from questions, not windows, as Google's script does", decides=True
@@ -105,37 +75,45 @@ class SquadTraining:
 
 
 @dataclasses.dataclass(frozen=True)
-class SquadSettings:
+class SquadSettings(TrainingSettings):
     """The flags of bert-squad."""
 
-    train_file: TrainFile = group(TrainFile, {"train_file": "SQuAD file to train on"})
-    predict_file: PredictFile = group(PredictFile, {"predict_file": "SQuAD file to answer, evaluate or score"})
+    data: DataFiles = group(
+        DataFiles,
+        {"train_file": "SQuAD file to train on", "predict_file": "SQuAD file to answer, evaluate or score"},
+        only=("train_file", "predict_file"),
+    )
     task: Squad = group(Squad)
-    length: Length = group(Length, {"max_seq_length": "longest window in tokens"}, max_seq_length=384)
-    stride: Stride = group(Stride)
-    start: Start = group(Start)
+    encoding: Encoding = group(
+        Encoding,
+        {"max_seq_length": "longest window in tokens"},
+        only=("max_seq_length",),
+        after="max_query_length",
+        max_seq_length=384,
+    )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
-    hub_training: HubTraining = group(HubTraining)
-    dry_run: DryRun = group(DryRun)
     phases: Phases = group(
         Phases,
         {"do_train": "train on train_file", "do_eval": "evaluate on predict_file: exact match and F1"},
         output_dir="",
     )
-    prediction: Prediction = group(
-        Prediction,
+    inference: Inference = group(
+        Inference,
         {
             "do_predict": "answer the questions of predict_file",
             "predict_batch_size": f"windows in a batch of the prediction; {AT_LEAST}",
         },
+        only=("do_predict", "predict_batch_size"),
     )
     questions: Questions = group(Questions)
-    input: Input = group(
-        Input, {"input_file": 'JSON lines {"id", "question", "context"} to answer, - for standard input'}
-    )
-    output: Output = group(
-        Output, {"output_file": "file for the answers to input_file as JSON lines; default: standard output"}
+    files: Files = group(
+        Files,
+        {
+            "input_file": 'JSON lines {"id", "question", "context"} to answer, - for standard input',
+            "output_file": "file for the answers to input_file as JSON lines; default: standard output",
+        },
+        without=("shard",),
     )
     scoring: Scoring = group(Scoring)
     answers: Answers = group(Answers)
@@ -148,10 +126,12 @@ class SquadSettings:
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
     loss: Loss = group(
-        Loss, {"label_smoothing": "share of each start and end that is spread evenly over all tokens of the window"}
+        Loss,
+        {"label_smoothing": "share of each start and end that is spread evenly over all tokens of the window"},
+        without=("class_weights",),
     )
-    runs: Runs = group(Runs)
+    sweep: Sweep = group(Sweep, only=("num_runs",))
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
-    devices: Devices = group(Devices)
+    devices: Devices = group(Devices, without=("batch_size",))
     log: Log = group(Log)

@@ -3,55 +3,20 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import group, option
-from bert_cli.settings.controls import ClassWeights, Dropout, HeadDropout, LayerRates, Loss, Optimization
-from bert_cli.settings.data import HeldOutFiles
+from bert_cli.flags.option import Group, group, option
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.dry_run import DryRun
 from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import (
-    AT_LEAST,
-    DataFolder,
-    Evaluation,
-    FineTuning,
-    Hub,
-    HubTraining,
-    Input,
-    Length,
-    Log,
-    ModelFiles,
-    NewText,
-    Output,
-    Phases,
-    Prediction,
-    Saving,
-    Seed,
-    Start,
-    TrainFile,
-    Training,
-)
-from bert_cli.settings.reporting import Page
-from bert_cli.settings.sweep import Folds, Runs
+from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, Log, ModelFiles, NewText, Phases
+from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
 
-DECODINGS = ("argmax", "viterbi")
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
 
 
-@dataclasses.dataclass(frozen=True)
-class TagStride:
-    """Data"""
-
-    doc_stride: int | None = option(
-        None,
-        "pieces from one window to the next; default: half of max_seq_length",
-        lower=1,
-        decides=True,
-        remembered=True,
-    )
-
-    def pieces(self, max_seq_length: int) -> int:
-        """From one window of so many tokens to the next: what was given, else half a window."""
-        return self.doc_stride or max(1, max_seq_length // 2)
+def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
+    """Pieces from one window to the next: --doc_stride, or half a window where it is not given."""
+    return doc_stride or max(1, max_seq_length // 2)
 
 
 def read_layers(text: str) -> tuple[int, ...]:
@@ -65,9 +30,8 @@ def read_layers(text: str) -> tuple[int, ...]:
     return layers
 
 
-@dataclasses.dataclass(frozen=True)
-class Tagging:
-    """Data"""
+class Tagging(Group, heading="Data"):
+    """The data of bert-tag, and how a sentence is cut into windows."""
 
     word_column: int = option(0, "column of the words, from 0; -1 is the last", remembered=True)
     tag_column: int = option(-1, "column of the tags, from 0; -1 is the last", remembered=True)
@@ -88,11 +52,17 @@ class Tagging:
         decides=True,
         remembered=True,
     )
+    doc_stride: int | None = option(
+        None,
+        "pieces from one window to the next; default: half of max_seq_length",
+        lower=1,
+        decides=True,
+        remembered=True,
+    )
 
 
-@dataclasses.dataclass(frozen=True)
-class TaggerModel:
-    """Model"""
+class TaggerModel(Group, heading="Model"):
+    """What the classifier of tokens reads."""
 
     layers: tuple[int, ...] | None = option(
         None,
@@ -106,54 +76,47 @@ class TaggerModel:
 
 
 @dataclasses.dataclass(frozen=True)
-class TaggerOutput:
-    """What to do"""
-
-    decoding: str = option(
-        "argmax",
-        "argmax: the most probable tag of each word; viterbi: the most probable sequence in which no I- follows another "
-        "type",
-        choices=DECODINGS,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class TagSettings:
+class TagSettings(TrainingSettings):
     """The flags of bert-tag."""
 
-    data: DataFolder = group(
-        DataFolder,
-        {"data_dir": "folder with train, dev and test, each .txt (columns) or .jsonl"},
+    data: DataFiles = group(
+        DataFiles,
+        {
+            "data_dir": "folder with train, dev and test, each .txt (columns) or .jsonl",
+            "train_file": "the training file, instead of that of data_dir",
+        },
+        only=("data_dir", "train_file", "dev_file", "test_file"),
         data_dir="data/tagging",
     )
-    train_file: TrainFile = group(TrainFile, {"train_file": "the training file, instead of that of data_dir"})
-    held_out: HeldOutFiles = group(HeldOutFiles)
     task: Tagging = group(Tagging)
-    length: Length = group(Length, {"max_seq_length": "longest input in tokens; longer sentences are cut into windows"})
-    stride: TagStride = group(TagStride)
-    start: Start = group(Start)
+    encoding: Encoding = group(
+        Encoding,
+        {"max_seq_length": "longest input in tokens; longer sentences are cut into windows"},
+        only=("max_seq_length",),
+        after="label_all_pieces",
+    )
     model: ModelFiles = group(ModelFiles)
-    hub: Hub = group(Hub)
-    hub_training: HubTraining = group(HubTraining, {"hub_trainable": {"decides": False}})  # it is a freeze_encoder here
+    hub: Hub = group(Hub, {"hub_trainable": {"decides": False}})  # it is a freeze_encoder here
     tagger: TaggerModel = group(TaggerModel)
-    dry_run: DryRun = group(DryRun)
     phases: Phases = group(Phases, {"do_train": "train on the train file", "do_eval": "evaluate on the dev file"})
-    prediction: Prediction = group(
-        Prediction,
+    inference: Inference = group(
+        Inference,
         {
             "do_predict": "tag the test file, and score it where it has tags",
             "predict_batch_size": f"windows in a batch of the prediction; {AT_LEAST}",
+            "eval_batch_size": f"windows in a batch of the evaluation; {AT_LEAST}",
         },
+        only=("do_predict", "predict_batch_size", "eval_batch_size", "decoding"),
     )
-    evaluation: Evaluation = group(Evaluation, {"eval_batch_size": f"windows in a batch of the evaluation; {AT_LEAST}"})
-    single: TaggerOutput = group(TaggerOutput)
-    new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"})
-    input: Input = group(
-        Input,
-        {"input_file": "tag plain text, line by line, with a trained model; - for standard input; the result is JSON"},
-    )
-    output: Output = group(
-        Output, {"output_file": "file for the JSON lines of --input_file, - for standard output"}, output_file="-"
+    new: NewText = group(NewText, {"text": "tag this text with a trained model and print the result"}, only=("text",))
+    files: Files = group(
+        Files,
+        {
+            "input_file": "tag plain text, line by line, with a trained model; - for standard input; the result is JSON",
+            "output_file": "file for the JSON lines of --input_file, - for standard output",
+        },
+        without=("shard",),
+        output_file="-",
     )
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     # Adam without it learns tags too slowly; Google's scripts have none.
@@ -163,12 +126,10 @@ class TagSettings:
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)
     dropout: Dropout = group(Dropout)
-    head_dropout: HeadDropout = group(HeadDropout)
+    head: Head = group(Head, only=("classifier_dropout",))
     loss: Loss = group(Loss)
-    class_weights: ClassWeights = group(ClassWeights)
-    runs: Runs = group(Runs)
-    folds: Folds = group(
-        Folds,
+    sweep: Sweep = group(
+        Sweep,
         {
             "cross_validation": "divide the training sentences into so many parts, of each type of entities alike, and "
             "evaluate each with a model trained on the others: out_of_fold.tsv has the tags of every sentence, suspects.tsv "
@@ -177,5 +138,5 @@ class TagSettings:
     )
     seed: Seed = group(Seed)
     saving: Saving = group(Saving)
-    devices: Devices = group(Devices)
+    devices: Devices = group(Devices, without=("batch_size",))
     log: Log = group(Log)

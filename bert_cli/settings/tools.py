@@ -1,26 +1,12 @@
-"""The flags of bert-extract-features, bert-convert and bert-export."""
+"""The flags of bert-extract-features, bert-convert, bert-export and bert-report."""
 
 import dataclasses
 
 from bert_cli.base.head_types import KINDS
-from bert_cli.flags.option import group, option
+from bert_cli.flags.option import Group, group, option
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import (
-    BatchSize,
-    DataFolder,
-    Hub,
-    Input,
-    Labels,
-    Length,
-    Log,
-    ModelFiles,
-    Output,
-    Replacing,
-    Seed,
-    Start,
-    read_names,
-)
-from bert_cli.settings.shards import Shards
+from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, read_names
+from bert_cli.settings.training import Seed
 
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
@@ -36,9 +22,8 @@ _BESIDE: dict[str, str | dict] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Extraction:
-    """Texts and vectors"""
+class Extraction(Group, heading="Texts and vectors"):
+    """Which vectors are computed, and in which format they are written."""
 
     output_format: str = option(
         "jsonl", "npy is for one vector a line; parquet needs the package pyarrow", choices=FEATURE_FORMATS
@@ -70,9 +55,8 @@ class Extraction:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Attention:
-    """Attention"""
+class Attention(Group, heading="Attention"):
+    """Attention probabilities, to a file or on the terminal."""
 
     attentions: str | None = option(
         None, "a .npz file for the attention probabilities of all layers and heads, line by line", file=True
@@ -87,37 +71,34 @@ class Attention:
 class ExtractSettings:
     """The flags of bert-extract-features."""
 
-    input: Input = group(
-        Input,
+    files: Files = group(
+        Files,
         {
             "input_file": "a text, or a pair with ' ||| ' between, a line; - for standard input; a pattern such as "
-            "'part-*.txt', or names with commas between, for several files"
-        },
-    )
-    output: Output = group(
-        Output,
-        {
+            "'part-*.txt', or names with commas between, for several files",
             "output_file": "file to write; - for standard output (JSON lines); of several input files the beginning of the "
-            "names, as in NAME-00000-of-00003"
+            "names, as in NAME-00000-of-00003",
         },
     )
-    shards: Shards = group(Shards)
     extraction: Extraction = group(Extraction)
-    length: Length = group(Length, {"max_seq_length": "tokens of a text, with [CLS] and [SEP]; what is longer is cut"})
-    batch: BatchSize = group(
-        BatchSize, {"batch_size": "texts of max_seq_length that are computed at once; more where they are shorter"}
+    encoding: Encoding = group(
+        Encoding,
+        {"max_seq_length": "tokens of a text, with [CLS] and [SEP]; what is longer is cut"},
+        only=("max_seq_length",),
+    )
+    devices: Devices = group(
+        Devices,
+        {"batch_size": "texts of max_seq_length that are computed at once; more where they are shorter"},
+        precision="float32",  # Google's digits
     )
     attention: Attention = group(Attention)
-    start: Start = group(Start)
-    hub: Hub = group(Hub)
     model: ModelFiles = group(ModelFiles, _BESIDE)
-    devices: Devices = group(Devices, precision="float32")  # Google's digits
+    hub: Hub = group(Hub, without=("hub_trainable",), after="init_checkpoint")
     log: Log = group(Log)
 
 
-@dataclasses.dataclass(frozen=True)
-class Conversion:
-    """From and to"""
+class Conversion(Group, heading="From and to"):
+    """From which format to which."""
 
     source: str = option(
         "",
@@ -133,11 +114,11 @@ class Conversion:
         file=True,
     )
     to_format: str = option("auto", "what to write into the folder --to; auto: hf", choices=("auto", *MODEL_FORMATS))
+    overwrite: bool = option(False, "replace files that stand under the names to be written")
 
 
-@dataclasses.dataclass(frozen=True)
-class Changes:
-    """Changes"""
+class Changes(Group, heading="Changes"):
+    """What is changed in the model on the way."""
 
     head: str = option(
         "auto",
@@ -167,16 +148,14 @@ class ConvertSettings:
     """The flags of bert-convert; --init_checkpoint is --from here."""
 
     paths: Conversion = group(Conversion)
-    replacing: Replacing = group(Replacing, {"overwrite": "replace files that stand under the names to be written"})
-    model: ModelFiles = group(ModelFiles, _BESIDE)
+    model: ModelFiles = group(ModelFiles, _BESIDE, without=("init_checkpoint",))
     changes: Changes = group(Changes)
     seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids of --check"})
     log: Log = group(Log)
 
 
-@dataclasses.dataclass(frozen=True)
-class Export:
-    """From and to"""
+class Export(Group, heading="From and to"):
+    """What is exported, and where to."""
 
     format: str = option(
         "saved_model",
@@ -195,12 +174,24 @@ class Export:
         "whether the classifier takes a second text, text_b; auto: as its task does",
         choices=("auto", "yes", "no"),
     )
+    overwrite: bool = option(False, "replace an earlier export in export_dir")
 
 
-@dataclasses.dataclass(frozen=True)
-class ExportLength:
-    """Data"""
+class ExportData(Group, heading="Data"):
+    """What the data of the exported model looks like."""
 
+    data_dir: str = option(
+        "",
+        "with --quantize, the folder with the dev file to compare accuracies on; default: that of the training run",
+        remembered=True,
+        path=True,
+    )
+    labels: tuple[str, ...] | None = option(
+        None,
+        "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint",
+        read=lambda text: read_names("labels", 1, text),
+        write=",".join,
+    )
     max_seq_length: int | None = option(
         None, "longest input in tokens; default: as it was trained, or 128", lower=1, decides=True, remembered=True
     )
@@ -211,28 +202,31 @@ class ExportSettings:
     """The flags of bert-export."""
 
     export: Export = group(Export)
-    start: Start = group(
-        Start,
-        {"init_checkpoint": "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"},
+    model: ModelFiles = group(
+        ModelFiles,
+        _BESIDE | {"init_checkpoint": "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"},
         init_checkpoint="bert_output",
     )
-    replacing: Replacing = group(Replacing, {"overwrite": "replace an earlier export in export_dir"})
-    data: DataFolder = group(
-        DataFolder,
+    data: ExportData = group(ExportData)
+    log: Log = group(Log)
+
+
+class Runs(Group, heading="Runs"):
+    """What is no flag on the command line of bert-report."""
+
+    runs: tuple[str, ...] = option((), "the folders of training runs (their --output_dir)", words=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportSettings:
+    """The flags of bert-report."""
+
+    runs: Runs = group(Runs)
+    files: Files = group(
+        Files,
         {
-            "data_dir": "with --quantize, the folder with the dev file to compare accuracies on; default: that of the "
-            "training run"
+            "output_file": "the page to write; default: report.html in the folder of one run, comparison.html here for several"
         },
+        only=("output_file",),
     )
-    labels: Labels = group(
-        Labels,
-        {
-            "labels": {
-                "help": "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint",
-                "read": lambda text: read_names("labels", 1, text),
-            }
-        },
-    )
-    length: ExportLength = group(ExportLength)
-    model: ModelFiles = group(ModelFiles, _BESIDE)
     log: Log = group(Log)

@@ -17,6 +17,7 @@ import numpy as np
 
 from bert_cli.base.checksums import mask, masked_crc32c
 from bert_cli.base.files import file_size, list_directory, open_binary, read_bytes
+from bert_cli.base.varint import read_varint
 
 _MAGIC = 0xDB4775248B80FB57
 _FOOTER, _TRAILER = 48, 5  # bytes; behind each block stand its compression (1) and checksum (4)
@@ -25,7 +26,6 @@ _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 8: "complex64", 9: "int64", 10: "bool",
     14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 22: "uint32", 23: "uint64",
 }  # fmt: skip
-_LONGEST_VARINT = 10  # bytes
 _MOST_DIMENSIONS = 254  # of a TensorShape
 _STRING = 7  # the DataType of texts, whose checksum is of another kind
 _PIECE = 1 << 24  # bytes of a data file that are read at once
@@ -208,10 +208,4 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """A number and where it ends."""
-    value = 0
-    for index, byte in enumerate(data[position : position + _LONGEST_VARINT]):
-        value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return value, position + index + 1
-    raise ValueError("a number in the index does not end")
+    return read_varint(data, position, "a number in the index does not end")

@@ -9,7 +9,7 @@ import pytest
 from bert_cli import prepare_data
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.runs.preparation.prepare_data import plan
-from bert_cli.settings.data import Choice
+from bert_cli.settings.data import RowSelection
 from tests.commands import helpers
 
 
@@ -96,7 +96,7 @@ def test_fewer_rows(prepare, table, tmp_path, flags, expected):
 
 
 def test_every_label_keeps_a_row_to_train_on():
-    planned = plan({"a": 1, "b": 2, "c": 10}, 0.5, Choice(test_split=0.4))
+    planned = plan({"a": 1, "b": 2, "c": 10}, 0.5, RowSelection(test_split=0.4))
     assert planned == {
         "a": {"train": 1, "dev": 0, "test": 0},
         "b": {"train": 1, "dev": 0, "test": 1},

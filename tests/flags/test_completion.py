@@ -14,17 +14,14 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS
 from bert_cli.flags.completion import SHELLS, asked_shell, completion
-from bert_cli.flags.option import group, option
+from bert_cli.flags.option import Group, group, option
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import TASK_NAMES
 
 COMMAND = "bert-something"
 
 
-@dataclasses.dataclass(frozen=True)
-class Data:
-    """Data"""
-
+class Data(Group, heading="Data"):
     input_file: str = option("", "the text to read; it's [UNK]: $HOME `x` \\ 'y'")
     model: str = option("", "a folder", path=True)
     target: str = option("", "a folder", file=True, flag="to")
@@ -35,10 +32,7 @@ class Data:
     steps: int = option(10, "how many", lower=1)
 
 
-@dataclasses.dataclass(frozen=True)
-class Words:
-    """Texts"""
-
+class Words(Group, heading="Texts"):
     paths: tuple[str, ...] = option((), "what to read", words=True, file=True)
 
 

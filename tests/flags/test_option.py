@@ -1,42 +1,27 @@
 """Flags as fields of groups: what is derived from them, and that each of them is declared once."""
 
 import dataclasses
+import importlib
+import pkgutil
 from collections import Counter
 
 import pytest
 
-from bert_cli.flags.option import build, deciding, every_flag, flags_of, group, option, title, values_of
-from bert_cli.settings import classification, groups, pretraining, squad, tagging, tools
+from bert_cli import settings
+from bert_cli.flags.option import Group, build, deciding, every_flag, group, option, values_of
+from tests.docs_pages import COMMANDS, settings_of
 
-COMMANDS = [
-    classification.ClassifySettings,
-    squad.SquadSettings,
-    tagging.TagSettings,
-    pretraining.BuildVocabSettings,
-    pretraining.CreateDataSettings,
-    pretraining.FillMaskSettings,
-    pretraining.PretrainSettings,
-    tools.ConvertSettings,
-    tools.ExportSettings,
-    tools.ExtractSettings,
-]
+SETTINGS = [settings_of(command) for command in COMMANDS]
 
 
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """From where. A second sentence.
-
-    And a paragraph.
-    """
+class Source(Group, heading="From where"):
+    """Fields and a method. None of this is the heading."""
 
     path: str | None = option(None, "a file", path=True, flag="from")
     master: str | None = option(None, "of no effect", ignored=True)
 
 
-@dataclasses.dataclass(frozen=True)
-class Rates:
-    """Rates"""
-
+class Rates(Group, heading="Rates"):
     rate: float = option(0.5, "a share", lower=0.0, upper=1.0, decides=True)
     steps: int | None = option(None, "how many", lower=1)
     fast: bool = option(False, "hurry", decides=True)
@@ -48,21 +33,38 @@ class Settings:
     rates: Rates = group(Rates, {"rate": "another share", "steps": {"lower": 2}}, rate=0.25)
 
 
+class Rest(Group, heading="Rates"):
+    seed: int = option(3, "seed")
+    workers: int = option(1, "processes")
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+    rates: Rates = group(Rates, without=("fast",))
+    rest: Rest = group(Rest, only=("workers",), after="rate")
+    source: Source = group(Source, only=())
+
+
 def test_flags_of_a_command():
-    (first, source), (second, rates) = flags_of(Settings)
-    assert (first, second) == ("From where. A second sentence", "Rates")
-    assert title(Rates) == "Rates"
-    assert [(flag.name, flag.group, flag.field, flag.kind, flag.default) for flag in [*source, *rates]] == [
-        ("from", "source", "path", str, None),
-        ("master", "source", "master", str, None),
-        ("rate", "rates", "rate", float, 0.25),
-        ("steps", "rates", "steps", int, None),
-        ("fast", "rates", "fast", bool, False),
+    flags = every_flag(Settings)
+    assert [(flag.name, flag.heading, flag.group, flag.field, flag.kind, flag.default) for flag in flags] == [
+        ("from", "From where", "source", "path", str, None),
+        ("master", "From where", "source", "master", str, None),
+        ("rate", "Rates", "rates", "rate", float, 0.25),
+        ("steps", "Rates", "rates", "steps", int, None),
+        ("fast", "Rates", "rates", "fast", bool, False),
     ]
-    assert list(every_flag(Settings)) == [*source, *rates]
-    rate, steps, _ = (flag.option for flag in rates)
+    rate, steps, _ = (flag.option for flag in flags[2:])
     assert (rate.help, rate.lower, rate.upper, rate.decides) == ("another share", 0.0, 1.0, True)
     assert (steps.help, steps.lower) == ("how many", 2)
+
+
+def test_only_without_and_after():
+    """A flag that a command does not have keeps its default; a group may stand between two flags of another one."""
+    assert [flag.name for flag in every_flag(Placed)] == ["rate", "workers", "steps"]
+    assert Placed() == Placed(Rates(), Rest(), Source())
+    with pytest.raises(KeyError, match="fast"):
+        build(Placed, {"fast": True})
 
 
 def test_a_default_of_a_command_is_not_that_of_the_group():
@@ -81,21 +83,25 @@ def test_build_and_values_of():
 def test_mistakes_of_a_programmer():
     with pytest.raises(TypeError, match="Rates has no field speed"):
         group(Rates, {"speed": "how fast"})
+    for fields in ({"only": ("speed",)}, {"without": ("speed",)}):
+        with pytest.raises(TypeError, match="Rates has no field speed"):
+            group(Rates, **fields)
     with pytest.raises(KeyError, match="path"):
         build(Settings, {"path": "a.txt"})
     with pytest.raises(TypeError):
         option(1, "a number", lowest=0)
 
 
+def groups() -> set[type[Group]]:
+    """All groups of the room, found on disk."""
+    names = [f"{settings.__name__}.{module.name}" for module in pkgutil.iter_modules(settings.__path__)]
+    kinds = [kind for name in names for kind in vars(importlib.import_module(name)).values()]
+    return {kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Group) and kind is not Group}
+
+
 def declarations() -> list[str]:
     """Names of flags, one for each field of each group."""
-    kinds = {
-        kind
-        for module in (groups, pretraining, classification, squad, tagging, tools)
-        for kind in vars(module).values()
-        if dataclasses.is_dataclass(kind)
-    }
-    fields = [field for kind in kinds for field in dataclasses.fields(kind) if "option" in field.metadata]
+    fields = [field for kind in groups() for field in dataclasses.fields(kind)]
     return [field.metadata["option"].flag or field.name for field in fields]
 
 
@@ -105,12 +111,24 @@ def test_a_flag_is_declared_once():
     assert len(names) - len(set(names)) <= 15
 
 
-@pytest.mark.parametrize("settings_class", COMMANDS)
+def test_groups_hold_more_than_one_flag():
+    """But for those whose flag goes with no other one: they are in commands that share nothing else of their topic."""
+    assert {kind.__name__ for kind in groups() if len(dataclasses.fields(kind)) < 2} == {
+        "Page",
+        "Paths",
+        "Runs",
+        "Seed",
+        "TaggerModel",
+        "Workers",
+    }
+
+
+@pytest.mark.parametrize("settings_class", SETTINGS)
 def test_no_name_comes_twice_in_a_command(settings_class):
     counts = Counter(flag.name for flag in every_flag(settings_class))
     assert [name for name, count in counts.items() if count > 1] == []
 
 
 def test_every_group_belongs_to_a_command():
-    used = {flag.name for settings_class in COMMANDS for flag in every_flag(settings_class)}
+    used = {flag.name for settings_class in SETTINGS for flag in every_flag(settings_class)}
     assert used == set(declarations())

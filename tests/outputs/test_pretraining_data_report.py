@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from bert_cli.outputs.pretraining_data import format_instance, format_table, shares, warnings
+from bert_cli.outputs.preparation import format_instance, pretraining_table, shares, warnings
 from bert_cli.text.tokenization import FullTokenizer
 
 COUNTS = {
@@ -42,7 +42,7 @@ def test_shares():
 
 
 def test_table():
-    lines = [re.sub(r" {2,}", " | ", line.strip()) for line in format_table(report())]
+    lines = [re.sub(r" {2,}", " | ", line.strip()) for line in pretraining_table(report())]
     assert lines == [
         "documents | 2,000 | 1 of one sentence",
         "sentences | 64,720",
@@ -58,7 +58,7 @@ def test_table():
 
 
 def test_columns_of_the_table_stand_below_each_other():
-    ends = {re.search(r"[\d,.]+(?=  |$)", line).end() for line in format_table(report())}
+    ends = {re.search(r"[\d,.]+(?=  |$)", line).end() for line in pretraining_table(report())}
     assert len(ends) == 1
 
 

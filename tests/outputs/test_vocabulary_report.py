@@ -2,7 +2,7 @@
 
 import re
 
-from bert_cli.outputs.vocabulary import format_table
+from bert_cli.outputs.preparation import vocabulary_table
 
 REPORT = {
     "words": 12345,
@@ -16,7 +16,7 @@ REPORT = {
 
 
 def rows(report):
-    return [re.sub(r" {2,}", " | ", line.strip()) for line in format_table(report)]
+    return [re.sub(r" {2,}", " | ", line.strip()) for line in vocabulary_table(report)]
 
 
 def test_table():

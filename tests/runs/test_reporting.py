@@ -8,7 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.outputs.eval_examples import EvalExamples, read_eval_examples
 from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import finish, keep_examples, make_page, members_of, summary
-from bert_cli.settings.reporting import Page
+from bert_cli.settings.training import Page
 from tests.report import folders
 
 FOUND = EvalExamples({"kind": "squad", "rows": 1}, [{"row": 0}])

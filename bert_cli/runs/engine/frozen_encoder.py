@@ -1,12 +1,12 @@
 """What a frozen encoder says of the tokens or texts that are trained, computed once for all passes. Imports TensorFlow."""
 
 import logging
-import os
 from collections.abc import Callable
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.formats import byte_size
 from bert_cli.features.ragged import Batches, Features, StatedRows
 from bert_cli.features.spec import INPUTS
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
@@ -53,7 +53,7 @@ def _of_pieces(session: Session, features: TaggingFeatures, batch_size: int) -> 
     offsets = np.concatenate([[0], np.cumsum(counts)])
     size = int(offsets[-1]) * model.state_width * 4
     _check_memory(size)
-    LOG.info("computing the frozen encoder once: %d labelled pieces, %.1f MB", offsets[-1], size / 1e6)
+    LOG.info("computing the frozen encoder once: %d labelled pieces, %s", offsets[-1], byte_size(size, MB=1))
     states = np.empty((offsets[-1], model.state_width), np.float32)
     for rows, found in session.over(features, batch_size, "encoding", flag="eval_batch_size", run=_runner(session)):
         for window, values in zip(rows.tolist(), found["states"], strict=True):
@@ -64,11 +64,9 @@ def _of_pieces(session: Session, features: TaggingFeatures, batch_size: int) -> 
 
 def _check_memory(size: int) -> None:
     """InputError where an array of `size` bytes does not fit into the machine's memory."""
-    if not hasattr(os, "sysconf"):  # Windows
-        return
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = machine_memory()
     if size > 0.8 * memory:
         raise InputError(
-            f"--freeze_encoder: the encoder's outputs take {size / 1e9:.1f} GB, the machine has {memory / 1e9:.1f} GB of "
-            "memory; give fewer --layers, or fewer sentences"
+            f"--freeze_encoder: the encoder's outputs take {byte_size(size, GB=1)}, the machine has {byte_size(memory, GB=1)} "
+            "of memory; give fewer --layers, or fewer sentences"
         )

@@ -7,7 +7,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HEADS, MULTI_LABEL, MULTIPLE_CHOICE, POOLED, REGRESSION, SPANS, TAGGER
-from bert_cli.settings.long_text import WINDOWS
+from bert_cli.settings.groups import WINDOWS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """A few steps of training in memory, for --dry_run: what they take, and nothing written. Imports TensorFlow."""
 
 import math
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -99,15 +98,6 @@ def more_memory(taken: list[int], shapes: int) -> int:
         return 0
     each = max(0, later[-1] - later[0]) / (len(later) - 1)
     return int(each * max(0, min(shapes, _MOST_SHAPES) - len(taken)))
-
-
-def memory_now() -> int:
-    """Bytes that this process takes; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except FileNotFoundError:
-        return 0
 
 
 def most_memory() -> tuple[int, str]:

@@ -18,7 +18,7 @@ from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runtime.signals import Stopped, deferred
-from bert_cli.settings.groups import Saving
+from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors

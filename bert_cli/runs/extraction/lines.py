@@ -85,7 +85,11 @@ def write_features(
 
     form, combine: of extraction_plan.form_of. done, facts: see features_files.open_writer.
     """
-    extraction, attentions, length = settings.extraction, settings.attention.attentions, settings.length.max_seq_length
+    extraction, attentions, length = (
+        settings.extraction,
+        settings.attention.attentions,
+        settings.encoding.max_seq_length,
+    )
     limits = plan.chunk_limits(model.config, len(form.layers), form.kind == "line", bool(attentions))
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done))

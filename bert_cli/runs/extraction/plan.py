@@ -118,14 +118,14 @@ def resume_facts(
 
 def plan_shards(settings: ExtractSettings, checkpoint: CheckpointPath, model: AnyModel) -> ShardPlan:
     """What is to be done where --input_file names several files."""
-    extraction, source, precision = settings.extraction, settings.input.input_file, settings.devices.precision
+    extraction, source, precision = settings.extraction, settings.files.input_file, settings.devices.precision
     check_format(extraction.output_format)
     facts = resume_facts(
-        extraction, settings.length.max_seq_length, settings.model.gelu, source, checkpoint, model, precision
+        extraction, settings.encoding.max_seq_length, settings.model.gelu, source, checkpoint, model, precision
     )
     del facts["input_file"]  # the files themselves are compared
     facts |= {"output_format": extraction.output_format, "float16": shown(extraction.float16)}
-    names, shard = [settings.output.output_file], settings.shards.shard
+    names, shard = [settings.files.output_file], settings.files.shard
     strategy = settings.devices.distribution_strategy
     return ShardPlan.make(source, "input_file", names, "output_file", facts, checkpoint, shard, strategy)
 

@@ -64,15 +64,15 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
     return hub_handle.find_module(handle, flag)
 
 
-def choose_checkpoint(start: Start, model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
+def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:
     """The checkpoint whose weights a run takes first: for training what --hub_module names or builtin.training_start finds,
     else a trained one.
     """
     if phases.do_train:
         own = find_module(hub.hub_module, "hub_module") if hub.hub_module else None
-        return own or training_start(start.init_checkpoint, model)
-    given = named_checkpoint(start.init_checkpoint, model.strict)
-    chosen = trained_checkpoint(start.init_checkpoint, phases.output_dir, model.strict)
+        return own or training_start(model.init_checkpoint, model)
+    given = named_checkpoint(model.init_checkpoint, model.strict)
+    chosen = trained_checkpoint(model.init_checkpoint, phases.output_dir, model.strict)
     if model_folder(phases.output_dir) != phases.output_dir and chosen != given:
         LOG.info("%s: the best checkpoint of %s is taken", chosen.location, phases.output_dir)
     if given and chosen != given:

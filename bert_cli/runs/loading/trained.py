@@ -41,7 +41,7 @@ def load_with_settings(
             f"--hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
         )
     if "max_seq_length" not in values:
-        length = min(settings.length.max_seq_length, model.config.max_position_embeddings)
+        length = min(settings.encoding.max_seq_length, model.config.max_position_embeddings)
         settings = build(settings_class, values | {"max_seq_length": length})
     return settings, model
 

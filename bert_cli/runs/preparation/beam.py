@@ -16,7 +16,7 @@ from bert_cli.base.writing import hidden_folder, move_file
 from bert_cli.corpus import beam
 from bert_cli.corpus.shards import Job
 from bert_cli.corpus.store import check_has_sentences
-from bert_cli.settings.beam import Beam
+from bert_cli.settings.pretraining import Beam
 
 LOG = logging.getLogger("bert_cli")
 _RUNNERS = {

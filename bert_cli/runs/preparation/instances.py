@@ -14,7 +14,7 @@ from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode
 from bert_cli.corpus.workers import Workers
-from bert_cli.outputs.pretraining_data import format_instance
+from bert_cli.outputs.preparation import format_instance
 from bert_cli.outputs.progress import Progress
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records

@@ -23,7 +23,7 @@ from bert_cli.base.writing import atomic_paths
 from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
 from bert_cli.examples.own_data import natural_key
 from bert_cli.examples.own_rows import read_rows
-from bert_cli.settings.data import Choice, Columns
+from bert_cli.settings.data import Columns, RowSelection
 
 LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
 SPLITS = ("train", "dev", "test")
@@ -93,34 +93,34 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
     return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
 
 
-def plan(counts: dict[str, int], dev_split: float, choice: Choice) -> dict[str, dict[str, int]]:
+def plan(counts: dict[str, int], dev_split: float, selection: RowSelection) -> dict[str, dict[str, int]]:
     """Rows of each label for train, dev and test. InputError where a file that is wanted would be empty."""
-    kept = _kept(counts, choice)
+    kept = _kept(counts, selection)
     planned = {}
     for label, rows in kept.items():
-        test = min(round(rows * choice.test_split), max(rows - 1, 0))
+        test = min(round(rows * selection.test_split), max(rows - 1, 0))
         dev = min(round(rows * dev_split), max(rows - test - 1, 0))
         planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
-    for split, share in (("dev", dev_split), ("test", choice.test_split)):
+    for split, share in (("dev", dev_split), ("test", selection.test_split)):
         if share and not any(each[split] for each in planned.values()):
             raise InputError(f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger share, or 0")
     return planned
 
 
-def _kept(counts: dict[str, int], choice: Choice) -> dict[str, int]:
+def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
     """How many rows of each label stay, --max_rows in all at most."""
     total = sum(counts.values())
-    if choice.balance:
+    if selection.balance:
         least = min(counts.values())
-        least = least if choice.max_rows is None else min(least, choice.max_rows // len(counts))
+        least = least if selection.max_rows is None else min(least, selection.max_rows // len(counts))
         if not least:
-            raise InputError(f"--max_rows={choice.max_rows}: {len(counts)} labels need a row each at least")
+            raise InputError(f"--max_rows={selection.max_rows}: {len(counts)} labels need a row each at least")
         return dict.fromkeys(counts, least)
-    if choice.max_rows is None or choice.max_rows >= total:
+    if selection.max_rows is None or selection.max_rows >= total:
         return counts
-    exact = {label: count * choice.max_rows / total for label, count in counts.items()}
+    exact = {label: count * selection.max_rows / total for label, count in counts.items()}
     kept = {label: int(share) for label, share in exact.items()}
-    for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: choice.max_rows - sum(kept.values())]:
+    for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: selection.max_rows - sum(kept.values())]:
         kept[label] += 1
     return kept
 

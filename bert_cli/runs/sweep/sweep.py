@@ -85,11 +85,11 @@ def members(settings: Any) -> tuple[str, list[Member]]:
         return GRID, [
             Member("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells
         ]
-    if count := num_folds(settings):
+    if count := settings.sweep.cross_validation:
         return FOLDS, [
             Member(f"fold-{number}", {"cross_validation": 0, "do_eval": True}) for number in range(1, count + 1)
         ]
-    first, count = settings.seed.random_seed, settings.runs.num_runs
+    first, count = settings.seed.random_seed, settings.sweep.num_runs
     own = {"num_runs": 1}
     return RUNS, [Member(f"run-{n + 1}", {"random_seed": first + n, **own}) for n in range(count)]
 
@@ -150,7 +150,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
         for part, report in zip(parts, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
-    best = None if kind == FOLDS or num_folds(settings) else best_row(rows, metric)
+    best = None if kind == FOLDS or settings.sweep.cross_validation else best_row(rows, metric)
     has_mean = kind != GRID
     write_several(os.path.join(folder, _TABLES[kind]), rows, has_mean)
     for line in format_several(rows, metric, best.folder if best else None, has_mean):

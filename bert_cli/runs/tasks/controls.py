@@ -13,7 +13,6 @@ from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,
     NO_WEIGHTS,
-    ClassWeights,
     Dropout,
     LayerRates,
     Loss,
@@ -23,6 +22,7 @@ from bert_cli.settings.controls import (
     check_rates,
     given_weights,
 )
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_factors, rate_factors
 
 if TYPE_CHECKING:
@@ -99,19 +99,17 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
     )
 
 
-def class_weights(
-    loss: Loss, asked: ClassWeights, kind: str, labels: Sequence[str], label_ids: np.ndarray
-) -> tuple | None:
+def class_weights(loss: Loss, kind: str, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
     """What the training rows of each label count in the loss, None for all alike; their mean over all rows is 1.
 
     label_ids: of all rows, as features.spec has them for the `kind` of problem. Where labels exclude each other a number
     for each of them: balanced is rows / (labels · rows with it), as in scikit-learn. Where they do not, each label is a
     question of its own, and has a pair of numbers, of the rows without and with it. InputError for what has no meaning.
     """
-    changed = ", ".join(f"--{flag}" for flag in changed_flags(loss, asked))
+    changed = ", ".join(f"--{flag}" for flag in changed_flags(loss))
     if kind == REGRESSION and changed:
         raise InputError(f"{changed}: is about labels, and a number is predicted here")
-    if asked.class_weights == NO_WEIGHTS:
+    if loss.class_weights == NO_WEIGHTS:
         return None
     if kind == MULTIPLE_CHOICE:
         raise InputError("--class_weights: is about labels, and the endings of a choice are none")
@@ -120,11 +118,11 @@ def class_weights(
         counts = np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)  # [n, 2]
     else:
         counts = np.bincount(label_ids, minlength=len(labels)).astype(np.float64)  # [n]
-    if asked.class_weights == BALANCED:
+    if loss.class_weights == BALANCED:
         used = (counts > 0).sum(axis=-1, keepdims=True)
         weights = counts.sum(axis=-1, keepdims=True) / (used * np.maximum(counts, 1.0))
     else:
-        given = given_weights(asked.class_weights)
+        given = given_weights(loss.class_weights)
         if unknown := [name for name in given if name not in labels]:
             raise InputError(
                 f"--class_weights: {unknown[0]} is no label; the labels are {', '.join(labels[:10])}"

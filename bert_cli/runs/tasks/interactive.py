@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.lines import input_name, open_lines
+from bert_cli.base.lines import input_name, open_lines, without_nul
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
@@ -46,15 +46,6 @@ def check_files(source: str | None, target: str | None) -> None:
             files.check_readable(source, "input_file")
 
 
-def _check_characters(lines: list[str], name: str, before: int) -> None:
-    """InputError for a NUL character, a sign of UTF-16; `before` lines were read before these."""
-    for number, line in enumerate(lines, before + 1):
-        if "\0" in line:
-            raise InputError(
-                f"{name}:{number}: holds a NUL character; remove it, or save the file as UTF-8 if it is UTF-16"
-            )
-
-
 def is_terminal(source: str) -> bool:
     """Whether somebody types the lines, and waits for the answer to each."""
     return source == STANDARD and sys.stdin.isatty()
@@ -78,10 +69,9 @@ def answer_lines(
     count, name = 0, input_name(source)
     size = 1 if is_terminal(source) else _CHUNK
     with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(open_lines(source))
+        lines = without_nul(stack.enter_context(open_lines(source)), name)
         out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))
         while chunk := [line.rstrip("\r\n") for line in itertools.islice(lines, size)]:
-            _check_characters(chunk, name, count)
             for index, record in enumerate(answer(chunk), count):
                 out.write(json.dumps({"index": index} | record, ensure_ascii=False) + "\n")
             out.flush()

@@ -18,7 +18,7 @@ def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model
 
     InputError where the model is only used, and another command trained it.
     """
-    checkpoint = choose_checkpoint(settings.start, settings.model, settings.hub, settings.phases)
+    checkpoint = choose_checkpoint(settings.model, settings.hub, settings.phases)
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
     return task.load(checkpoint)
@@ -39,7 +39,7 @@ def open_session(
     return Session(
         lambda compute_dtype: task.make_model(model, data, compute_dtype, rule),
         settings.devices,
-        settings.length.max_seq_length,
+        settings.encoding.max_seq_length,
         batch_size,
         settings.optimization.gradient_accumulation_steps,
         weights_follow=model.checkpoint is not None,

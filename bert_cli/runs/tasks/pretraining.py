@@ -96,7 +96,7 @@ class PretrainingTask:
         if phases.do_eval and (task.eval_file or "train" not in splits):
             # The text that the model was trained on gives its held-out documents, any other one all of its documents.
             trained_on = read_flags(os.path.join(model_folder(phases.output_dir), FLAGS))
-            same = trained_on.get("input_file") == absolute_patterns(settings.input.input_file)
+            same = trained_on.get("input_file") == absolute_patterns(settings.files.input_file)
             share = task.eval_share if same and "eval_file" not in trained_on and not task.eval_file else 0.0
             flag = "eval_file" if task.eval_file else "input_file"
             splits["held_out"] = self._open_data(flag, model, share)
@@ -135,7 +135,7 @@ class PretrainingTask:
             masking, task = settings.masking, settings.task
             values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
             decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}
-        paths = {"input_file": settings.input.input_file, "eval_file": settings.task.eval_file}
+        paths = {"input_file": settings.files.input_file, "eval_file": settings.task.eval_file}
         return Plan(
             steps=steps.num_train_steps,
             warmup_steps=steps.num_warmup_steps,

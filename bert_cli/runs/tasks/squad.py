@@ -90,7 +90,7 @@ def score_file(settings: SquadSettings) -> dict:
     """Score predictions_file, print the scores as JSON, and write them where there is an output_dir."""
     scoring, task, folder = settings.scoring, settings.task, settings.phases.output_dir
     for flag, path in (
-        ("predict_file", settings.predict_file.predict_file),
+        ("predict_file", settings.data.predict_file),
         ("predictions_file", scoring.predictions_file),
         ("null_odds_file", scoring.null_odds_file),
     ):
@@ -100,7 +100,7 @@ def score_file(settings: SquadSettings) -> dict:
         files.check_can_write(folder, "output_dir")
         seen = lock.check_free(folder, "one_device")
     odds = read_null_odds(scoring.null_odds_file) if scoring.null_odds_file else None
-    gold, answers = read_gold_answers(settings.predict_file.predict_file), read_predictions(scoring.predictions_file)
+    gold, answers = read_gold_answers(settings.data.predict_file), read_predictions(scoring.predictions_file)
     scores = score(task.version_2_with_negative, gold, answers, odds)
     if scores["missing"]:
         LOG.warning("warning: %d of %d questions have no prediction", scores["missing"], scores["total"])
@@ -161,7 +161,7 @@ class SquadTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings

@@ -42,10 +42,10 @@ class Windows(NamedTuple):
     @classmethod
     def of(cls, settings: SquadSettings) -> "Windows":
         return cls(
-            settings.length.max_seq_length,
-            settings.stride.doc_stride,
+            settings.encoding.max_seq_length,
+            settings.task.doc_stride,
             settings.task.max_query_length,
-            settings.prediction.predict_batch_size,
+            settings.inference.predict_batch_size,
         )
 
 
@@ -120,8 +120,8 @@ def format_record(record: dict) -> list[str]:
 
 def run(settings: SquadSettings) -> dict:
     """Answer what --question or --input_file ask; returns the record of a --question, else the number of answers."""
-    asked, source, target = settings.questions, settings.input.input_file, settings.output.output_file
-    checkpoint = trained_model(settings.start.init_checkpoint, settings.phases.output_dir, settings.model.strict)
+    asked, source, target = settings.questions, settings.files.input_file, settings.files.output_file
+    checkpoint = trained_model(settings.model.init_checkpoint, settings.phases.output_dir, settings.model.strict)
     task = SquadTask(settings)
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)

@@ -136,7 +136,7 @@ class TaggingTask:
         split, batch_size = data.splits["dev"], self.settings.evaluation.eval_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "evaluating")
         results, lines = _scores(split, predictions)
-        report = {"eval_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        report = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
 
         def examples() -> EvalExamples:
             words = [example.words for example in split.file.examples]
@@ -178,7 +178,7 @@ def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[
 
 def tag_text(settings: TagSettings) -> dict:
     """Tag --text or the lines of --input_file with a trained model; returns what the report would say."""
-    source, target, text = settings.input.input_file, settings.output.output_file, settings.new.text
+    source, target, text = settings.files.input_file, settings.files.output_file, settings.new.text
     interactive.check_files(source, target)
     task = TaggingTask(settings)
     model = opening.load_task_model(task, settings)
@@ -192,11 +192,13 @@ def tag_text(settings: TagSettings) -> dict:
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
-        length, batch_size = settings.length.max_seq_length, settings.prediction.predict_batch_size
-        features = tagging_features(examples, labels, model.tokenizer, length, settings.stride.pieces(length))
+        length, batch_size = settings.encoding.max_seq_length, settings.inference.predict_batch_size
+        features = tagging_features(
+            examples, labels, model.tokenizer, length, window_stride(settings.task.doc_stride, length)
+        )
         check(features.sequences)
         windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
-        yield from zip(examples, predict_tags(features, windows, labels, settings.single.decoding), strict=True)
+        yield from zip(examples, predict_tags(features, windows, labels, settings.inference.decoding), strict=True)
 
     if source:
         interactive.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))

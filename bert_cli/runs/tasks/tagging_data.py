@@ -153,9 +153,9 @@ def read_data(
     """
     task, phases, folder = settings.task, settings.phases, settings.data.data_dir
     wanted = (
-        ("train", phases.do_train, settings.train_file.train_file),
-        ("dev", phases.do_eval, settings.held_out.dev_file),
-        ("test", settings.prediction.do_predict, settings.held_out.test_file),
+        ("train", phases.do_train, settings.data.train_file),
+        ("dev", phases.do_eval, settings.data.dev_file),
+        ("test", settings.inference.do_predict, settings.data.test_file),
     )
     paths = {
         split: tables[split].path if split in tables else find_file(given, folder, split)
@@ -178,7 +178,10 @@ def read_data(
                 raise InputError(f"{path}: every tag is {OUTSIDE}, so there is nothing to learn; check --tag_column")
         _check_labels(file, labels, split)
         all_pieces = task.label_all_pieces and split == "train"
-        length, stride = settings.length.max_seq_length, settings.stride.pieces(settings.length.max_seq_length)
+        length, stride = (
+            settings.encoding.max_seq_length,
+            window_stride(settings.task.doc_stride, settings.encoding.max_seq_length),
+        )
         features = tagging_features(file.examples, labels, model.tokenizer, length, stride, all_pieces)
         for line in describe(split, file, features, has_tags):
             LOG.info(line)

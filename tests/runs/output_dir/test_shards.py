@@ -9,7 +9,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.shards import read_shard
+from bert_cli.settings.groups import read_shard
 from bert_cli.weights.path import TF1, CheckpointPath
 
 

@@ -50,7 +50,7 @@ STEPS, SAVED = 7, 3
 )
 def test_what_does_not_go_together(flags, parts):
     settings = build(ClassifySettings, flags)
-    freezes = settings.rates.freeze_encoder or not settings.hub_training.hub_trainable
+    freezes = settings.rates.freeze_encoder or not settings.hub.hub_trainable
     with pytest.raises(InputError) as caught:
         controls.check(settings, CONFIG, freezes)
     for part in parts:
@@ -81,7 +81,7 @@ MANY = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
 
 
 def weights(text: str, kind: str = "single_label", labels=("a", "b", "c"), rows=ROWS):
-    return controls.class_weights(Loss(), ClassWeights(text), kind, labels, rows)
+    return controls.class_weights(Loss(class_weights=text), kind, labels, rows)
 
 
 def test_balanced_weights_are_those_of_scikit_learn():
@@ -125,7 +125,7 @@ def test_weights_without_a_meaning(text, kind, parts):
 @pytest.mark.parametrize("loss", [Loss(loss="focal"), Loss(label_smoothing=0.1)])
 def test_a_number_has_no_labels(loss):
     with pytest.raises(InputError, match="a number is predicted"):
-        controls.class_weights(loss, ClassWeights(), "regression", (), ROWS.astype(np.float32))
+        controls.class_weights(loss, "regression", (), ROWS.astype(np.float32))
 
 
 @pytest.mark.parametrize("text", ["a", "a=x", "a=1,a=2", "=1", "a=-1", "a=inf", "a=nan", "a=1,", "Balanced"])
@@ -148,9 +148,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
     folder.mkdir(exist_ok=True)
     freezes = settings.rates.freeze_encoder
     controls.check(settings, SMALL, freezes)
-    weights = controls.class_weights(
-        settings.loss, settings.class_weights, "single_label", ("a", "b", "c"), features.label_ids
-    )
+    weights = controls.class_weights(settings.loss, "single_label", ("a", "b", "c"), features.label_ids)
     parts = settings.optimization.gradient_accumulation_steps
     rule = controls.training_rule(settings, weights)
     session = Session(

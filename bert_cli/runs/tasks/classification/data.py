@@ -32,7 +32,6 @@ from bert_cli.examples.own_data import (
 )
 from bert_cli.examples.tables import Table
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.sweep import num_folds
 
 LOG = logging.getLogger("bert_cli")
 Examples = Sequence[ClassificationExample | ChoiceExample]
@@ -64,12 +63,12 @@ def read_data(
     files.
     """
     reader = _Reader(settings, labels, problem_type, tables)
-    phases, held_out = settings.phases, settings.held_out
+    phases, held_out = settings.phases, settings.data
     share = settings.dev_split.dev_split if held_out.dev_file is None and "dev" not in tables else 0.0
     if phases.do_train or (phases.do_eval and share):
-        examples = reader.read("train", settings.train_file.train_file)
+        examples = reader.read("train", settings.data.train_file)
         if share:
-            given = settings.split_seed.dev_split_seed
+            given = settings.dev_split.dev_split_seed
             seed = settings.seed.random_seed if given is None else given
             examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
             reader.found["dev_split_seed"] = seed
@@ -78,14 +77,14 @@ def read_data(
         reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
     if phases.do_eval and not share:
         reader.read_held_out("dev", held_out.dev_file)
-    if settings.prediction.do_predict:
-        path = settings.predict_file.predict_file
+    if settings.inference.do_predict:
+        path = settings.data.predict_file
         reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
     needed = {
         "train": phases.do_train,
         "unlabeled": True,
         "dev": phases.do_eval,
-        "test": settings.prediction.do_predict,
+        "test": settings.inference.do_predict,
     }
     return ClassificationData(
         reader.problem_type or SINGLE_LABEL,
@@ -119,15 +118,15 @@ def known_problem_type(settings: ClassifySettings) -> str | None:
 
 def _check_choice(settings: ClassifySettings) -> None:
     """InputError for flags that say nothing of texts with endings."""
-    if num_folds(settings):
+    if settings.sweep.cross_validation:
         raise InputError("--cross_validation is about texts with labels or numbers, not about a choice of endings")
     task, columns = settings.task.task_name, settings.columns
     for flag, is_given in (
         ("text_b_column", columns.text_b_column),
         ("label_separator", settings.label_kind.label_separator),
         ("label_column with several columns", len(columns.label_columns) > 1),
-        ("labels", settings.labels.labels),
-        ("header=no", task and settings.header.header == "no"),
+        ("labels", settings.encoding.labels),
+        ("header=no", task and settings.data.header == "no"),
     ):
         if is_given:
             what = f"--task_name={task}" if task else "--choice_columns"
@@ -137,10 +136,10 @@ def _check_choice(settings: ClassifySettings) -> None:
 
 def check_submission(settings: ClassifySettings) -> None:
     """InputError where --glue_submission is given and the leaderboard takes nothing of what is predicted."""
-    if not settings.results.glue_submission:
+    if not settings.inference.glue_submission:
         return
     name = settings.task.task_name
-    if settings.predict_file.predict_file or not (name and find_task(name).submission):
+    if settings.data.predict_file or not (name and find_task(name).submission):
         taken = ", ".join(each for each, task in TASKS.items() if task.submission)
         raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
 
@@ -187,7 +186,7 @@ class _Reader:
             self.task_name,
             split,
             settings.data.data_dir,
-            settings.header.header,
+            settings.data.header,
             self.labels,
             settings.task.language,
             path,
@@ -197,13 +196,13 @@ class _Reader:
 
     def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
         flag = "predict_file" if is_plain and split == "test" else f"{split}_file"
-        settings, header, needs_label = self.settings, self.settings.header.header, split not in ("test", "unlabeled")
+        settings, header, needs_label = self.settings, self.settings.data.header, split not in ("test", "unlabeled")
         if split in self.tables:
             return read_own_table(self.tables[split], split, settings.columns, needs_label)
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         if is_plain:
-            header = settings.predict_header.predict_header or header
+            header = settings.data.predict_header or header
         return read_own_file(path, split, settings.columns, header, flag, needs_label, choices)
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:

@@ -24,7 +24,7 @@ from bert_cli.settings.classification import ClassifySettings
 
 def answer_texts(settings: ClassifySettings) -> dict:
     """Classify --text, --explain or the lines of --input_file with a trained model; returns what the report would say."""
-    source, target, explained = settings.input.input_file, settings.output.output_file, settings.explanation.explain
+    source, target, explained = settings.files.input_file, settings.files.output_file, settings.new.explain
     text = settings.new.text or explained
     is_sharded = files.is_pattern(source)
     if not is_sharded:
@@ -55,7 +55,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     def answer(chunk: Sequence[TextLine], check: Callable[[RaggedFeatures], None]) -> Iterator[dict]:
         features = _features(chunk, data)
         check(features.sequences)
-        numbers = session.infer(features, settings.prediction.predict_batch_size, None)
+        numbers = session.infer(features, settings.inference.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}
             yield {"text": line.text_a} | pair | data.answers.record(numbers, row)

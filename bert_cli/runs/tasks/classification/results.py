@@ -26,7 +26,7 @@ from bert_cli.outputs.classification import (
     write_predictions,
     write_value_predictions,
 )
-from bert_cli.settings.classification import TUNED, Results
+from bert_cli.settings.groups import TUNED, Inference
 
 Found = Mapping[str, np.ndarray]
 
@@ -218,7 +218,7 @@ class Choice:
 
 
 def make_answers(
-    problem_type: str, labels: tuple[str, ...], settings: Results, tunes: bool, folders: Sequence[str]
+    problem_type: str, labels: tuple[str, ...], settings: Inference, tunes: bool, folders: Sequence[str]
 ) -> Answers:
     """The answers of a kind of problem.
 

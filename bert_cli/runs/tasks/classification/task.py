@@ -80,7 +80,7 @@ class ClassificationTask:
         settings, phases = self.settings, self.settings.phases
         known = self._known
         check_submission(settings)
-        labels, folders = settings.labels.labels or (), []
+        labels, folders = settings.encoding.labels or (), []
         if not phases.do_train:
             known = known or model.problem_type
             checkpoint = model.required_checkpoint

@@ -1,14 +1,62 @@
-"""What bert-create-pretraining-data says of its work: the first instances, a table of figures, and warnings."""
+"""What bert-prepare, bert-build-vocab and bert-create-pretraining-data log about their work: figures and warnings."""
 
-from collections.abc import Mapping
+import io
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from bert_cli.outputs.text_table import text_table
 from bert_cli.text.tokenization import FullTokenizer
 
+_WIDTH = 100  # columns of a table, whatever the width of the terminal: a log is read elsewhere
 _RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
+
+
+def _text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Rows of name, figure (set to the right) and remark as lines without trailing blanks."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for row in rows:
+        table.add_row(*row)
+    text = io.StringIO()
+    console = Console(file=text, width=_WIDTH, color_system=None, highlight=False)
+    console.print(table)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+def preparation_table(report: Mapping) -> list[str]:
+    """The table of bert-prepare. rows: read from the file. labels: {label: {split: rows}}. dropped: {reason: rows}."""
+    planned = report["labels"]
+    rows = [("rows read", f"{report['rows']:,}", "")]
+    for split in ("train", "dev", "test"):
+        parts = ", ".join(f"{label} {each[split]:,}" for label, each in planned.items() if each[split])
+        total = sum(each[split] for each in planned.values())
+        rows += [(f"{split}.tsv", f"{total:,}", parts)] if total else []
+    rows += [("left out", f"{count:,}", reason) for reason, count in report["dropped"].items()]
+    return _text_table(rows)
+
+
+def vocabulary_table(report: Mapping) -> list[str]:
+    """The table of bert-build-vocab; where a vocabulary was extended, the figures of the old one stand beside."""
+    before = report.get("before")
+
+    def was(text: str) -> str:
+        return f"{text} before" if before else ""
+
+    rows = [
+        ("words", f"{report['words']:,}", ""),
+        ("distinct words", f"{report['distinct_words']:,}", ""),
+        ("vocabulary", f"{report['vocab_size']:,}", was(f"{before['vocab_size']:,}") if before else ""),
+        ("pieces/word", f"{report['pieces_per_word']:.3f}", was(f"{before['pieces_per_word']:.3f}") if before else ""),
+        ("unknown words", f"{report['unknown_share']:.3%}", was(f"{before['unknown_share']:.3%}") if before else ""),
+        ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
+    ]
+    return _text_table(rows)
 
 
 def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
@@ -37,14 +85,10 @@ def shares(report: Mapping) -> dict[str, float]:
     }
 
 
-def format_table(report: Mapping) -> list[str]:
-    """The figures of a run, with counts beside shares, as lines of a table."""
-    return text_table(_rows(report))
-
-
-def _rows(report: Mapping) -> list[tuple[str, str, str]]:
+def pretraining_table(report: Mapping) -> list[str]:
+    """The table of bert-create-pretraining-data, with counts beside shares."""
     mean = report["instance_tokens"] / report["instances"]
-    return [
+    rows = [
         ("documents", f"{report['documents']:,}", f"{report['single_sentence_documents']:,} of one sentence"),
         ("sentences", f"{report['sentences']:,}", ""),
         ("tokens", f"{report['corpus_tokens']:,}", f"{report['unknown_share']:.2%} [UNK]"),
@@ -60,6 +104,7 @@ def _rows(report: Mapping) -> list[tuple[str, str, str]]:
         ("instances/s", f"{report['instances_per_second']:,.0f}", ""),
         ("tokens/s", f"{report['tokens_per_second']:,.0f}", ""),
     ]
+    return _text_table(rows)
 
 
 def warnings(report: Mapping) -> list[str]:

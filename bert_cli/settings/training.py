@@ -1,0 +1,103 @@
+"""The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and the report."""
+
+from bert_cli.flags.option import Group, option
+from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
+from bert_cli.settings.devices import Devices
+from bert_cli.settings.early_stopping import Watching
+from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles, Phases
+
+
+class Training(Group, heading="Training"):
+    """The batch and the learning rate."""
+
+    train_batch_size: int = option(
+        32, "examples in a training batch, over all devices", lower=1, decides=True, grid=True
+    )
+    learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True, grid=True)
+
+
+class FineTuning(Group, heading="Training"):
+    """How long a model is fine-tuned."""
+
+    num_train_epochs: float = option(
+        3.0, "passes over the training data; fractions are used", lower=0.0, decides=True, grid=True
+    )
+    warmup_proportion: float = option(
+        0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0, decides=True
+    )
+    bias_correction: bool = option(
+        False,
+        "divide Adam's moments by 1 - beta^t, as other libraries do; Google's scripts do not",
+        decides=True,
+    )
+
+
+class Seed(Group, heading="Training"):
+    """The one seed of a command; commands that train nothing have it, too."""
+
+    random_seed: int = option(12345, "seed of shuffling, dropout and new weights", lower=0, decides=True)
+
+
+class Saving(Group, heading="Training"):
+    """Checkpoints and the record of training."""
+
+    save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
+    keep_checkpoint_max: int = option(5, "how many checkpoints are kept; 0 for all", lower=0)
+    log_steps: int = option(
+        0,
+        "steps between lines of history.jsonl, and of progress where there is no terminal; 0: 100, and so many in the "
+        "history that a short training has a curve",
+        lower=0,
+    )
+    tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
+
+
+class Page(Group, heading="Report"):
+    """The page for people at the end of a run."""
+
+    report: bool = option(
+        True,
+        "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too",
+        passing=True,
+    )
+
+
+class Sweep(Group, heading="Several runs"):
+    """Several runs by one command: seeds, or folds of cross-validation."""
+
+    num_runs: int = option(
+        1,
+        "train so many times, with the seeds random_seed, random_seed + 1, …, in the folders run-1, run-2, … of output_dir; "
+        "the mean of the metrics with their standard deviation goes into runs.tsv, and the best run predicts",
+        lower=1,
+    )
+    cross_validation: int = option(
+        0,
+        "divide the training rows into so many parts, of each label alike, and evaluate each with a model trained on the "
+        "others: out_of_fold.tsv has a prediction for every row, suspects.tsv those whose label is doubtful",
+        lower=0,
+    )
+
+
+class TrainingSettings:
+    """The groups that the Settings of every command that trains have, even where none of their flags are its own.
+
+    Each of these Settings derives from it; a plain class, as the fields of a dataclass would come first in flags.txt.
+    """
+
+    phases: Phases
+    model: ModelFiles
+    hub: Hub
+    inference: Inference
+    encoding: Encoding
+    training: Training
+    rates: LayerRates
+    optimization: Optimization
+    dropout: Dropout
+    loss: Loss
+    seed: Seed
+    saving: Saving
+    devices: Devices
+    watching: Watching
+    page: Page
+    sweep: Sweep

@@ -1,0 +1,27 @@
+"""Amounts of bytes and spans of time, as people read them."""
+
+import pytest
+
+from bert_cli.base.formats import byte_size, clock, duration
+
+
+@pytest.mark.parametrize(
+    ("size", "digits", "text"),
+    [
+        (999_999, {"MB": 2, "GB": 2}, "1.00 MB"),
+        (1_000_000_000, {"MB": 2, "GB": 2}, "1.00 GB"),
+        (2_500_000_000, {"MB": 1}, "2500.0 MB"),
+        (7, {"bytes": 0, "kB": 0, "MB": 1}, "7 bytes"),
+        (7_400, {"bytes": 0, "kB": 0, "MB": 1}, "7 kB"),
+    ],
+)
+def test_byte_size_takes_the_largest_unit_that_is_reached(size, digits, text):
+    assert byte_size(size, **digits) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "on_a_clock", "in_words"),
+    [(5.2, "0:05", "5.2 s"), (59.96, "1:00", "60.0 s"), (754, "12:34", "12 min 34 s"), (3723, "1:02:03", "1 h 02 min")],
+)
+def test_clock_and_duration(seconds, on_a_clock, in_words):
+    assert (clock(seconds), duration(seconds)) == (on_a_clock, in_words)
