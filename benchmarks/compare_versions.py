@@ -64,14 +64,22 @@ class Version:
     def _run_command(self, line: str, stdin: str, folder: pathlib.Path, results: pathlib.Path) -> None:
         """Run it in `folder`; keep what it said, a copy of each file that it wrote, and the names of those it removed."""
         before = _states(folder)
-        done = subprocess.run(
-            _arguments(line), cwd=folder, env=self._environment(), input=stdin.encode(), capture_output=True, check=False,
-            timeout=60 * _MINUTES,
-        )  # fmt: skip
         results.mkdir(parents=True)
-        (results / "stdout").write_bytes(done.stdout)
-        (results / "stderr").write_bytes(done.stderr)
-        (results / "exit_code").write_text(str(done.returncode), encoding="utf-8")
+        with open(results / "stdout", "wb") as output, open(results / "stderr", "wb") as errors:
+            process = subprocess.Popen(
+                _arguments(line),
+                cwd=folder,
+                env=self._environment(),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+            )
+            try:
+                process.communicate(stdin.encode(), timeout=60 * _MINUTES)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        (results / "exit_code").write_text(str(process.returncode), encoding="utf-8")
         after = _states(folder)
         (results / "removed").write_text("\n".join(sorted(before.keys() - after.keys())), encoding="utf-8")
         for name in sorted(name for name, state in after.items() if before.get(name) != state):

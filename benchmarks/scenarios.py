@@ -582,7 +582,7 @@ def make_inputs(data: pathlib.Path, to: pathlib.Path) -> None:
     for name, first, last in (("train", 0, 80), ("dev", 80, 110), ("test", 110, 130)):
         source = (data / "tagging/train.txt").read_text(encoding="utf-8").strip().split("\n\n")[first:last]
         files[f"tagging/{name}.txt"] = "\n\n".join(source) + "\n"
-        sentences = [[line.split() for line in sentence.split("\n")] for sentence in source]
+        sentences = [[line.split() for line in text.split("\n")] for text in source]
         files[f"tagging_json/{name}.jsonl"] = _objects(
             {"words": [word[0] for word in sentence], "tags": [word[-1] for word in sentence]} for sentence in sentences
         )

@@ -21,7 +21,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
 from bert_cli.exports.sidecars import check_words
 from bert_cli.exports.target import check_free, find_target, publish, staging
-from bert_cli.flags.command import run_command
+from bert_cli.flags.command import Command
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings

@@ -85,9 +85,9 @@ def run(settings: ExtractSettings) -> int:
     if settings.hub.hub_module and not settings.model.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model)
+        checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model)
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
-    if settings.hub.hub_module and settings.start.init_checkpoint and not isinstance(model.config, ModuleConfig):
+    if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
     if line := builtin.told(checkpoint, model.config):
         LOG.info(line)

@@ -72,7 +72,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
         files.check_readable(input_file, "input_file")
     if to_file:
         files.check_output_files([output_file], [input_file])
-    checkpoint = builtin.ready_checkpoint(settings.start.init_checkpoint, settings.model, "bert_output")
+    checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config, tokenizer, vocab_size = model.config, model.tokenizer, model.vocabulary.size
     if line := builtin.told(checkpoint, config):
@@ -85,7 +85,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers
 
     best = min(top_k, vocab_size)
-    session = FillMaskSession(config, settings.devices, settings.batch.batch_size, best, vocab_size)
+    session = FillMaskSession(config, settings.devices, settings.devices.batch_size, best, vocab_size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
     found = answers(session, read_texts(words, input_file), tokenizer, positions)
     if words:

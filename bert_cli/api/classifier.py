@@ -27,7 +27,8 @@ from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.classification import ClassifySettings, read_threshold
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import read_threshold
 
 
 class Predictions(NamedTuple):
@@ -58,7 +59,7 @@ class Classifier(Trained):
     ):
         self.labels = data.labels
         self.problem_type = data.problem_type
-        self.max_seq_length = data.settings.length.max_seq_length
+        self.max_seq_length = data.settings.encoding.max_seq_length
         self._session, self._data = session, data
 
     @classmethod

@@ -89,7 +89,7 @@ class FeatureExtractor:
             "hub_module": hub_module,
         }
         settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
-        length, config = settings.length.max_seq_length, model.config
+        length, config = settings.encoding.max_seq_length, model.config
         check_max_seq_length(length, pairs=long_text)
         chosen = parse_layers(layers, config.num_hidden_layers)
 

@@ -25,7 +25,7 @@ from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.tagging import TaggingTask, log_probabilities
 from bert_cli.runs.tasks.tagging_data import TaggingDataset, find_layers, scheme_of, trained_labels
-from bert_cli.settings.tagging import TagSettings, TagStride
+from bert_cli.settings.tagging import TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 
 

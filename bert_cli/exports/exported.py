@@ -14,8 +14,7 @@ from bert_cli.runs.loading.bundle import ModelBundle, TextModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import agreed_labels
-from bert_cli.settings.groups import Length, ModelFiles
-from bert_cli.settings.long_text import TRUNCATE
+from bert_cli.settings.groups import TRUNCATE, Encoding, ModelFiles
 from bert_cli.settings.tools import Export
 from bert_cli.weights.path import CheckpointPath
 

@@ -23,12 +23,13 @@ from bert_cli.runs.plan import plan_training
 from bert_cli.runs.reporting import finish, keep_examples, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_several
+from bert_cli.settings.training import TrainingSettings
 
 if TYPE_CHECKING:
     pass
@@ -55,7 +56,7 @@ def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:
 def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | None = None) -> RunResult:
     """A single run. data: what it is about, where that was read before, as by a cross-validation."""
     began, phases, strategy = time.monotonic(), settings.phases, settings.devices.distribution_strategy
-    does_predict, folder, is_dry = settings.prediction.do_predict, phases.output_dir, settings.dry_run.dry_run
+    does_predict, folder, is_dry = settings.inference.do_predict, phases.output_dir, settings.phases.dry_run
     check_watching(settings.watching, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, strategy)
@@ -74,7 +75,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
             LOG.info(line)
         reading = time.monotonic() - began
         if plan and is_dry:
-            report_statistics(model, data, settings.length.max_seq_length)
+            report_statistics(model, data, settings.encoding.max_seq_length)
         # From here on TensorFlow is needed, which takes seconds: what can be wrong with flags and data was reported before.
         ready = time.monotonic()
         if not is_dry:

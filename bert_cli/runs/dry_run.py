@@ -17,8 +17,9 @@ from bert_cli.outputs.dry_run import (
 )
 from bert_cli.runs.plan import TrainingPlan
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Dataset, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Dataset, Model, Task
 from bert_cli.runs.tasks.opening import open_session
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 
 LOG = logging.getLogger("bert_cli")
@@ -67,7 +68,7 @@ def try_out(
     from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
 
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
-    session.load_initial(model, settings.start.init_checkpoint, None)
+    session.load_initial(model, settings.model.init_checkpoint, None)
     updates = plan.updates
     trial = probe(session, task.training_input(data, None, False, False), updates, factors)
     starting = time.monotonic() - began - sum(trial.seconds) - trial.saving

@@ -9,7 +9,7 @@ from bert_cli.base.log import RESULT
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.report.headline import spoken
 from bert_cli.report.overview import is_per_cent, score
-from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.training import TrainingSettings

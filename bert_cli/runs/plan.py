@@ -13,7 +13,8 @@ from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, plan_start, plan_warmup
 from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Model, Task
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import step_number
 

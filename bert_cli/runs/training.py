@@ -16,8 +16,9 @@ from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.output_dir.extension import STOPPED
 from bert_cli.runs.plan import TrainingPlan
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_session
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.loop import Callback
 from bert_cli.weights.path import find_checkpoint, step_number
 
@@ -98,7 +99,7 @@ def _train(
     from bert_cli.runs.engine.training_run import train
 
     folder, is_chief = settings.phases.output_dir, session.is_chief
-    session.load_initial(model, settings.start.init_checkpoint, plan.state)
+    session.load_initial(model, settings.model.init_checkpoint, plan.state)
     # A process with other flags or data would wait for ever for the others' gradients, or spoil them.
     session.check_agreement({"the first step": plan.done} | plan.manifest)
     if is_chief and plan.state:

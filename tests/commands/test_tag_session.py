@@ -16,7 +16,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks.tagging import log_probabilities
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Saving
+from bert_cli.settings.training import Saving
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
 from bert_cli.weights.checkpoint import write_tf1

@@ -11,6 +11,7 @@ from bert_cli.features.ragged import Batches, Features, StatedRows
 from bert_cli.features.spec import INPUTS
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.runs.engine.session import Session
+from bert_cli.runtime.memory import machine_memory
 from bert_cli.training.scatter import put_rows
 
 LOG = logging.getLogger("bert_cli")

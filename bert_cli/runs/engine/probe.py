@@ -11,7 +11,7 @@ from bert_cli.outputs.dry_run import Trial
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
-from bert_cli.runtime.memory import peak_memory
+from bert_cli.runtime.memory import memory_now, peak_memory
 from bert_cli.training.batch_distribution import place
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory

@@ -10,7 +10,8 @@ from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
 from bert_cli.examples.folds import stratified_folds
 from bert_cli.flags.option import changed
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
-from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task
+from bert_cli.settings.training import TrainingSettings
 
 LOG = logging.getLogger("bert_cli")
 
@@ -22,7 +23,7 @@ class Folds:
         """Reads and tokenizes the training data of a task."""
         once = changed(settings, {"do_eval": False, "do_predict": False})
         reader = task.again(once)
-        model = reader.load(choose_checkpoint(once.start, once.model, once.hub, once.phases))
+        model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
         with contextlib.ExitStack() as stack:
             self._whole: DivisibleDataset = reader.read(model, stack)
         self._folds = stratified_folds(self._whole.strata(), count, settings.seed.random_seed)

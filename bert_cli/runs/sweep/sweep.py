@@ -47,8 +47,9 @@ from bert_cli.outputs.sweep import (
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
-from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task, TrainingSettings
-from bert_cli.settings.sweep import check_several, is_several, num_folds
+from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task
+from bert_cli.settings.sweep import check_several, is_several
+from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")

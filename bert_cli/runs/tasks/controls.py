@@ -8,7 +8,6 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.tasks.interface import TrainingSettings
 from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,
@@ -90,7 +89,7 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
     from bert_cli.heads.losses import LossRule
     from bert_cli.heads.model import TrainingRule
 
-    loss, dropout, of_head = settings.loss, settings.dropout, getattr(settings, "head_dropout", None)
+    loss, dropout, of_head = settings.loss, settings.dropout, getattr(settings, "head", None)
     return TrainingRule(
         LossRule(loss.label_smoothing, loss.focal_gamma if loss.loss == "focal" else None, weights),
         of_head and of_head.classifier_dropout,

@@ -13,76 +13,11 @@ from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.dry_run import DryRun
-from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import Hub, Length, ModelFiles, Phases, Prediction, Saving, Seed, Start, Training
-from bert_cli.settings.reporting import Page
-from bert_cli.settings.sweep import Runs
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
-
-
-class TrainingSettings(Protocol):
-    """The groups that the Settings of every command that trains have; one without such flags says so by a property."""
-
-    @property
-    def phases(self) -> Phases: ...
-
-    @property
-    def start(self) -> Start: ...
-
-    @property
-    def model(self) -> ModelFiles: ...
-
-    @property
-    def hub(self) -> Hub: ...
-
-    @property
-    def prediction(self) -> Prediction: ...
-
-    @property
-    def length(self) -> Length: ...
-
-    @property
-    def training(self) -> Training: ...
-
-    @property
-    def rates(self) -> LayerRates: ...
-
-    @property
-    def optimization(self) -> Optimization: ...
-
-    @property
-    def dropout(self) -> Dropout: ...
-
-    @property
-    def loss(self) -> Loss: ...
-
-    @property
-    def seed(self) -> Seed: ...
-
-    @property
-    def saving(self) -> Saving: ...
-
-    @property
-    def devices(self) -> Devices: ...
-
-    @property
-    def watching(self) -> Watching: ...
-
-    @property
-    def page(self) -> Page: ...
-
-    @property
-    def dry_run(self) -> DryRun: ...
-
-    @property
-    def runs(self) -> Runs: ...
 
 
 class Dataset:

@@ -6,8 +6,9 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Model, Task, TrainingSettings
+from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.training import TrainingSettings
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
@@ -55,7 +56,7 @@ def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: 
         )
 
         head = task.onnx_head(model, data, flag)
-        return OnnxSession(head, model.config, settings.length.max_seq_length, settings.devices)
+        return OnnxSession(head, model.config, settings.encoding.max_seq_length, settings.devices)
     return open_session(task, model, data, settings)
 
 

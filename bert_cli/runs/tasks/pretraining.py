@@ -74,13 +74,13 @@ class PretrainingTask:
     @functools.cached_property
     def _inputs(self) -> dict[str, tuple[list[str], bool]]:
         """By flag the paths of its files, and whether these are TFRecords; looked for once, as a pipe can be read once."""
-        patterns = {"input_file": self.settings.input.input_file, "eval_file": self.settings.task.eval_file}
+        patterns = {"input_file": self.settings.files.input_file, "eval_file": self.settings.task.eval_file}
         return {flag: find_files(pattern, flag) for flag, pattern in patterns.items() if pattern}
 
     def load(self, checkpoint: CheckpointPath | None) -> ModelBundle[BertConfig]:
         settings = self.settings
         needs_vocab = not all(are_records for _, are_records in self._inputs.values())
-        length = settings.length.max_seq_length
+        length = settings.encoding.max_seq_length
         model = load_model(settings.model, checkpoint, length, needs_bert=True, needs_vocab=needs_vocab)
         if not model.vocabulary:  # TFRecords hold token ids
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
@@ -110,7 +110,7 @@ class PretrainingTask:
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
         (paths, are_records), settings = self._inputs[flag], self.settings
-        length, masking, seed = settings.length.max_seq_length, settings.masking, settings.seed.random_seed
+        length, masking, seed = settings.encoding.max_seq_length, settings.masking, settings.seed.random_seed
         if are_records:
             return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
         assert model.tokenizer is not None, "`load` reads a vocabulary for every text"
@@ -165,7 +165,7 @@ class PretrainingTask:
     def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation:
         """Accuracies and losses of masked words and next sentences."""
         session = cast("Session", predictor)  # refuse_onnxruntime leaves no other one
-        batch_size, most_steps = self.settings.evaluation.eval_batch_size, self.settings.steps.max_eval_steps
+        batch_size, most_steps = self.settings.inference.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = data.splits["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut and not session.is_quiet:
             LOG.info("evaluating the first %d sequences (--max_eval_steps=%d; 0 for all)", count, most_steps)

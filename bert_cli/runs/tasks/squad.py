@@ -165,7 +165,7 @@ class SquadTask:
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        return load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        return load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
@@ -173,13 +173,13 @@ class SquadTask:
         windows: dict[str, SquadFeatures] = {}
         gold: dict = {}
         if phases.do_train:
-            path = settings.train_file.train_file
+            path = settings.data.train_file
             files.check_readable(path, "train_file")
             read = read_training_examples(path, task.version_2_with_negative, task.multiple_answers)
             examples["train"] = read.examples
             windows["train"] = self._windows("train", read.examples, model.tokenizer)
-        if settings.prediction.do_predict or phases.do_eval:
-            path = settings.predict_file.predict_file
+        if settings.inference.do_predict or phases.do_eval:
+            path = settings.data.predict_file
             files.check_readable(path, "predict_file")
             if phases.do_eval:
                 gold = read_gold_answers(path)
@@ -192,8 +192,8 @@ class SquadTask:
     def _windows(self, name: str, examples: list[SquadExample], tokenizer: FullTokenizer) -> SquadFeatures:
         """Cut the contexts of some examples into windows; the log says what was cut off."""
         settings = self.settings
-        length, query_length = settings.length.max_seq_length, settings.task.max_query_length
-        stride = settings.stride.doc_stride
+        length, query_length = settings.encoding.max_seq_length, settings.task.max_query_length
+        stride = settings.task.doc_stride
         features = squad_features(examples, tokenizer, length, stride, query_length, is_training=name == "train")
         LOG.info("%s: %s in %d windows", name, describe_examples(examples), len(features))
         if features.num_cut_questions:
@@ -239,7 +239,7 @@ class SquadTask:
 
     def _answers(self, predictor: Predictor, data: SquadDataset) -> tuple[list[Prediction], float]:
         """The answers to all questions, and how many windows there were each second."""
-        windows, batch_size = data.windows["predict"], self.settings.prediction.predict_batch_size
+        windows, batch_size = data.windows["predict"], self.settings.inference.predict_batch_size
         decoder = Decoder(windows, self.rules.n_best_size)
         rate = fill(predictor, decoder, windows, batch_size, "predicting")
         return decoder.finish(data.examples["predict"], data.tokenizer, self.rules), rate

@@ -44,7 +44,7 @@ from bert_cli.runs.tasks.tagging_data import (
     scheme_of,
     trained_labels,
 )
-from bert_cli.settings.tagging import TagSettings
+from bert_cli.settings.tagging import TagSettings, window_stride
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TaggingTask:
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        model = load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        model = load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
         model_layers(settings, model)  # a wrong --layers is reported before the data is read
         return model
 
@@ -101,9 +101,7 @@ class TaggingTask:
             labels=data.labels,
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
-            class_weights=controls.class_weights(
-                settings.loss, settings.class_weights, SINGLE_LABEL, data.labels, labelled
-            ),
+            class_weights=controls.class_weights(settings.loss, SINGLE_LABEL, data.labels, labelled),
         )
 
     def make_model(
@@ -120,7 +118,7 @@ class TaggingTask:
     def training_input(self, data: TaggingDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
         from bert_cli.runs.engine.training_inputs import RowInput
 
-        return RowInput(data.splits["train"].features, self.settings.evaluation.eval_batch_size)
+        return RowInput(data.splits["train"].features, self.settings.inference.eval_batch_size)
 
     def _tag(
         self, predictor: Predictor, data: TaggingDataset, split: Split, batch_size: int, title: str
@@ -128,12 +126,12 @@ class TaggingTask:
         """The predictions for a split, and how many sentences there were each second."""
         began = time.monotonic()
         windows = log_probabilities(predictor, split.features, batch_size, title)
-        predictions = predict_tags(split.features, windows, data.labels, self.settings.single.decoding)
+        predictions = predict_tags(split.features, windows, data.labels, self.settings.inference.decoding)
         return predictions, round(len(predictions) / (time.monotonic() - began), 2)
 
     def evaluate(self, predictor: Predictor, data: TaggingDataset) -> Evaluation:
         """Precision, recall and F1 of entities, as conlleval has them; details: the predictions."""
-        split, batch_size = data.splits["dev"], self.settings.evaluation.eval_batch_size
+        split, batch_size = data.splits["dev"], self.settings.inference.eval_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "evaluating")
         results, lines = _scores(split, predictions)
         report = {"eval_examples_per_second": rate, "decoding": self.settings.inference.decoding}
@@ -146,9 +144,9 @@ class TaggingTask:
 
     def predict(self, predictor: Predictor, data: TaggingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
         """Write test_predictions.txt, or .jsonl for JSON lines, and score them where the test file has tags."""
-        split, batch_size = data.splits["test"], self.settings.prediction.predict_batch_size
+        split, batch_size = data.splits["test"], self.settings.inference.predict_batch_size
         predictions, rate = self._tag(predictor, data, split, batch_size, "predicting")
-        report = {"predict_examples_per_second": rate, "decoding": self.settings.single.decoding}
+        report = {"predict_examples_per_second": rate, "decoding": self.settings.inference.decoding}
         if split.has_tags:
             report["test"], lines = _scores(split, predictions)
             for line in ("***** Test results *****", *lines):

@@ -24,7 +24,7 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
-from bert_cli.settings.tagging import Tagging, TagSettings
+from bert_cli.settings.tagging import Tagging, TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 

@@ -18,7 +18,7 @@ from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.controls import ClassWeights, Loss, check_class_weights
+from bert_cli.settings.controls import Loss, check_class_weights
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.step import make_train_step

@@ -67,7 +67,7 @@ class ClassificationDataset(DivisibleDataset):
 
     def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
-        results = self.settings.results
+        results = self.settings.inference
         return prediction_files(split, results.output_format, self.glue_task if results.glue_submission else None)
 
     @property
@@ -78,7 +78,7 @@ class ClassificationDataset(DivisibleDataset):
 
     def features(self, examples: Sequence[ClassificationExample]) -> ClassificationFeatures:
         """The features of new examples."""
-        length, long_text = self.settings.length.max_seq_length, self.settings.long_text.long_text
+        length, long_text = self.settings.encoding.max_seq_length, self.settings.encoding.long_text
         return classification_features(examples, self.labels, self.tokenizer, length, self.problem_type, long_text)
 
     def sequences(self) -> dict[str, RaggedFeatures]:
@@ -99,7 +99,7 @@ class ClassificationDataset(DivisibleDataset):
         return cross_validation.strata(self.splits["train"], self.problem_type)
 
     def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
-        answers = make_answers(self.problem_type, self.labels, self.settings.results, True, [])
+        answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
         splits = {**self.splits, **cross_validation.divided(self.splits["train"], held_out)}
         return dataclasses.replace(self, splits=splits, answers=answers)
 

@@ -38,7 +38,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
             f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
             "texts with their endings as a --predict_file, with --do_predict"
         )
-    labels = trained_labels(settings.labels.labels or (), checkpoint)
+    labels = trained_labels(settings.encoding.labels or (), checkpoint)
     if not labels and settings.task.task_name:
         labels = find_task(settings.task.task_name).labels
     if not labels and has_label_names(problem_type):
@@ -48,7 +48,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     todo = plan.todo() if plan else []
     if plan and not todo:
         return data.facts()
-    lines = [TextLine(0, text, settings.second.text_b or None)] if text else []
+    lines = [TextLine(0, text, settings.new.text_b or None)] if text else []
     _features(lines, data)  # what cannot be packed is said before TensorFlow takes its seconds
     session = opening.open_trained(task, model, data, alone(settings) if plan else settings)
 
@@ -67,7 +67,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         )
 
     if explained:
-        texts, batch_size = (explained, settings.second.text_b or None), settings.prediction.predict_batch_size
+        texts, batch_size = (explained, settings.new.text_b or None), settings.inference.predict_batch_size
         record = explain(session, model.tokenizer, problem_type, labels, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)

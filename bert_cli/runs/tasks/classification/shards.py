@@ -31,7 +31,7 @@ _OF_TABLES = (
 
 def plan_texts(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset) -> shards.ShardPlan:
     """The shards of --input_file."""
-    names = [settings.output.output_file]
+    names = [settings.files.output_file]
     return _plan(settings, model, data, ("input_file", "output_file"), names, _OF_TEXTS)
 
 
@@ -53,7 +53,7 @@ def _plan(
     facts |= {"problem_type": data.problem_type, "labels": ",".join(data.labels) or None}
     if isinstance(data.answers, SeveralLabels):
         facts["threshold"] = ",".join(map(str, data.answers.thresholds))
-    shard, strategy = settings.shards.shard, settings.devices.distribution_strategy
+    shard, strategy = settings.files.shard, settings.devices.distribution_strategy
     source, target = flags
     return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
 
@@ -69,7 +69,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     task = ClassificationTask(settings)
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
-    labels = trained_labels(settings.labels.labels or (), checkpoint)
+    labels = trained_labels(settings.encoding.labels or (), checkpoint)
     whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
     names = [os.path.join(folder, name) for name in whole.names("test")]
@@ -82,6 +82,6 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         split = data.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, strict)
         session = session or opening.open_trained(part, model, data, alone(settings))
-        found = session.infer(split.features, settings.prediction.predict_batch_size, "predicting")
-        write_predictions(shard.targets, split, found, data.answers, settings.results.output_format)
+        found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
+        write_predictions(shard.targets, split, found, data.answers, settings.inference.output_format)
     return {"shards": len(todo)}

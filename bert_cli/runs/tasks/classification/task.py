@@ -33,8 +33,8 @@ from bert_cli.runs.tasks.classification.files import write_predictions
 from bert_cli.runs.tasks.classification.results import make_answers
 from bert_cli.runs.tasks.classification.split import Split, make_split
 from bert_cli.runs.tasks.interface import Evaluation, Plan
-from bert_cli.settings.classification import ClassifySettings, Results
-from bert_cli.settings.long_text import WINDOWS
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import WINDOWS, Inference
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ class ClassificationTask:
 
     @property
     def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder or not self.settings.hub_training.hub_trainable
+        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
         settings = self.settings
-        return load_model(settings.model, checkpoint, settings.length.max_seq_length, settings.hub)
+        return load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
 
     def trained_problem_type(self, model: AnyModel) -> str:
         """What the flags say, else the files of a trained model."""
@@ -72,7 +72,7 @@ class ClassificationTask:
     def for_new_texts(self, model: AnyModel, labels: tuple[str, ...], folders: Sequence[str]) -> ClassificationDataset:
         """A dataset without rows, for texts that come later; folders: where thresholds.json may be."""
         problem_type = self.trained_problem_type(model)
-        answers = make_answers(problem_type, labels, self.settings.results, False, folders)
+        answers = make_answers(problem_type, labels, self.settings.inference, False, folders)
         return ClassificationDataset(self.settings, problem_type, labels, answers, model.tokenizer)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
@@ -90,9 +90,9 @@ class ClassificationTask:
         if not data.labels and has_label_names(data.problem_type):
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
-        tunes = phases.do_eval or not settings.prediction.do_predict
-        answers = make_answers(data.problem_type, data.labels, settings.results, tunes, folders)
-        length, long_text = settings.length.max_seq_length, settings.long_text.long_text
+        tunes = phases.do_eval or not settings.inference.do_predict
+        answers = make_answers(data.problem_type, data.labels, settings.inference, tunes, folders)
+        length, long_text = settings.encoding.max_seq_length, settings.encoding.long_text
         splits = {
             name: make_split(name, examples, data.labels, model.tokenizer, length, data.problem_type, long_text)
             for name, examples in data.splits.items()
@@ -132,9 +132,7 @@ class ClassificationTask:
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
             examples=len(features),
-            class_weights=controls.class_weights(
-                settings.loss, settings.class_weights, data.problem_type, data.labels, features.label_ids
-            ),
+            class_weights=controls.class_weights(settings.loss, data.problem_type, data.labels, features.label_ids),
         )
 
     def make_model(
@@ -145,11 +143,11 @@ class ClassificationTask:
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
-        seed, head_input = self.settings.seed.random_seed, self.settings.head_input.head_input
+        seed, head_input = self.settings.seed.random_seed, self.settings.head.head_input
         if data.problem_type == MULTIPLE_CHOICE:
             return BertChoice(model.config, compute_dtype, seed, head_input, rule)
         count = 1 if data.problem_type == REGRESSION else len(data.labels)
-        has_windows, given = self.settings.long_text.long_text == WINDOWS, self.settings.distillation
+        has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
         arguments = (model.config, count, compute_dtype, seed, data.problem_type, head_input, rule)
         if data.teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
@@ -157,7 +155,7 @@ class ClassificationTask:
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
-        head_input, long_text = self.settings.head_input.head_input, self.settings.long_text.long_text
+        head_input, long_text = self.settings.head.head_input, self.settings.encoding.long_text
         return text_head(data.problem_type, len(data.labels), head_input, long_text, flag)
 
     def training_input(
@@ -171,14 +169,14 @@ class ClassificationTask:
             features = data.teacher.teach(features, data.splits, folder, resumes, writes)
         if self.settings.phases.do_eval:
             needed_later()
-        return RowInput(features, self.settings.evaluation.eval_batch_size)
+        return RowInput(features, self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation:
         """Metrics and scores of each label; of a second half the same, its name after that of each metric.
 
         details: the answers, with the thresholds that were tuned, and what the model found of the first half.
         """
-        batch_size, task = self.settings.evaluation.eval_batch_size, data.glue_task
+        batch_size, task = self.settings.inference.eval_batch_size, data.glue_task
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
@@ -221,11 +219,11 @@ class ClassificationTask:
         rate = 0.0
         for name in data.halves("test"):
             split = data.splits[name]
-            found = predictor.infer(split.features, self.settings.prediction.predict_batch_size, "predicting")
+            found = predictor.infer(split.features, self.settings.inference.predict_batch_size, "predicting")
             rate = rate or found["examples_per_second"]
             if predictor.is_chief:
                 paths = [os.path.join(self.settings.phases.output_dir, each) for each in data.names(name)]
-                write_predictions(paths, split, found, answers, self.settings.results.output_format)
+                write_predictions(paths, split, found, answers, self.settings.inference.output_format)
         return {"predict_examples_per_second": rate}
 
 
@@ -243,7 +241,7 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     task = ClassificationTask(own)
     own_type, own_labels = task.trained_problem_type(model), model.labels or ()
     # Its probabilities are learned, so no thresholds are needed, which a copy of a model may lack.
-    answers = make_answers(own_type, own_labels, Results(), False, ())
+    answers = make_answers(own_type, own_labels, Inference(), False, ())
     data = ClassificationDataset(own, own_type, own_labels, answers, model.tokenizer)
     if data.problem_type != problem_type:
         raise InputError(
