@@ -28,7 +28,7 @@ from bert_cli.records.tfrecord import pack_records, read_records
 from bert_cli.runs.output_dir import manifest, run_folder, written_files
 from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
-from bert_cli.settings.data import Columns, LabelKind
+from bert_cli.settings.data import Columns
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary
@@ -173,7 +173,7 @@ def _table(path: str) -> None:
 def _own(path: str) -> None:
     _each(own_rows.read_rows(path, "train_file"))
     file = own_data.read_own_file(path, "train", Columns(), "auto", "train_file", needs_label=True)
-    problem_type = own_data.find_problem_type(file, LabelKind())
+    problem_type = own_data.find_problem_type(file, None)
     labels = own_data.find_own_labels(file, problem_type, None)
     own_data.own_examples(file, problem_type, labels, None)
 

@@ -16,7 +16,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
-DATA = {"flags", "settings", "text", "examples", "features", "records"}
+DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
 NETWORK = {"model", "onnx", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 # The one module of the data rooms that the network reads: the names of its inputs.
@@ -28,20 +28,21 @@ MAY_IMPORT = {
     "base": set(),
     "runtime": set(),
     "tf_internals": set(),
+    "metrics": set(),
+    "problem_types": {"metrics"},
     "flags": set(),
-    "settings": {"flags"},
+    "settings": {"flags", "problem_types"},
     "text": {"settings"},
-    "examples": {"settings", "text"},
-    "features": {"settings", "text", "examples"},
+    "examples": {"settings", "text", "problem_types"},
+    "features": {"settings", "text", "examples", "problem_types"},
     "records": set(),
-    "corpus": DATA,
+    "corpus": DATA - {"problem_types"},
     "model": {"tf_internals"},
     "onnx": {"model"},
-    "weights": {"model", "tf_internals"},
-    "heads": {"model", "weights", "tf_internals"},
+    "weights": {"model", "problem_types", "tf_internals"},
+    "heads": {"model", "weights", "problem_types", "tf_internals"},
     "training.optimizers": {"model", "weights", "tf_internals"},
     "training": {"model", "weights", "heads", "training.optimizers", "tf_internals"},
-    "metrics": DATA,
     "outputs": DATA | {"metrics"},
     "outputs.vectors": DATA | {"outputs"},
     "report": DATA | {"metrics", "outputs"},

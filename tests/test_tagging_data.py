@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli.examples.tag_schemes import entities, from_bio, to_bio
 from bert_cli.examples.tagging import read_columns, with_bio_tags
-from bert_cli.metrics.tagging import tagging_scores
+from bert_cli.outputs.tagging import score_tags
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIZES = {"train": 2000, "dev": 300, "test": 300}
@@ -87,4 +87,4 @@ def test_a_list_of_words_does_not_solve_it():
     listed = {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
     test = examples("test")
     predicted = [[listed.get(word, "O") for word in example.words] for example in test]
-    assert tagging_scores([example.tags for example in test], predicted).overall.f1 == pytest.approx(29.65, abs=0.01)
+    assert score_tags([example.tags for example in test], predicted).overall.f1 == pytest.approx(29.65, abs=0.01)

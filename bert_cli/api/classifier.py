@@ -18,14 +18,14 @@ from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
+from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import read_threshold
@@ -58,7 +58,7 @@ class Classifier(Trained):
         data: ClassificationDataset,
     ):
         self.labels = data.labels
-        self.problem_type = data.problem_type
+        self.problem_type = data.problem_type.name
         self.max_seq_length = data.settings.encoding.max_seq_length
         self._session, self._data = session, data
 
@@ -106,7 +106,7 @@ class Classifier(Trained):
         if dev_texts is not None and dev_labels is not None:
             tables["dev"] = pair_up("dev_texts", dev_texts, dev_labels)
         if are_numbers(labels):
-            options = {"problem_type": REGRESSION} | options
+            options = {"problem_type": REGRESSION.name} | options
         return cls._trained(tables, {}, dev_texts is not None, output_dir, options)
 
     @classmethod
@@ -163,14 +163,14 @@ class Classifier(Trained):
         settings, model = load_with_settings(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
-        if problem_type == MULTIPLE_CHOICE:
+        if problem_type.has_endings:
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
         names = tuple(labels or model.labels or ())
-        if problem_type == REGRESSION and names:
+        if problem_type.is_numeric and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
-        if not names and has_label_names(problem_type):
+        if not names and problem_type.has_named_outputs:
             raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give labels=[…]")
         data = task.for_new_texts(model, names, run_folders(checkpoint))
         return cls(opening.open_trained(task, model, data, settings), data)
@@ -182,15 +182,14 @@ class Classifier(Trained):
         batch_size: as many texts are computed at once as have the tokens of so many of full length.
         """
         loading.check_list(texts, "predict")
-        nothing = np.zeros((len(texts), 0), np.float32)
-        if not len(texts) and self.problem_type == REGRESSION:
-            return Predictions([], nothing, np.zeros(0, np.float32))
+        problem_type = self._data.problem_type
         if not len(texts):
-            return Predictions([], np.zeros((0, len(self.labels)), np.float32))
+            values = np.zeros(0, np.float32) if problem_type.is_numeric else None
+            return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)
         pairs = [loading.text_pair(number, text) for number, text in enumerate(texts)]
         examples = [ClassificationExample(str(number), *pair, None) for number, pair in enumerate(pairs)]
         features = self._data.features(examples)
         found = self._session.infer(features, batch_size, "predicting")
-        if self.problem_type == REGRESSION:
-            return Predictions([], nothing, found["values"])
-        return Predictions(self._data.answers.best(found), found["probabilities"])
+        if problem_type.is_numeric:
+            return Predictions([], np.zeros((len(texts), 0), np.float32), found["values"])
+        return Predictions(problem_type.decisions(found, self._data.answers.labels), found["probabilities"])

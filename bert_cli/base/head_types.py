@@ -12,10 +12,8 @@ HEADS = {
 }
 POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
-# What is asked of a text: one label of several, any of several, or a number; and of several endings the right one.
-SINGLE_LABEL, MULTI_LABEL, REGRESSION = "single_label", "multi_label", "regression"
-MULTIPLE_CHOICE = "multiple_choice"
-PROBLEM_TYPES = (SINGLE_LABEL, MULTI_LABEL, REGRESSION, MULTIPLE_CHOICE)
+# A classifier with one output, for each ending of a context; its name is also that of its problem type.
+CHOICE = "multiple_choice"
 # What a classifier of texts reads: the pooler's output, the last layer's [CLS], or the mean over its tokens.
 POOLED, FIRST, MEAN = HEAD_INPUTS = ("pooled", "cls", "mean")
 
@@ -38,7 +36,7 @@ KINDS = {
     MASKED_LM: Kind((MASKED_LM,), "BertForMaskedLM", needs_pooler=False),
     NEXT_SENTENCE: Kind((NEXT_SENTENCE,), "BertForNextSentencePrediction"),
     CLASSIFIER: Kind((CLASSIFIER,), "BertForSequenceClassification"),
-    MULTIPLE_CHOICE: Kind((CLASSIFIER,), "BertForMultipleChoice"),
+    CHOICE: Kind((CLASSIFIER,), "BertForMultipleChoice"),
     TAGGER: Kind((CLASSIFIER,), "BertForTokenClassification", needs_pooler=False),
     SPANS: Kind((SPANS,), "BertForQuestionAnswering", needs_pooler=False),
 }

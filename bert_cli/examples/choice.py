@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.glue import Layout
+from bert_cli.base.messages import more, quoted
+from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.own_data import OwnFile, OwnRow, read_own_file
 from bert_cli.examples.own_rows import read_rows
-from bert_cli.examples.tables import more, quoted
 
 AUTO, FROM_0, FROM_1, LETTER, NAME = "auto", "0", "1", "letter", "name"
 # How a file says which ending is right, in words.
@@ -114,7 +114,7 @@ def _places(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     return [spellings[_cell(row)] for row in file.rows]
 
 
-def read_choice_file(path: str, split: str, layout: Layout, flag: str) -> OwnFile:
+def read_choice_file(path: str, split: str, layout: FileLayout, flag: str) -> OwnFile:
     """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
     assert layout.named is not None, "the layouts of a choice have names"
     first = next(iter(read_rows(path, flag)), None)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
-from bert_cli.base.head_types import REGRESSION
+from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
-from bert_cli.examples.glue import Layout, find_task
-from bert_cli.examples.tables import Row, more, quoted
+from bert_cli.examples.glue import FileLayout, find_task
+from bert_cli.examples.tables import Row
 
 LOG = logging.getLogger("bert_cli")
 
@@ -88,7 +88,7 @@ def read_examples(
         raise InputError(
             f"{path}: holds no data row{wanted}{' below its header' if has_header else ''}; check the file"
         )
-    if layout.label is not None and task.kind == REGRESSION:
+    if layout.label is not None and task.problem_type.is_numeric:
         _check_numbers(path, data, layout.label)
     elif layout.label is not None:
         _check_labels(path, data, layout, layout.label, None if is_open else known)
@@ -99,8 +99,8 @@ def read_examples(
 
 
 def _open_split(
-    layouts: Sequence[Layout], data_dir: str, language: str, given: str | None
-) -> tuple[Layout, str, list[Row]]:
+    layouts: Sequence[FileLayout], data_dir: str, language: str, given: str | None
+) -> tuple[FileLayout, str, list[Row]]:
     """The layout that fits the file that is there (see Task.splits), the file's path, and its rows."""
     paths = [os.path.join(data_dir, layout.file.format(language=language)) for layout in layouts]
     path = given or next((path for path in paths if exists(path)), paths[0])
@@ -112,7 +112,7 @@ def _open_split(
 
 
 def _rows_of_split(
-    path: str, rows: list[Row], has_header: bool, layout: Layout, language: str
+    path: str, rows: list[Row], has_header: bool, layout: FileLayout, language: str
 ) -> tuple[Sequence[int], list[Row]]:
     """(numbers, rows) of those rows that are examples of the split; numbers count the header, as the original's guids do."""
     numbers: Sequence[int] = range(int(has_header), len(rows))
@@ -137,7 +137,7 @@ def _rows_of_split(
     return numbers, [rows[number] for number in numbers]
 
 
-def _example(layout: Layout, number: int, row: Row) -> ClassificationExample:
+def _example(layout: FileLayout, number: int, row: Row) -> ClassificationExample:
     cells = row.cells
     label = None if layout.label is None else layout.aliases.get(cells[layout.label], cells[layout.label])
     return ClassificationExample(
@@ -150,7 +150,7 @@ def _example(layout: Layout, number: int, row: Row) -> ClassificationExample:
 
 
 def _check_first_row(
-    path: str, rows: list[Row], layout: Layout, header: str, has_header: bool, known: tuple[str, ...] | None
+    path: str, rows: list[Row], layout: FileLayout, header: str, has_header: bool, known: tuple[str, ...] | None
 ) -> None:
     """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
     first, others = rows[0], rows[1:]
@@ -174,7 +174,7 @@ def _check_first_row(
         LOG.info("%s:%d: skipped the header row: %s", path, first.line, names)
 
 
-def _check_text_column(path: str, rows: list[Row], layout: Layout, known: tuple[str, ...]) -> None:
+def _check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tuple[str, ...]) -> None:
     """InputError where the column of the texts in an unlabelled file (id, text) holds labels or ids.
 
     The original reads them as texts. It happens with files laid out as train.tsv (id, label, mark, text), as `text,
@@ -192,7 +192,7 @@ def _check_text_column(path: str, rows: list[Row], layout: Layout, known: tuple[
         )
 
 
-def _check_labels(path: str, rows: list[Row], layout: Layout, column: int, known: tuple[str, ...] | None) -> None:
+def _check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, known: tuple[str, ...] | None) -> None:
     """InputError for rows whose label is empty or not among `known`; None: any label without blanks at its ends."""
     labelled = [(row.line, row.cells[column]) for row in rows]
     empty = [line for line, label in labelled if not label.strip()]
@@ -203,9 +203,8 @@ def _check_labels(path: str, rows: list[Row], layout: Layout, column: int, known
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
         if unknown:
             line, label = unknown[0]
-            listed = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")
             raise InputError(
-                f"{path}:{line}: label {quoted(label)} is not among {listed}{more(unknown)}; "
+                f"{path}:{line}: label {quoted(label)} is not among {listed(known)}{more(unknown)}; "
                 f"correct it, or name all labels with --labels"
             )
         return
@@ -246,7 +245,7 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     """
     own = find_task(task_name).labels
     found = {str(example.label) for example in examples if example.label is not None}
-    if found <= set(own) or find_task(task_name).kind == REGRESSION:
+    if found <= set(own) or find_task(task_name).problem_type.is_numeric:
         return own
     if len(found) < 2:
         raise InputError(

@@ -7,14 +7,17 @@ are the usual ones, so that the outputs of a model mean the same elsewhere.
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
 ACCURACY, ACCURACY_F1, MCC, PEARSON_SPEARMAN = "accuracy", "accuracy_f1", "mcc", "pearson_spearman"
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """Where the parts of an example stand in one file. All columns are 0-based, -1 is the last.
 
     named: instead, their names in the header of a CSV, with `endings`, of which each continues the text in text_b_column.
@@ -44,18 +47,18 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Task:
+class GlueTask:
     """One task.
 
     labels: in the order of the output columns, () for regression; of multiple choice the places of the endings. splits: the
     layouts in which a file may be; read is the first whose file is there, or of several of one file the one with as many
-    columns as the first row. metric: a name from above. kind: one of kinds.PROBLEM_TYPES.
+    columns as the first row. metric: a name from above.
     """
 
     labels: tuple[str, ...]
     metric: str
-    splits: dict[str, tuple[Layout, ...]]
-    kind: str = SINGLE_LABEL
+    splits: dict[str, tuple[FileLayout, ...]]
+    problem_type: ProblemType = SINGLE_LABEL
     open_labels: bool = False  # whether train.tsv may bring labels of its own
     submission: str = ""  # name of its file on the leaderboard, without .tsv
     other_half: str = ""  # a second half, such as _mismatched, that is evaluated and predicted too: dev_mismatched
@@ -75,25 +78,27 @@ _NLI = ("contradiction", "entailment", "neutral")
 _BINARY = ("0", "1")
 
 
-def _three(train: Layout, test: Layout) -> dict[str, tuple[Layout, ...]]:
+def _three(train: FileLayout, test: FileLayout) -> dict[str, tuple[FileLayout, ...]]:
     """train.tsv and dev.tsv in one layout, test.tsv in another."""
     dev = replace(train, file="dev.tsv", guid="dev")
     return {"train": (train,), "dev": (dev,), "test": (test,)}
 
 
-def _indexed_pair(texts: str) -> dict[str, tuple[Layout, ...]]:
+def _indexed_pair(texts: str) -> dict[str, tuple[FileLayout, ...]]:
     """index, two texts, and but in test.tsv a label."""
-    train = Layout("train.tsv", f"index, {texts}, label", 4, True, "train", 1, 2, label=3, guid_column=0, identifier=0)
+    train = FileLayout(
+        "train.tsv", f"index, {texts}, label", 4, True, "train", 1, 2, label=3, guid_column=0, identifier=0
+    )
     return _three(train, replace(train, file="test.tsv", columns=f"index, {texts}", minimum=3, guid="test", label=None))
 
 
-def _cola(split: str) -> Layout:
-    return Layout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
+def _cola(split: str) -> FileLayout:
+    return FileLayout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
 
 
-def _mrpc(split: str) -> tuple[Layout, ...]:
+def _mrpc(split: str) -> tuple[FileLayout, ...]:
     """The file of the 2018 download script; else without its columns of ids; else the corpus as Microsoft ships it."""
-    whole = Layout(f"{split}.tsv", "label, id, id, text, text", 5, True, split, 3, 4, label=0, identifier=1)
+    whole = FileLayout(f"{split}.tsv", "label, id, id, text, text", 5, True, split, 3, 4, label=0, identifier=1)
     corpus = "msr_paraphrase_test.txt" if split == "test" else "msr_paraphrase_train.txt"
     shipped = replace(whole, file=corpus)
     if split == "test":
@@ -104,69 +109,69 @@ def _mrpc(split: str) -> tuple[Layout, ...]:
     return (whole, replace(short, identifier=0 if split == "test" else None), shipped)
 
 
-def _mnli(file: str, guid: str, has_label: bool = True) -> tuple[Layout, ...]:
+def _mnli(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...]:
     columns = "index, 7 more, text, text" + (", …, label" if has_label else "")
     label = -1 if has_label else None
     minimum = 11 if has_label else 10
-    return (Layout(file, columns, minimum, True, guid, 8, 9, label=label, guid_column=0, identifier=0),)
+    return (FileLayout(file, columns, minimum, True, guid, 8, 9, label=label, guid_column=0, identifier=0),)
 
 
-def _sts_b() -> dict[str, tuple[Layout, ...]]:
+def _sts_b() -> dict[str, tuple[FileLayout, ...]]:
     columns = "index, 6 more, text, text, score"
-    train = Layout("train.tsv", columns, 10, True, "train", 7, 8, label=9, guid_column=0, identifier=0)
+    train = FileLayout("train.tsv", columns, 10, True, "train", 7, 8, label=9, guid_column=0, identifier=0)
     test = replace(train, file="test.tsv", columns=columns.removesuffix(", score"), minimum=9, guid="test", label=None)
     return _three(train, test)
 
 
-def _qqp() -> dict[str, tuple[Layout, ...]]:
-    train = Layout(
+def _qqp() -> dict[str, tuple[FileLayout, ...]]:
+    train = FileLayout(
         "train.tsv", "id, id, id, text, text, label", 6, True, "train", 3, 4, label=5, guid_column=0, identifier=0,
         broken_rows=True,
     )  # fmt: skip
-    test = Layout("test.tsv", "id, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
+    test = FileLayout("test.tsv", "id, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
     return _three(train, test)
 
 
-def _swag(file: str, guid: str, has_label: bool = True) -> tuple[Layout, ...]:
+def _swag(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...]:
     """Its files have further columns, and perhaps one of row numbers before all: the names count."""
     endings = tuple(f"ending{place}" for place in range(4))
     named = Columns(text_column="sent1", text_b_column="sent2", label_column="label" if has_label else None)
     columns = ["video-id", "fold-ind", "startphrase", "sent1", "sent2", "gold-source", *endings, *["label"] * has_label]
-    return (Layout(file, ", ".join(columns), len(columns), True, guid, named=named, endings=endings),)
+    return (FileLayout(file, ", ".join(columns), len(columns), True, guid, named=named, endings=endings),)
 
 
-_DIAGNOSTIC = Layout("diagnostic.tsv", "index, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
+_DIAGNOSTIC = FileLayout("diagnostic.tsv", "index, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
 
-TASKS: dict[str, Task] = {
-    "cola": Task(
+TASKS: dict[str, GlueTask] = {
+    "cola": GlueTask(
         labels=_BINARY,
         metric=MCC,
         splits={
             "train": (_cola("train"),),
             "dev": (_cola("dev"),),
-            "test": (Layout("test.tsv", "id, text", 2, True, "test", text_a=1, identifier=0),),
+            "test": (FileLayout("test.tsv", "id, text", 2, True, "test", text_a=1, identifier=0),),
         },
         open_labels=True,
         submission="CoLA",
     ),
-    "sst-2": Task(
+    "sst-2": GlueTask(
         labels=_BINARY,
         metric=ACCURACY,
         splits=_three(
-            Layout("train.tsv", "text, label", 2, True, "train", text_a=0, label=1),
-            Layout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0),
+            FileLayout("train.tsv", "text, label", 2, True, "train", text_a=0, label=1),
+            FileLayout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0),
         ),
         submission="SST-2",
     ),
-    "mrpc": Task(
+    "mrpc": GlueTask(
         labels=_BINARY,
         metric=ACCURACY_F1,
         splits={split: _mrpc(split) for split in ("train", "dev", "test")},
         submission="MRPC",
     ),
-    "sts-b": Task(labels=(), metric=PEARSON_SPEARMAN, splits=_sts_b(), kind=REGRESSION, submission="STS-B"),
-    "qqp": Task(labels=_BINARY, metric=ACCURACY_F1, splits=_qqp(), submission="QQP"),
-    "mnli": Task(
+    "sts-b": GlueTask(labels=(), metric=PEARSON_SPEARMAN, splits=_sts_b(), problem_type=REGRESSION, submission="STS-B"),
+    "qqp": GlueTask(labels=_BINARY, metric=ACCURACY_F1, splits=_qqp(), submission="QQP"),
+    "mnli": GlueTask(
         labels=_NLI,
         metric=ACCURACY,
         splits={
@@ -179,32 +184,32 @@ TASKS: dict[str, Task] = {
         submission="MNLI-m",
         other_half="_mismatched",
     ),
-    "qnli": Task(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("question, text"), submission="QNLI"),
-    "rte": Task(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="RTE"),
-    "wnli": Task(labels=_BINARY, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="WNLI"),
+    "qnli": GlueTask(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("question, text"), submission="QNLI"),
+    "rte": GlueTask(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="RTE"),
+    "wnli": GlueTask(labels=_BINARY, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="WNLI"),
     # A test file alone, for a model that was trained on mnli.
-    "ax": Task(
+    "ax": GlueTask(
         labels=_NLI, metric=MCC, splits={"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"
     ),
-    "xnli": Task(
+    "xnli": GlueTask(
         labels=_NLI,
         metric=ACCURACY,
         splits={
             "train": (
-                Layout(
+                FileLayout(
                     "multinli/multinli.train.{language}.tsv", "text, text, label", 3, True, "train", 0, 1, label=2,
                     aliases={"contradictory": "contradiction"},
                 ),
             ),
             "dev": (
-                Layout(
+                FileLayout(
                     "xnli.dev.tsv", "language, label, 4 more, text, text", 8, True, "dev", 6, 7, label=1, identifier=0,
                     by_language=True,
                 ),
             ),
         },
     ),
-    "swag": Task(
+    "swag": GlueTask(
         labels=("0", "1", "2", "3"),
         metric=ACCURACY,
         splits={
@@ -212,12 +217,12 @@ TASKS: dict[str, Task] = {
             "dev": _swag("val.csv", "dev"),
             "test": _swag("test.csv", "test", has_label=False),
         },
-        kind=MULTIPLE_CHOICE,
+        problem_type=MULTIPLE_CHOICE,
     ),
 }  # fmt: skip
 
 
-def find_task(name: str) -> Task:
+def find_task(name: str) -> GlueTask:
     """The task of that name, in any letter case. InputError for an unknown one."""
     if name.lower() not in TASKS:
         raise InputError(f"--task_name: {name!r} is not a task; choose one of {', '.join(TASKS)}")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.messages import quoted
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
-from bert_cli.examples.tables import LABEL_COLUMN_NAMES, Row, header_reason, is_number, quoted
+from bert_cli.examples.tables import LABEL_COLUMN_NAMES, Row, header_reason, is_number
 from bert_cli.settings.data import Columns
 
 LOG = logging.getLogger("bert_cli")
@@ -39,7 +40,7 @@ SAMPLE = 1000  # rows that are looked at to tell a header from data
 
 
 @dataclass(frozen=True)
-class Places:
+class ColumnIndices:
     """0-based columns of a table. names: of all columns, None without a header; width: how many there are.
 
     labels: the columns of the label, () where there is none; choices: those of the endings of a choice.
@@ -60,7 +61,7 @@ class Places:
 
 def place_columns(
     path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool, choices: Sequence[str] = ()
-) -> Places:
+) -> ColumnIndices:
     """Where the parts of an example stand in a table whose first rows are `sample`.
 
     columns: what the flags say. header: yes, no or auto. needs_label: the file is for training or evaluation; without, a
@@ -88,7 +89,7 @@ def place_columns(
         flags = ("text_column", "text_b_column", *["choice_columns"] * bool(choices))
         named = ", ".join(f"--{flag}" for flag in flags)
         raise InputError(f"{path}: one column is named twice by {named} and --label_column")
-    return Places(width, names, text_a, text_b, labels, identifier, endings)
+    return ColumnIndices(width, names, text_a, text_b, labels, identifier, endings)
 
 
 def _tell_of_a_better_name(path: str, names: tuple[str, ...] | None, text: int) -> None:
@@ -101,14 +102,14 @@ def _tell_of_a_better_name(path: str, names: tuple[str, ...] | None, text: int) 
         )  # fmt: skip
 
 
-def _list_of_texts(path: str, first: Row, columns: Columns, header: str, needs_label: bool) -> Places:
+def _list_of_texts(path: str, first: Row, columns: Columns, header: str, needs_label: bool) -> ColumnIndices:
     if needs_label:
         raise InputError(f"{path}: has one column, and one of labels is needed too; put a tab between them")
     cell = first.cells[0]
     known = _plain(cell) in _TEXT_NAMES or cell == columns.text_column
     has_header = header == "yes" or (header == "auto" and format_of(path) != TEXTS and known)
     LOG.info("%s: a list of texts%s", path, f" under the header {quoted(cell)}" if has_header else "")
-    return Places(1, (cell,) if has_header else None, 0, None, (), None)
+    return ColumnIndices(1, (cell,) if has_header else None, 0, None, (), None)
 
 
 def _plain(name: str) -> str:

@@ -7,21 +7,24 @@ checks the labels of a file against them.
 import difflib
 import itertools
 import logging
-import math
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.base.messages import more, quoted
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, place_columns
 from bert_cli.examples.own_rows import check_width, read_rows
-from bert_cli.examples.tables import Row, Table, is_number, more, quoted
-from bert_cli.settings.data import Columns, LabelKind
+from bert_cli.examples.tables import Row, Table, is_number
+from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.settings.data import Columns
 
 LOG = logging.getLogger("bert_cli")
 _MOST_DIGITS = 4300  # of a number that int() takes
@@ -46,12 +49,23 @@ class OwnFile:
     """The rows of a file, and where their parts stood in it."""
 
     path: str
-    places: Places
+    places: ColumnIndices
     rows: list[OwnRow]
 
     @property
     def has_labels(self) -> bool:
         return bool(self.places.labels)
+
+    def label_cells(self, separator: str | None) -> LabelCells:
+        """What a problem type parses. separator: of several labels in one cell."""
+        return LabelCells(
+            path=self.path,
+            lines=[row.line for row in self.rows],
+            rows=[row.labels for row in self.rows],
+            columns=tuple(map(self.places.called, self.places.labels)),
+            has_header=self.places.names is not None,
+            separator=separator,
+        )
 
 
 def read_own_file(
@@ -105,7 +119,7 @@ def _own_file(
     return OwnFile(path, places, rows)
 
 
-def _own_row(row: Row, places: Places, name: str) -> OwnRow:
+def _own_row(row: Row, places: ColumnIndices, name: str) -> OwnRow:
     cells = row.cells
     identifier = "" if places.identifier is None else _one_text(cells[places.identifier])
     return OwnRow(
@@ -126,18 +140,10 @@ def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
     return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(part.strip() for part in cell)
 
 
-def find_problem_type(file: OwnFile, kind: LabelKind) -> str:
-    """What the flag says, or what the labels of a file are. InputError where decimals may be labels or numbers."""
-    several = len(file.places.labels) > 1
-    lists = any(isinstance(cell, tuple) for row in file.rows for cell in row.labels)
-    if kind.problem_type is not None:
-        if kind.problem_type != MULTI_LABEL and (several or lists or kind.label_separator):
-            raise InputError(
-                f"--problem_type={kind.problem_type}: {file.path} has several labels a row; give one label column, or "
-                "--problem_type=multi_label"
-            )
-        return kind.problem_type
-    if several or lists or kind.label_separator:
+def find_problem_type(file: OwnFile, separator: str | None) -> ProblemType:
+    """The problem type that the labels of a file have. InputError where decimals may be labels or numbers."""
+    has_lists = any(isinstance(cell, tuple) for row in file.rows for cell in row.labels)
+    if has_lists or separator or len(file.places.labels) > 1:
         return MULTI_LABEL
     decimals = [row for row in file.rows if "." in row.labels[0]]
     if decimals and all(is_number(str(row.labels[0])) for row in file.rows):
@@ -162,25 +168,27 @@ def natural_key(label: str) -> tuple:
     return (1, 0.0, parts, label)
 
 
-def find_own_labels(file: OwnFile, problem_type: str, separator: str | None) -> tuple[str, ...]:
-    """The labels of a training file in natural order, or in that of its label columns; () for a regression.
+def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | None) -> tuple[str, ...]:
+    """The labels of a training file in natural order, or in that of its label columns; () where outputs have no names.
 
-    A label with one row is told, with the name that is most like it. InputError where there is one label alone, and where
+    A label with one row is logged, with the name that is most like it. InputError where there is one label alone, and where
     nearly every row has its own.
     """
-    if problem_type == REGRESSION:
-        return ()
-    if len(file.places.labels) > 1:
-        return tuple(file.places.called(column) for column in file.places.labels)
-    found = [(name, row.line) for row in file.rows for name in _names(row, problem_type, separator) if name]
+    cells = file.label_cells(separator)
+    stated = problem_type.stated_labels(cells.columns)
+    if stated is not None:
+        return stated
+    found = [
+        (name, line) for row, line in enumerate(cells.lines) for name in problem_type.cell_labels(cells, row) if name
+    ]
     counts = Counter(name for name, _ in found)
     if len(counts) < 2:
         one = f"has the label {quoted(next(iter(counts)))}" if counts else "is without a label"
         raise InputError(f"{file.path}: every row {one}; two labels are needed; check --label_column")
+    # Texts in the label column: a training set has many rows of a label.
     if len(counts) > 20 and len(counts) > len(file.rows) / 2:
-        column = file.places.called(file.places.labels[0])
         raise InputError(
-            f"{file.path}:{file.rows[0].line}: column {column} holds {len(counts)} different "
+            f"{file.path}:{file.rows[0].line}: column {cells.columns[0]} holds {len(counts)} different "
             f"labels in {len(file.rows)} rows ({quoted(found[0][0])}); check --label_column, or name all labels with --labels"
         )
     for name, line in found:
@@ -191,84 +199,17 @@ def find_own_labels(file: OwnFile, problem_type: str, separator: str | None) -> 
     return tuple(sorted(counts, key=natural_key))
 
 
-def _names(row: OwnRow, problem_type: str, separator: str | None) -> tuple[str, ...]:
-    """The labels in the one label cell of a row."""
-    cell = row.labels[0]
-    if isinstance(cell, tuple):
-        return cell
-    if problem_type != MULTI_LABEL:
-        return (cell,)
-    return tuple(part.strip() for part in (cell.split(separator) if separator else [cell]) if part.strip())
-
-
 def own_examples(
-    file: OwnFile, problem_type: str, labels: Sequence[str], separator: str | None, needs_label: bool = True
+    file: OwnFile, problem_type: ProblemType, labels: Sequence[str], separator: str | None, needs_label: bool = True
 ) -> list[ClassificationExample]:
     """The rows as examples; without labels where needs_label is false or the file has none.
 
-    A label is a name among `labels`, the text of a finite number for a regression, or 0 or 1 for each of `labels`.
-    InputError, with the line, for another one.
+    Their labels are what ProblemType.parse makes of the cells. InputError, with the line, for a label that does not fit.
     """
-    if not needs_label or not file.has_labels:
-        return [ClassificationExample(row.identifier, row.text_a, row.text_b, None) for row in file.rows]
-    if problem_type == REGRESSION:
-        _check_numbers(file)
-        made: Sequence[str | tuple[int, ...]] = [str(row.labels[0]) for row in file.rows]
-    elif len(file.places.labels) > 1:
-        made = _binary_columns(file, labels)
-    else:
-        made = _known_labels(file, problem_type, labels, separator)
+    parsed: Sequence[Any] = [None] * len(file.rows)
+    if needs_label and file.has_labels:
+        parsed = problem_type.parse(file.label_cells(separator), labels)
     return [
         ClassificationExample(row.identifier, row.text_a, row.text_b, label)
-        for row, label in zip(file.rows, made, strict=True)
+        for row, label in zip(file.rows, parsed, strict=True)
     ]
-
-
-def _check_numbers(file: OwnFile) -> None:
-    for row in file.rows:
-        try:
-            is_finite = math.isfinite(float(str(row.labels[0])))
-        except ValueError:
-            is_finite = False
-        if not is_finite:
-            raise InputError(f"{file.path}:{row.line}: the label is {quoted(str(row.labels[0]))}, a number is needed")
-
-
-def _binary_columns(file: OwnFile, labels: Sequence[str]) -> list[tuple[int, ...]]:
-    """0 or 1 for each label, from as many columns; these may stand in another order than `labels`."""
-    names = [file.places.called(column) for column in file.places.labels]
-    if file.places.names is not None and set(names) == set(labels):
-        order = [names.index(label) for label in labels]
-    elif len(names) == len(labels):
-        order = list(range(len(names)))
-    else:
-        raise InputError(
-            f"{file.path}:1: label columns {', '.join(names)}, but the model's labels are {', '.join(labels)}"
-        )
-    for row in file.rows:
-        for name, cell in zip(names, row.labels, strict=True):
-            if cell not in ("0", "1"):
-                raise InputError(f"{file.path}:{row.line}: column {name} is {quoted(str(cell))}, 0 or 1 is needed")
-    return [tuple(int(str(row.labels[place])) for place in order) for row in file.rows]
-
-
-def _known_labels(file: OwnFile, problem_type: str, labels: Sequence[str], separator: str | None) -> list:
-    index = {label: number for number, label in enumerate(labels)}
-    made: list[str | tuple[int, ...]] = []
-    empty = [row.line for row in file.rows if problem_type == SINGLE_LABEL and not row.labels[0]]
-    if empty:
-        raise InputError(f"{file.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one")
-    named = [_names(row, problem_type, separator) for row in file.rows]
-    unknown = [
-        (row.line, name) for row, names in zip(file.rows, named, strict=True) for name in names if name not in index
-    ]
-    if unknown:
-        line, name = unknown[0]
-        listed = ", ".join(labels[:10]) + (", …" if len(labels) > 10 else "")
-        raise InputError(
-            f"{file.path}:{line}: label {quoted(name)} is not among those of the training data, {listed}{more(unknown)}; "
-            "correct it, or name all labels with --labels"
-        )
-    for names in named:
-        made.append(names[0] if problem_type == SINGLE_LABEL else tuple(int(label in names) for label in labels))
-    return made

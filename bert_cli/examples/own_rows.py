@@ -18,7 +18,8 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, open_binary
 from bert_cli.base.lines import decode_lines, without_nul
-from bert_cli.examples.tables import Row, quoted
+from bert_cli.base.messages import quoted
+from bert_cli.examples.tables import Row
 
 LOG = logging.getLogger("bert_cli")
 TSV, CSV, JSONL, TEXTS = "tsv", "csv", "jsonl", "txt"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, member, parse_json, read_json
-from bert_cli.examples.tables import quoted
+from bert_cli.base.messages import quoted
 from bert_cli.settings.squad import MULTIPLE_ANSWERS
 
 LOG = logging.getLogger("bert_cli")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary
 from bert_cli.base.lines import decode_lines, without_nul
+from bert_cli.base.messages import more, quoted
 
 LOG = logging.getLogger("bert_cli")
 
@@ -74,17 +75,6 @@ def read_rows(path: str) -> list[Row]:
     if blank:
         LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, len(blank), blank[0])
     return rows
-
-
-def more(found: Sequence) -> str:
-    """` (and 12 more such rows)`, or nothing, for an error that shows the first of several findings."""
-    rest = len(found) - 1
-    return f" (and {rest} more such row{'s' if rest > 1 else ''})" if rest else ""
-
-
-def quoted(cell: str, width: int = 40) -> str:
-    """A cell for a message: quoted, on one line, cut after `width` characters."""
-    return repr(cell if len(cell) <= width else cell[: width - 1] + "…")
 
 
 def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) -> None:

@@ -16,7 +16,8 @@ from typing import TypeGuard
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.examples.tables import Row, more, quoted
+from bert_cli.base.messages import more, quoted
+from bert_cli.examples.tables import Row
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 
 DOCUMENT_START = "-DOCSTART-"

@@ -6,7 +6,7 @@ Imports no TensorFlow.
 import logging
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, MULTIPLE_CHOICE, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, KINDS, TAGGER
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -55,7 +55,7 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
             )
         return head
     if found == (CLASSIFIER,):
-        return model.classifier_kind if model.classifier_kind in (TAGGER, MULTIPLE_CHOICE) else CLASSIFIER
+        return model.classifier_kind if model.classifier_kind in (TAGGER, CHOICE) else CLASSIFIER
     kind = next((name for name, kind in KINDS.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(

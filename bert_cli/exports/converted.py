@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, KINDS, MULTIPLE_CHOICE, POOLED, POOLER, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, KINDS, POOLED, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.conversion_plan import TITLES, choose_kind
@@ -58,11 +58,11 @@ def convert(
     heads = found if kind is None else KINDS[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.classifier_shape if CLASSIFIER in heads else None
-    if kind == MULTIPLE_CHOICE and shape and shape[0] != 1:
+    if kind == CHOICE and shape and shape[0] != 1:
         raise InputError(
             f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
         )
-    labels = _labels(shape, model, target) if shape and kind != MULTIPLE_CHOICE else None
+    labels = _labels(shape, model, target) if shape and kind != CHOICE else None
     tensors, left_out = dict(loaded.tensors), []
     if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]

@@ -4,12 +4,14 @@ import dataclasses
 import os
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL, TAGGER
+from bert_cli.base.head_types import CHOICE, TAGGER
 from bert_cli.base.names import FLAGS
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle, TextModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
@@ -34,7 +36,7 @@ class Exported:
     pairs: bool
 
     @property
-    def problem_type(self) -> str:
+    def problem_type(self) -> ProblemType:
         """Of a classifier of texts: what its outputs mean, see heads.classification."""
         return self.model.problem_type or SINGLE_LABEL
 
@@ -63,10 +65,10 @@ def find_exported(
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
         _check_text_classifier(model)
-    is_regression = model.problem_type == REGRESSION
-    if labels and is_regression:
+    is_numeric = model.problem_type is not None and model.problem_type.is_numeric
+    if labels and is_numeric:
         raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
-    if export.format == "hub" or is_regression:
+    if export.format == "hub" or is_numeric:
         names = None
     elif export.format == "onnx":
         names = agreed_labels(labels, model.labels, model.folder)
@@ -82,7 +84,7 @@ def trained_on_pairs(saved: dict[str, str]) -> bool:
 
 def _check_text_classifier(model: ModelBundle) -> None:
     """InputError for a model that reads several sequences for an answer, which no signature takes."""
-    if model.classifier_kind == MULTIPLE_CHOICE:
+    if model.classifier_kind == CHOICE:
         raise InputError(
             f"{model.folder}: this model chooses one of several endings, which no signature takes; predict with bert-classify, "
             "or export the encoder with --format=hub"

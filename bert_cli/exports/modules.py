@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.head_types import POOLED, SINGLE_LABEL
+from bert_cli.base.head_types import POOLED
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
@@ -101,7 +101,7 @@ def save_classifier(
             return {"value": answers}
         # TensorFlow Serving wants a row of each output per text.
         outputs = {"probabilities": answers, "labels": tf.tile(names[tf.newaxis], [tf.shape(answers)[0], 1])}
-        if model.problem_type == SINGLE_LABEL:
+        if model.problem_type.is_exclusive:
             outputs["label"] = tf.gather(names, tf.argmax(answers, axis=1))
         return outputs
 

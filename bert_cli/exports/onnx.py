@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, REGRESSION, SPANS, TAGGER, head_of
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, POOLER, SPANS, TAGGER, head_of
 from bert_cli.exports.conversion import random_inputs
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
@@ -20,6 +20,7 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.onnx import bert as onnx_graph
 from bert_cli.onnx.session import make_runner
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.weights.checkpoint import NO_BERT, Reader, load_weights
 
 _MAX_DIFFERENCE = 1e-4
@@ -34,7 +35,7 @@ class Loaded:
 
     kind: str
     layers: tuple[int, ...]
-    problem_type: str
+    problem_type: ProblemType
     model: keras.Model
     tensors: dict[str, np.ndarray]
     head_input: str
@@ -43,8 +44,7 @@ class Loaded:
         """What the ONNX model should give."""
         results = self.model({name: tf.constant(values) for name, values in inputs.items()})
         if self.kind == CLASSIFIER:
-            name = "value" if self.problem_type == REGRESSION else "probabilities"
-            return {name: self.model.activated(results).numpy()}
+            return {self.problem_type.exported_name: self.model.activated(results).numpy()}
         if self.kind == TAGGER:
             return {"probabilities": tf.nn.softmax(results).numpy()}
         if self.kind == SPANS:
@@ -68,10 +68,10 @@ def find_kind(reader: Reader, of_tokens: bool) -> str:
 
 
 def load(
-    reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...], problem_type: str, head_input: str
+    reader: Reader, config: BertConfig, kind: str, layers: tuple[int, ...], problem_type: ProblemType, head_input: str
 ) -> Loaded:
     """Load encoder and head. A pooler may be missing where nothing reads it; InputError where anything else is."""
-    if kind == CLASSIFIER and problem_type == REGRESSION and reader.shapes["output_weights"][0] != 1:
+    if kind == CLASSIFIER and problem_type.is_numeric and reader.shapes["output_weights"][0] != 1:
         raise InputError(f"{reader.description}: has {reader.shapes['output_weights'][0]} outputs, a number needs one")
     count, width = reader.shapes.get("output_weights", (0, 0))
     if count and width != config.hidden_size * (len(layers) if kind == TAGGER else 1):
@@ -80,7 +80,7 @@ def load(
         )
     model = {
         ENCODER: lambda: BertEncoder(config),
-        CLASSIFIER: lambda: BertClassifier(config, count, problem_type=problem_type, head_input=head_input),
+        CLASSIFIER: lambda: BertClassifier(config, count, problem_type=problem_type.name, head_input=head_input),
         TAGGER: lambda: BertTagger(config, count, layers),
         SPANS: lambda: BertSpanModel(config),
     }[kind]()
@@ -98,8 +98,8 @@ def write(path: str, loaded: Loaded, config: BertConfig, metadata: dict[str, str
     """
     import onnx
 
-    problem_type, head_input = loaded.problem_type, loaded.head_input
-    made = onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers, problem_type, head_input)
+    activation, head_input = loaded.problem_type.activation, loaded.head_input
+    made = onnx_graph.build(loaded.tensors, config, loaded.kind, metadata, loaded.layers, activation, head_input)
     onnx.save(made, path)
     difference = largest_difference(path, loaded, config, seed)
     if not difference <= _MAX_DIFFERENCE:

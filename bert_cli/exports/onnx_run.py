@@ -7,7 +7,7 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
-from bert_cli.base.head_types import CLASSIFIER, SINGLE_LABEL, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, TAGGER
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
@@ -47,7 +47,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
     """
     source, config = exported.model, exported.model.config
     dev = None
-    if quantize and source.classifier_kind != TAGGER and exported.labels and exported.problem_type == SINGLE_LABEL:
+    if quantize and source.classifier_kind != TAGGER and exported.labels and exported.problem_type.is_exclusive:
         dev = read_dev(exported, exported.labels, data_dir)
     setup_tensorflow()
     from bert_cli.exports import onnx as onnx_export
@@ -64,7 +64,7 @@ def write(folder: str, exported: Exported, quantize: bool, data_dir: str) -> lis
         )
     metadata = {"kind": kind, "do_lower_case": str(source.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
-    metadata |= {"problem_type": exported.problem_type} if kind == CLASSIFIER else {}
+    metadata |= {"problem_type": exported.problem_type.name} if kind == CLASSIFIER else {}
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
     path = os.path.join(folder, MODEL)
     difference = onnx_export.write(path, loaded, config, metadata)

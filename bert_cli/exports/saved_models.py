@@ -27,7 +27,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     if is_encoder:
         loaded = modules.load_encoder(checkpoint, config)
     else:
-        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type, model.head_input)
+        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type.name, model.head_input)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
@@ -46,7 +46,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
             modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
     if not is_encoder:
         texts, named = "text and text_b" if pairs else "text", ", ".join(labels or ()) or "none, a number"
-        LOG.info("%s; labels: %s; %s, cut to %d tokens", exported.problem_type, named, texts, length)
+        LOG.info("%s; labels: %s; %s, cut to %d tokens", exported.problem_type.name, named, texts, length)
         LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, modules.TOKENS_SIGNATURE)
         return [folder]
     folders = [os.path.join(folder, name) for name in ("encoder", "preprocess")]

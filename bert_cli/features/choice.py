@@ -10,11 +10,12 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
 
-class Choice(Protocol):
+class ChoiceRow(Protocol):
     """An example: `label` is the index of the right ending, None where it is not known."""
 
     @property
@@ -51,7 +52,7 @@ class ChoiceFeatures:
         return len(self.sequences) // len(self)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.CHOICE of these examples, padded to `width` tokens; None for as many as the longest sequence has."""
+        """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest sequence has."""
         rows = np.asarray(rows)
         places = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
         inputs = self.sequences.padded(places, width or self.sequences.longest(places))
@@ -59,7 +60,7 @@ class ChoiceFeatures:
         return shaped | {"label_ids": self.label_ids[rows]}
 
 
-def choice_features(examples: Sequence[Choice], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
+def choice_features(examples: Sequence[ChoiceRow], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
     """Tokenize and pack each context with each of its endings, into at most `max_seq_length` tokens each.
 
     InputError for a `max_seq_length` below 5, fewer than two endings, examples of differing numbers of endings, and a label
@@ -82,13 +83,13 @@ def choice_features(examples: Sequence[Choice], tokenizer: FullTokenizer, max_se
         sequences=RaggedFeatures(
             np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
         ),
-        label_ids=np.array([0 if example.label is None else example.label for example in examples], np.int32),
+        label_ids=MULTIPLE_CHOICE.label_array([example.label for example in examples], ()),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,
     )
 
 
-def _check(example: Choice, count: int) -> None:
+def _check(example: ChoiceRow, count: int) -> None:
     if count < 2:
         raise InputError(f"{example.guid}: has {count} endings; a choice needs two or more")
     if len(example.endings) != count:

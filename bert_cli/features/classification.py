@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.groups import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -21,7 +22,7 @@ class ClassificationFeatures:
     """n examples in the order they were read.
 
     sequences      the token sequences
-    label_ids      see label_array
+    label_ids      see ProblemType.label_array
     guids          n strings
     num_truncated  examples that lost tokens to max_seq_length
     text_tokens    int32 [n], tokens of each example before it was cut, without [CLS] and [SEP]
@@ -103,35 +104,18 @@ def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> Classi
     )
 
 
-def label_array(given: Sequence, labels: Sequence[str], problem_type: str = SINGLE_LABEL) -> np.ndarray:
-    """The labels of n examples as the model takes them; zeros for an example whose label is None, as in the original.
-
-    single_label  names among `labels` -> int32 [n], the index there
-    multi_label   0 or 1 for each of `labels`, in their order -> float32 [n, labels]
-    regression    numbers, or their decimals as text -> float32 [n]
-    """
-    if problem_type == MULTI_LABEL:
-        none = (0,) * len(labels)
-        rows = [none if label is None else label for label in given]
-        return np.array(rows, np.float32).reshape(len(rows), len(labels))
-    if problem_type == REGRESSION:
-        return np.array([0.0 if label is None else float(label) for label in given], np.float32)
-    index = {label: number for number, label in enumerate(labels)}
-    return np.array([0 if label is None else index[label] for label in given], np.int32)
-
-
 def classification_features(
     examples: Sequence[ClassificationExample],
     labels: Sequence[str],
     tokenizer: FullTokenizer,
     max_seq_length: int,
-    problem_type: str = SINGLE_LABEL,
+    problem_type: ProblemType = SINGLE_LABEL,
     long_text: str = TRUNCATE,
 ) -> ClassificationFeatures:
     """Tokenize and pack all examples, each into at most `max_seq_length` tokens, special tokens included.
 
     long_text: see long_text.long_sequences.
-    The labels of the examples are such as label_array takes, which `read_examples` sees to. InputError for a `max_seq_length`
+    The labels of the examples are such as ProblemType.label_array takes. InputError for a `max_seq_length`
     below 3 (5 where there are pairs).
     """
     check_max_seq_length(max_seq_length, pairs=any(example.text_b is not None for example in examples))
@@ -163,7 +147,7 @@ def classification_features(
         sequences=RaggedFeatures(
             np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(ends, np.int64)
         ),
-        label_ids=label_array([example.label for example in examples], labels, problem_type),
+        label_ids=problem_type.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,
         text_tokens=np.array(text_tokens, np.int32),

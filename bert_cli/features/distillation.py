@@ -1,21 +1,18 @@
-"""The features of a classifier that also learns what another one says of each row."""
+"""The features of a classifier that also learns the predictions of its teacher."""
 
 import dataclasses
 from typing import Any
 
 import numpy as np
 
-from bert_cli.base.head_types import MULTI_LABEL
 from bert_cli.features.classification import ClassificationFeatures
-
-_LEAST = 1e-7  # a probability that float32 can tell from 0, and 1 less it from 1
 
 
 @dataclasses.dataclass(frozen=True)
 class DistillationFeatures(ClassificationFeatures):
-    """ClassificationFeatures of n examples, with what their teacher says.
+    """ClassificationFeatures of n examples, with the predictions of their teacher.
 
-    teacher_logits  float32 [n, L], see logits_of
+    teacher_logits  float32 [n, L], see ProblemType.logits
     has_label       float32 [n], 1 for an example with a label, 0 for one without
     """
 
@@ -33,11 +30,3 @@ def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled:
     values: dict[str, Any] = {field.name: getattr(features, field.name) for field in dataclasses.fields(features)}
     has_label = (np.arange(len(features)) < labelled).astype(np.float32)
     return DistillationFeatures(**values, teacher_logits=logits, has_label=has_label)
-
-
-def logits_of(probabilities: np.ndarray, problem_type: str) -> np.ndarray:
-    """float32 [n, L] -> logits of these probabilities: up to a number for each row, where labels exclude each other."""
-    if problem_type == MULTI_LABEL:
-        clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
-        return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
-    return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))

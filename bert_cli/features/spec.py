@@ -5,7 +5,7 @@ Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predic
 
 from typing import NamedTuple
 
-from bert_cli.base.head_types import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 
 class Column(NamedTuple):
@@ -20,17 +20,6 @@ class Column(NamedTuple):
 ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids", "input_mask", "input_type_ids"))
 INPUTS = tuple(column.name for column in ENCODER)
 INPUT_MASK = INPUTS[1]
-# label_ids: the index of the label.
-CLASSIFICATION = (*ENCODER, Column("label_ids", ("B",), "int32"))
-# label_ids: 1 for a label that the text has, 0 for one that it has not.
-MULTI_LABEL_CLASSIFICATION = (*ENCODER, Column("label_ids", ("B", "L"), "float32"))
-# label_ids: the number.
-REGRESSION_VALUES = (*ENCODER, Column("label_ids", ("B",), "float32"))
-OF_PROBLEM = {
-    SINGLE_LABEL: CLASSIFICATION,
-    MULTI_LABEL: MULTI_LABEL_CLASSIFICATION,
-    REGRESSION: REGRESSION_VALUES,
-}
 # Beside the columns of a classifier: the logits of its teacher, and 1 for a row with a label, 0 for one without.
 DISTILLATION = (Column("teacher_logits", ("B", "L"), "float32"), Column("has_label", ("B",), "float32"))
 
@@ -49,8 +38,15 @@ def stated(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     return (*(column for column in columns if column.name not in INPUTS or column.name == INPUT_MASK), states)
 
 
-# A sequence for each ending. label_ids: the index of the right one.
-CHOICE = (*(column._replace(shape=("B", "K", "S")) for column in ENCODER), Column("label_ids", ("B",), "int32"))
+# Of a classifier, by the name of its problem type, which says what label_ids are. Of multiple choice a sequence for each
+# ending.
+OF_PROBLEM = {
+    name: (
+        *(windowed(ENCODER) if each.has_endings else ENCODER),
+        Column("label_ids", each.label_shape, each.label_dtype),
+    )
+    for name, each in PROBLEM_TYPES.items()
+}
 # Of the answer's first and last token; 0, which is [CLS], for none.
 SQUAD = (*ENCODER, Column("start_positions", ("B",), "int32"), Column("end_positions", ("B",), "int32"))
 # label_ids: -1 for a piece that is not trained. label_weights: what a piece counts in the loss of the whole batch.

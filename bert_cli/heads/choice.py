@@ -3,14 +3,13 @@
 import tensorflow as tf
 
 from bert_cli.base.head_types import POOLED
-from bert_cli.features import spec
-from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
-from bert_cli.heads.losses import cross_entropy, softmax_losses
-from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, text_rows
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 
 
-class BertChoice(TextModel):
+class BertChoice(BertClassifier):
     """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
 
     Its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so any number of
@@ -18,8 +17,6 @@ class BertChoice(TextModel):
     """
 
     kind = "a fine-tuned model for multiple choice"
-    columns = prediction_columns = spec.CHOICE
-    head_dropout = CLASSIFIER_DROPOUT
 
     def __init__(
         self,
@@ -29,9 +26,7 @@ class BertChoice(TextModel):
         head_input: str = POOLED,
         rule: TrainingRule = PLAIN_TRAINING,
     ):
-        super().__init__("choice_model", config, compute_dtype, seed, rule)
-        self.head = ClassifierHead(config.hidden_size, 1, seed)
-        self.head_input = head_input
+        super().__init__(config, 1, compute_dtype, seed, MULTIPLE_CHOICE.name, head_input, rule)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""
@@ -44,14 +39,3 @@ class BertChoice(TextModel):
         """See TextModel: float32 [B, K, W] -> [B, K]."""
         logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
         return tf.reshape(logits, tf.shape(states)[:2])
-
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the examples, n = B."""
-        logits = self.trained_logits(batch, seed, packed, frozen)
-        losses = softmax_losses(batch["label_ids"], logits, self.loss_rule)
-        return losses, mean_weights(losses, batch_size)
-
-    def predictions(self, batch, packed):
-        """`probabilities` [B, K] and `losses` [B], float32."""
-        logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
-        return {"probabilities": tf.nn.softmax(logits), "losses": cross_entropy(batch["label_ids"], logits)}

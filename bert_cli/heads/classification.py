@@ -2,13 +2,14 @@
 
 import tensorflow as tf
 
-from bert_cli.base.head_types import MULTI_LABEL, POOLED, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import POOLED
 from bert_cli.features import spec
-from bert_cli.heads.losses import PLAIN, LossRule, sigmoid_losses, softmax_losses
+from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
 from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.layers import Scoped
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.
 CLASSIFIER_DROPOUT = 0.1
@@ -49,15 +50,20 @@ class BertClassifier(TextModel):
         label_count: int,
         compute_dtype: str = "float32",
         seed: int = 0,
-        problem_type: str = SINGLE_LABEL,
+        problem_type: str = "single_label",
         head_input: str = POOLED,
         rule: TrainingRule = PLAIN_TRAINING,
     ):
-        """ValueError for an unknown problem_type, or a regression of several numbers. head_input: see base.head_types."""
-        if problem_type not in spec.OF_PROBLEM or (problem_type == REGRESSION and label_count != 1):
+        """problem_type: a key of PROBLEM_TYPES. head_input: see base.head_types.
+
+        ValueError for an unknown problem_type, or a regression of several numbers.
+        """
+        known = PROBLEM_TYPES.get(problem_type)
+        if known is None or (not known.has_named_outputs and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__("classifier_model", config, compute_dtype, seed, rule)
-        self.problem_type, self.head_input = problem_type, head_input
+        self.problem_type, self.head_input = known, head_input
+        self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
 
@@ -73,20 +79,14 @@ class BertClassifier(TextModel):
 
     def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
         """Of each example, float32 [B], in nats but for a regression; labels as `columns` says, logits [B, n]."""
-        if self.problem_type == MULTI_LABEL:
-            return tf.reduce_mean(sigmoid_losses(labels, logits, rule), axis=-1)
-        if self.problem_type == REGRESSION:
-            return tf.math.squared_difference(logits[:, 0], labels)
-        return softmax_losses(labels, logits, rule)
+        return self.formulas.losses(labels, logits, rule)
 
     def predictions(self, batch, packed):
         """`probabilities` [B, n], or `values` [B] of a regression, and `losses` [B], float32."""
         logits = self({name: batch[name] for name in spec.INPUTS}, packed=packed)
-        name = "values" if self.problem_type == REGRESSION else "probabilities"
+        name = self.problem_type.output_name
         return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits)}
 
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
-        """What is told of each example: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
-        if self.problem_type == REGRESSION:
-            return logits[:, 0]
-        return tf.nn.sigmoid(logits) if self.problem_type == MULTI_LABEL else tf.nn.softmax(logits)
+        """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
+        return self.formulas.activated(logits)

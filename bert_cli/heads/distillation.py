@@ -1,8 +1,5 @@
 """A classifier whose loss is also that of the probabilities of another one, its teacher (Hinton et al., 2015)."""
 
-import tensorflow as tf
-
-from bert_cli.base.head_types import MULTI_LABEL
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import mean_weights
@@ -21,28 +18,19 @@ class DistilledClassifier(BertClassifier):
     def __init__(self, *args, temperature, share, **kwargs):
         super().__init__(*args, **kwargs)
         self.columns = (*self.columns, *spec.DISTILLATION)
+        if self.formulas.divergence is None:
+            raise ValueError(f"{self.problem_type.name} has no distillation")
+        self.divergence = self.formulas.divergence
         self.temperature, self.share = temperature, share
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
         hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
-        soft = divergence(batch["teacher_logits"], logits, self.temperature, self.problem_type)
+        soft = self.divergence(batch["teacher_logits"] / self.temperature, logits / self.temperature)
         losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard
         return losses, mean_weights(losses, batch_size)
 
 
 class DistilledWindowsClassifier(DistilledClassifier, BertWindowsClassifier):
     """The same of texts in windows."""
-
-
-def divergence(teacher: tf.Tensor, student: tf.Tensor, temperature: float, problem_type: str) -> tf.Tensor:
-    """KL(teacher ‖ student) in nats, of logits [B, L] divided by the temperature: float32 [B]."""
-    teacher, student = teacher / temperature, student / temperature
-    if problem_type != MULTI_LABEL:
-        known = tf.nn.log_softmax(teacher)
-        return tf.reduce_sum(tf.exp(known) * (known - tf.nn.log_softmax(student)), axis=-1)
-    probabilities = tf.sigmoid(teacher)
-    entropy = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=teacher)
-    cross = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=student)
-    return tf.reduce_mean(cross - entropy, axis=-1)

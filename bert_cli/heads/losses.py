@@ -1,8 +1,14 @@
-"""The losses of what is one of several: cross entropy, smoothed, focal, and with a weight for each label."""
+"""Losses of labels: cross entropy, smoothed, focal, and with class weights; and the loss of each problem type."""
 
 import dataclasses
+from collections.abc import Callable
 
 import tensorflow as tf
+
+from bert_cli.problem_types.multi_label import MULTI_LABEL
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.regression import REGRESSION
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 # Below this 1 - p counts as this: the power's slope is not finite at 0, and a loss of so sure a prediction is none.
 _LEAST_ERROR = 1e-7
@@ -72,3 +78,45 @@ def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.T
 def _focused(losses: tf.Tensor, gamma: float | None) -> tf.Tensor:
     """−log p times (1 − p)^γ, of any −log p."""
     return losses if gamma is None else losses * tf.pow(tf.maximum(-tf.math.expm1(-losses), _LEAST_ERROR), gamma)
+
+
+def softmax_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
+    """KL(softmax(teacher) ‖ softmax(student)) in nats, of logits [B, L]: float32 [B]."""
+    known = tf.nn.log_softmax(teacher)
+    return tf.reduce_sum(tf.exp(known) * (known - tf.nn.log_softmax(student)), axis=-1)
+
+
+def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
+    """The mean over the labels of KL(sigmoid(teacher) ‖ sigmoid(student)) in nats, of logits [B, L]: float32 [B]."""
+    probabilities = tf.sigmoid(teacher)
+    entropy = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=teacher)
+    cross = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=student)
+    return tf.reduce_mean(cross - entropy, axis=-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Formulas:
+    """What TensorFlow computes from the logits [B, n] of a problem type; problem_types has the same in NumPy.
+
+    activated: -> the predictions. losses(label_ids, logits, rule) -> float32 [B]. divergence(teacher, student) of logits ->
+    float32 [B], None where there is no distillation.
+    """
+
+    activated: Callable[[tf.Tensor], tf.Tensor]
+    losses: Callable[[tf.Tensor, tf.Tensor, LossRule], tf.Tensor]
+    divergence: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None
+
+
+FORMULAS = {
+    SINGLE_LABEL.name: Formulas(tf.nn.softmax, softmax_losses, softmax_divergence),
+    MULTI_LABEL.name: Formulas(
+        tf.nn.sigmoid,
+        lambda labels, logits, rule: tf.reduce_mean(sigmoid_losses(labels, logits, rule), axis=-1),
+        sigmoid_divergence,
+    ),
+    REGRESSION.name: Formulas(
+        lambda logits: logits[:, 0],
+        lambda labels, logits, rule: tf.math.squared_difference(logits[:, 0], labels),
+    ),
+    MULTIPLE_CHOICE.name: Formulas(tf.nn.softmax, softmax_losses),
+}

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.runtime.background_import import LATER
 
 # What a task is measured by, as its row names it -> the keys of eval_results.txt.
@@ -18,21 +17,12 @@ MAIN_METRICS = {
     "mcc": ("eval_mcc",),
     "pearson_spearman": ("eval_pearson", "eval_spearman"),
 }
-# What an evaluation gives of each kind of problem, what it is measured by first; see the functions below.
-_LOSSES = ("eval_loss", "loss")
-KNOWN_METRICS = {
-    SINGLE_LABEL: ("eval_accuracy", "eval_mcc", "eval_f1", *_LOSSES),
-    MULTI_LABEL: (
-        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_average_precision", *_LOSSES,
-    ),
-    REGRESSION: ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *_LOSSES),
-    MULTIPLE_CHOICE: ("eval_accuracy", *_LOSSES),
-}  # fmt: skip
+# What losses_metrics gives for every problem type.
+LOSSES = ("eval_loss", "loss")
 
 
-def known_metrics(problem_type: str, task_metric: str | None = None) -> tuple[str, ...]:
-    """The names of what an evaluation gives, the main one first; task_metric: a key of MAIN_METRICS."""
-    known = KNOWN_METRICS[problem_type]
+def known_metrics(known: tuple[str, ...], task_metric: str | None = None) -> tuple[str, ...]:
+    """The metrics of a problem type, the main one of the task first; task_metric: a key of MAIN_METRICS."""
     first = MAIN_METRICS[task_metric][:1] if task_metric else known[:1]
     return tuple(dict.fromkeys([*first, *known]))
 

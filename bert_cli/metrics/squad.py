@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, kind_of, read_json
-from bert_cli.examples.tables import quoted
+from bert_cli.base.messages import quoted
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bert_cli.examples.tag_schemes import entities
+# The entities of a sentence: (type, first word, word after the last), as examples.tag_schemes.entities extracts them.
+Entities = Sequence[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,15 @@ class TaggingScores:
         return 100.0 * self.correct_words / self.words if self.words else 0.0
 
 
-def tagging_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
-    """Compare the tags of sentences, both in BIO. ValueError where their numbers differ.
+def tagging_scores(
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[Sequence[str]],
+    gold_entities: Sequence[Entities],
+    predicted_entities: Sequence[Entities],
+) -> TaggingScores:
+    """Compare the tags and the entities of sentences. ValueError where their numbers differ.
 
-    The counts are those of conlleval, which asks of no sequence to be valid (see `entities`). -DOCSTART- lines, which it
-    counts as words, are in no sentence here.
+    The counts are those of conlleval. It counts -DOCSTART- lines as words; here they are in no sentence.
     """
     words = correct_words = 0
     wanted: Counter[str] = Counter()
@@ -60,10 +65,10 @@ def tagging_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
         words += len(gold_tags)
         correct_words += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))
-        gold_entities, predicted_entities = entities(gold_tags), entities(predicted_tags)
-        wanted.update(entity.type for entity in gold_entities)
-        found.update(entity.type for entity in predicted_entities)
-        right.update(entity.type for entity in set(gold_entities) & set(predicted_entities))
+    for own, other in zip(gold_entities, predicted_entities, strict=True):
+        wanted.update(entity_type for entity_type, _, _ in own)
+        found.update(entity_type for entity_type, _, _ in other)
+        right.update(entity_type for entity_type, _, _ in set(own) & set(other))
     types = {kind: EntityCounts(wanted[kind], found[kind], right[kind]) for kind in sorted(wanted | found)}
     return TaggingScores(words, correct_words, EntityCounts(wanted.total(), found.total(), right.total()), types)
 

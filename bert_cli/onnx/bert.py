@@ -16,10 +16,7 @@ from bert_cli.base.head_types import (
     CLASSIFIER,
     FIRST,
     MEAN,
-    MULTI_LABEL,
     POOLED,
-    REGRESSION,
-    SINGLE_LABEL,
     SPANS,
     TAGGER,
 )
@@ -174,16 +171,16 @@ class Bert:
         return self.graph.add("Add", self.graph.add("MatMul", x, kernel), self.weight(f"{scope}output_bias"))
 
 
-def _outputs(bert: Bert, kind: str, layers: Sequence[int], problem_type: str, head_input: str) -> dict[str, list]:
+def _outputs(bert: Bert, kind: str, layers: Sequence[int], activation: str, head_input: str) -> dict[str, list]:
     """Adds what stands on the encoder; returns the shape of each output: B is the batch, S the length."""
     graph, states = bert.graph, bert.states()
     hidden = bert.config.hidden_size
     if kind == CLASSIFIER:
         logits = bert.head(bert.text_rows(states, head_input))
-        if problem_type == REGRESSION:
+        if activation == "identity":
             graph.add("Squeeze", logits, graph.numbers(1), name="value")
             return {"value": ["batch"]}
-        if problem_type == MULTI_LABEL:
+        if activation == "sigmoid":
             graph.add("Sigmoid", logits, name="probabilities")
         else:
             graph.add("Softmax", logits, name="probabilities", axis=-1)
@@ -210,19 +207,19 @@ def build(
     kind: str,
     metadata: dict[str, str],
     layers: Sequence[int] = (-1,),
-    problem_type: str = SINGLE_LABEL,
+    activation: str = "softmax",
     head_input: str = POOLED,
 ) -> onnx.ModelProto:
     """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch, length], of any sizes.
 
     tensors: Google's name -> float32, encoder and head. kind: one of this module's. Outputs, float32: of a classifier
-    `probabilities` [batch, n], or `value` [batch] of a regression (`problem_type`), of a tagger `probabilities` [batch,
+    `probabilities` [batch, n], or `value` [batch] of an `activation` identity, of a tagger `probabilities` [batch,
     length, n] (it reads the outputs of `layers` side by side), of spans `start_logits` and `end_logits` [batch, length], of
     an encoder `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H]. `metadata` is
     kept in metadata_props.
     """
     graph = Graph()
-    shapes = _outputs(Bert(graph, tensors, config), kind, layers, problem_type, head_input)
+    shapes = _outputs(Bert(graph, tensors, config), kind, layers, activation, head_input)
     model = assemble(graph, INPUTS, shapes)
     helper.set_model_props(model, metadata)
     onnx.checker.check_model(model)

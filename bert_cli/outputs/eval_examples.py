@@ -27,7 +27,6 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import decode
 from bert_cli.base.writing import atomic_write
@@ -35,6 +34,8 @@ from bert_cli.examples.squad import SquadExample
 from bert_cli.examples.tag_schemes import entities
 from bert_cli.metrics.squad import raw_scores
 from bert_cli.outputs.squad import Prediction
+from bert_cli.problem_types.columns import significant
+from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
 
 MOST_ROWS = 20_000
 MOST_NUMBERS = 400_000  # of probabilities: of many labels there are fewer rows
@@ -79,87 +80,29 @@ def kept_rows(count: int, numbers: int = 1) -> np.ndarray:
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).round().astype(np.int64)
 
 
-def rounded(values: np.ndarray) -> list:
-    """Numbers with six significant digits, for JSON."""
-    return [float(f"{value:.6g}") for value in np.asarray(values, np.float64).tolist()]
-
-
 def shortened(text: str) -> str:
     """A text of MOST_CHARACTERS at most."""
     return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
 
 
 def classification_examples(
-    kind: str,
-    labels: Sequence[str],
-    ids: Sequence[str],
-    texts: Sequence[tuple[str, str | None]],
+    problem_type: ProblemType,
+    labels: LabelSet,
     label_ids: np.ndarray,
-    found: Mapping[str, np.ndarray],
-    thresholds: np.ndarray | None = None,
+    found: Found,
+    text_of: Callable[[int], dict[str, Any]],
 ) -> EvalExamples:
-    """Of bert-classify, n rows: label_ids as features.classification.label_array makes them, found: the model's numbers.
-
-    thresholds: float [labels], of several labels.
-    """
-    kept = kept_rows(len(ids), len(labels))
-    if kind == REGRESSION:
-        predicted = np.asarray(found["values"], np.float64)
-        wrong = np.abs(predicted - label_ids)[kept]
-        numbers = [
-            {"value": value, "predicted": other}
-            for value, other in zip(rounded(label_ids[kept]), rounded(predicted[kept]), strict=True)
-        ]
-    elif kind == MULTI_LABEL:
-        assert thresholds is not None, "several labels have thresholds"
-        probabilities, has = np.asarray(found["probabilities"], np.float64)[kept], np.asarray(label_ids)[kept] > 0
-        # How far the worst decision is from the label, 0 where all are right.
-        missed = np.where((probabilities >= thresholds) != has, np.abs(has - probabilities), 0.0)
-        wrong = missed.max(axis=1)
-        numbers = [
-            {"labels": row.astype(int).tolist(), "probabilities": rounded(share)}
-            for row, share in zip(has, probabilities, strict=True)
-        ]
-    else:
-        numbers, wrong = _one_of_several(kept, label_ids, found)
-
-    def text_of(row: int) -> dict[str, Any]:
-        text, second = texts[row]
-        return {"id": ids[row], "text": shortened(text)} | ({"text_b": shortened(second)} if second else {})
-
-    head: dict[str, Any] = {"kind": kind, "labels": list(labels), "rows": len(ids)}
-    head |= {} if thresholds is None else {"thresholds": rounded(thresholds)}
+    """Of bert-classify, n rows. label_ids: see ProblemType.label_array; text_of: the id and the texts of a row, for JSON."""
+    predictions, count = found[problem_type.output_name], len(label_ids)
+    kept = kept_rows(count, predictions.size // max(1, count))
+    numbers, wrong = problem_type.eval_rows(label_ids[kept], {problem_type.output_name: predictions[kept]}, labels)
+    head: dict[str, Any] = {"kind": problem_type.name}
+    if not problem_type.has_endings:
+        head["labels"] = list(labels.names)
+    head["rows"] = count
+    if labels.thresholds is not None:
+        head["thresholds"] = list(map(significant, labels.thresholds.tolist()))
     return EvalExamples(head, _with_texts(kept, numbers, wrong, text_of))
-
-
-def multiple_choice_examples(
-    ids: Sequence[str],
-    contexts: Sequence[str],
-    endings: Sequence[Sequence[str]],
-    label_ids: np.ndarray,
-    found: Mapping[str, np.ndarray],
-) -> EvalExamples:
-    """Of bert-classify, n rows with K endings each; label_ids: int [n], found: probabilities [n, K]."""
-    kept = kept_rows(len(ids), found["probabilities"].shape[1])
-    numbers, wrong = _one_of_several(kept, label_ids, found)
-
-    def text_of(row: int) -> dict[str, Any]:
-        return {"id": ids[row], "text": shortened(contexts[row]), "endings": [shortened(each) for each in endings[row]]}
-
-    head = {"kind": MULTIPLE_CHOICE, "rows": len(ids)}
-    return EvalExamples(head, _with_texts(kept, numbers, wrong, text_of))
-
-
-def _one_of_several(
-    kept: np.ndarray, label_ids: np.ndarray, found: Mapping[str, np.ndarray]
-) -> tuple[list[dict[str, Any]], np.ndarray]:
-    """(what is said of the kept rows, how sure the model is where it is wrong, 0 where it is right)."""
-    probabilities, wanted = np.asarray(found["probabilities"], np.float64)[kept], np.asarray(label_ids)[kept]
-    wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
-    numbers = [
-        {"label": int(label), "probabilities": rounded(row)} for label, row in zip(wanted, probabilities, strict=True)
-    ]
-    return numbers, wrong
 
 
 def _with_texts(

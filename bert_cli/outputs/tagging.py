@@ -13,7 +13,13 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
+from bert_cli.metrics.tagging import TaggingScores, tagging_scores
 from bert_cli.settings.groups import DECODINGS
+
+
+def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
+    """The scores of tags in BIO, and of the entities that these are; see metrics.tagging.tagging_scores."""
+    return tagging_scores(gold, predicted, [entities(tags) for tags in gold], [entities(tags) for tags in predicted])
 
 
 class TagPrediction(NamedTuple):

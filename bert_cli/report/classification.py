@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.figures import SERIES, Line, lines, points, thinned
 from bert_cli.report.parts import Card, Section, Table, figure_card, number, percent
 from bert_cli.report.run_files import Run
@@ -22,13 +23,9 @@ def classification_section(run: Run) -> Section:
     cards, scores = _matrix(evaluation, run), [*_classes(evaluation), *_label_scores(evaluation)]
     if run.examples:
         head, rows = run.examples
-        if head["kind"] == REGRESSION:
-            cards += _scatter(rows)
-        elif head["kind"] == MULTI_LABEL:
-            cards += _roc(head, rows)
-        else:
-            cards += _calibration(rows)
-        scores += [*_mistakes(head, rows), *_explained(rows)]
+        asked = problem_type(head["kind"])
+        cards += CHARTS[asked.chart](head, rows)
+        scores += [*_mistakes(asked, head, rows), *_explained(rows)]
     return Section("evaluation", "Evaluation", (*cards, *scores))
 
 
@@ -82,7 +79,7 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[floa
     return means.tolist(), rights.tolist(), counts[some].tolist(), error
 
 
-def _calibration(rows: list[dict]) -> list[Card]:
+def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     rows = [row for row in rows if "label" in row]
     if not rows:
         return []
@@ -126,7 +123,7 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     return [figure_card("card-roc", "ROC", figure, note)]
 
 
-def _scatter(rows: list[dict]) -> list[Card]:
+def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     values = [thinned([row[name] for row in rows]).tolist() for name in ("value", "predicted")]
     figure = points(
         "scatter", "Predicted over given numbers", values[0], values[1], "in the data", "predicted", diagonal=True
@@ -135,47 +132,36 @@ def _scatter(rows: list[dict]) -> list[Card]:
     return [figure_card("card-scatter", "Predicted and given", figure, note)]
 
 
-def _mistakes(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
-    wrong = [row for row in rows if "text" in row and _error(row, head) > 0]
-    wrong.sort(key=lambda row: -_error(row, head))
+# By the chart of a problem type.
+CHARTS = {"calibration": _calibration, "roc": _roc, "scatter": _scatter}
+
+
+def _mistakes(asked: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
+    thresholds = head.get("thresholds", ())
+    errors = [(asked.row_error(row, thresholds), row) for row in rows if "text" in row]
+    wrong = sorted((each for each in errors if each[0] > 0), key=lambda each: -each[0])
     if not wrong:
         return []
-    title = "The largest errors" if head["kind"] == REGRESSION else "The most confident mistakes"
-    shown = [_text(row, head) for row in wrong[:_SHOWN_TEXTS]]
-    return [Card("card-mistakes", title, "texts", shown, is_wide=True)]
+    shown = [_text(asked, row, head) for _, row in wrong[:_SHOWN_TEXTS]]
+    return [Card("card-mistakes", asked.mistakes_title, "texts", shown, is_wide=True)]
 
 
-def _error(row: Mapping[str, Any], head: Mapping[str, Any]) -> float:
-    """How wrong a row is, 0 for one that is right."""
-    if "value" in row:
-        return abs(row["value"] - row["predicted"])
-    shares = row["probabilities"]
-    if "label" in row:
-        best = int(np.argmax(shares))
-        return shares[best] if best != row["label"] else 0.0
-    decisions = zip(row["labels"], shares, head["thresholds"], strict=True)
-    return max(
-        (abs(has - share) for has, share, threshold in decisions if (share >= threshold) != bool(has)), default=0.0
-    )
-
-
-def _text(row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
-    """A text with what it is and what it was taken for."""
-    is_choice = head["kind"] == MULTIPLE_CHOICE
+def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
+    """A text with its label and the prediction."""
     shown = {
         "id": row.get("id", ""),
         "text": row["text"],
         "text_b": row.get("text_b"),
         "bars": [],
-        "is_long": is_choice,
+        "is_long": asked.has_endings,
     }
-    if "value" in row:
+    if asked.is_numeric:
         return shown | {"is": number(row["value"]), "taken_for": number(row["predicted"])}
-    shares = row["probabilities"]
-    labels = (
-        [str(place) for place in range(len(shares))] if is_choice else head["labels"]
-    )  # places as in predictions.tsv
-    told = [f"{place}: {ending}" for place, ending in zip(labels, row["endings"], strict=True)] if is_choice else labels
+    shares, told = row["probabilities"], head.get("labels", ())
+    labels = told
+    if asked.has_endings:
+        labels = [str(ending) for ending in range(len(shares))]  # as in predictions.tsv
+        told = [f"{name}: {ending}" for name, ending in zip(labels, row["endings"], strict=True)]
     if "label" in row:
         own, taken = {row["label"]}, {int(np.argmax(shares))}
     else:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from bert_cli.examples.glue import TASKS
 from bert_cli.metrics.classification import MAIN_METRICS
+from bert_cli.metrics.selection import select
 
 # Where the task does not say, the first of these that the evaluation has.
 _ORDER = (
@@ -47,15 +48,8 @@ def spoken(metric: str) -> str:
     return _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
 
 
-def is_loss(metric: str) -> bool:
-    """Whether less is better."""
-    return any(part in metric for part in ("loss", "perplexity", "rmse", "mae"))
-
-
 def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> tuple[int, float] | None:
     """(step, value) of the best evaluation, of equals the first; None where no evaluation has the metric."""
     found = [(step, values[metric]) for step, values in evaluations if isinstance(values.get(metric), int | float)]
-    if not found:
-        return None
-    sign = -1 if is_loss(metric) else 1
-    return max(found, key=lambda pair: (sign * pair[1], -pair[0]))
+    best = select(metric, found)
+    return (best.step, best.value) if best else None

@@ -4,10 +4,11 @@ import os
 import shlex
 from typing import Any
 
-from bert_cli.base.head_types import MULTIPLE_CHOICE
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
+from bert_cli.metrics.selection import lower_is_better
+from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.figures import Line, lines
-from bert_cli.report.headline import best_step, is_loss, main_metric, spoken
+from bert_cli.report.headline import best_step, main_metric, spoken
 from bert_cli.report.parts import Card, Section, Table, Tile, clock, facts, figure_card, memory, number
 from bert_cli.report.run_files import Run
 
@@ -19,7 +20,7 @@ _TEXT = "'a text'"
 
 def is_per_cent(command: str, metric: str) -> bool:
     """Whether a metric goes from 0 to 100, not to 1."""
-    return command in _PER_CENT and not is_loss(metric)
+    return command in _PER_CENT and not lower_is_better(metric)
 
 
 def score(command: str, metric: str, value: float) -> str:
@@ -103,7 +104,7 @@ def commands(run: Run) -> list[tuple[str, str]]:
         else shlex.quote(os.path.abspath(f"{run.folder}/{FLAGS}"))
     )
     found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
-    is_choice = run.manifest.get("problem_type") == MULTIPLE_CHOICE
+    is_choice = problem_type(run.manifest.get("problem_type")).has_endings
     if is_choice:
         use = f"{name} --output_dir={folder} --do_predict --predict_file=FILE"
         found.append(("Choose among the endings of a file with the same columns", use))

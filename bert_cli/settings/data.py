@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from bert_cli.base.head_types import PROBLEM_TYPES
 from bert_cli.flags.option import Group, group, option
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import Log, read_names
 from bert_cli.settings.training import Seed
 
@@ -86,9 +86,8 @@ class LabelKind(Group, heading="Your own files"):
     )
     problem_type: str | None = option(
         None,
-        "single_label: one label of several; multi_label: each label is there or not; regression: a number; "
-        "multiple_choice: the right one of --choice_columns; default: what the data is",
-        choices=PROBLEM_TYPES,
+        "; ".join(f"{each.name}: {each.summary}" for each in PROBLEM_TYPES.values()) + "; default: what the data is",
+        choices=tuple(PROBLEM_TYPES),
         remembered=True,
     )
 

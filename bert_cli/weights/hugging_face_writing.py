@@ -6,21 +6,18 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, KINDS
 from bert_cli.base.json_files import read_json_object
 from bert_cli.model.config import BertConfig
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.hugging_face import hugging_face_name
 
 DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 _ACTIVATIONS = {"gelu_erf": "gelu", "gelu_tanh": "gelu_new"}
 # The original's dropout before a classifier, whatever the config's own rates say.
 _CLASSIFIER_DROPOUT = 0.1
-# What its config.json calls a classifier's problem_type.
-_PROBLEMS = {
-    SINGLE_LABEL: "single_label_classification",
-    MULTI_LABEL: "multi_label_classification",
-    REGRESSION: "regression",
-}
 
 
 def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32") -> None:
@@ -52,11 +49,11 @@ def hugging_face_config(
     labels: tuple[str, ...] | None,
     pad_token_id: int = 0,
     dtype: str = "float32",
-    problem_type: str | None = None,
+    problem_type: ProblemType | None = None,
 ) -> dict:
     """The contents of config.json; labels are names of the classifier's outputs, in their order, where it has one.
 
-    problem_type: of a classifier of texts, where it is known, one of kinds.PROBLEM_TYPES. Hugging Face's "gelu" is the erf
+    problem_type: of a classifier of texts, where it is known. Hugging Face's "gelu" is the erf
     form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
     values = {
@@ -83,18 +80,18 @@ def hugging_face_config(
     if labels is not None:
         values["id2label"] = {str(number): label for number, label in enumerate(labels)}
         values["label2id"] = {label: number for number, label in enumerate(labels)}
-    if kind == CLASSIFIER and problem_type in _PROBLEMS:
-        values["problem_type"] = _PROBLEMS[problem_type]
+    if kind == CLASSIFIER and problem_type and problem_type.hugging_face:
+        values["problem_type"] = problem_type.hugging_face
     return dict(sorted(values.items()))
 
 
-def read_hugging_face_problem(path: str) -> str | None:
+def read_hugging_face_problem(path: str) -> ProblemType | None:
     """The problem type that a config.json names, or its architecture; None for neither. InputError for no JSON object."""
     values = read_json_object(path)
-    if values.get("architectures") == [KINDS[MULTIPLE_CHOICE].architecture]:
+    if values.get("architectures") == [KINDS[CHOICE].architecture]:
         return MULTIPLE_CHOICE
     named = values.get("problem_type")
-    return next((ours for ours, theirs in _PROBLEMS.items() if theirs == named), None)
+    return next((each for each in PROBLEM_TYPES.values() if named and each.hugging_face == named), None)
 
 
 def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:

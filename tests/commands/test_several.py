@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_cli.metrics.tagging import eval_results, tagging_scores
+from bert_cli.metrics.tagging import eval_results
+from bert_cli.outputs.tagging import score_tags
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import SPLITS, columns
 
@@ -149,7 +150,7 @@ def test_folds_of_a_tagger(tagger_once, tmp_path, tag, run_folder):
     assert rows["fold"].value_counts().tolist() == [12, 12]
     for number in (1, 2):
         own = rows[rows["fold"] == number]
-        scores = tagging_scores([tags.split() for tags in own["given"]], [tags.split() for tags in own["predicted"]])
+        scores = score_tags([tags.split() for tags in own["given"]], [tags.split() for tags in own["predicted"]])
         wanted = eval_results(scores)
         assert folds["eval_f1"][number - 1] == pytest.approx(wanted["eval_f1"])
         assert int(folds["eval_entities_PER"][number - 1]) == wanted["eval_entities_PER"]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.metrics.tagging import eval_results, tagging_scores
+from bert_cli.metrics.tagging import eval_results
+from bert_cli.outputs.tagging import score_tags
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 from tests.commands.tag_run import LABELS, SPLITS, flat, predicted, save_pretrained, write_data
 
@@ -31,7 +32,7 @@ def test_checkpoints_have_the_names_of_a_classifier_and_slots_for_what_is_traine
 
 def test_it_learns_and_scores_what_it_predicts(tagger, run_folder):
     report = run_folder(tagger).report()
-    scores = tagging_scores([tags for _, tags in SPLITS["test"]], predicted(tagger / "test_predictions.txt"))
+    scores = score_tags([tags for _, tags in SPLITS["test"]], predicted(tagger / "test_predictions.txt"))
     assert report["test"] == eval_results(scores)
     assert report["eval"]["eval_f1"] > 80
     assert report["test"]["eval_f1"] > 50  # its long sentence has positions that training never saw

@@ -5,12 +5,12 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.own_columns import Places, place_columns
+from bert_cli.examples.own_columns import ColumnIndices, place_columns
 from bert_cli.examples.tables import Row
 from bert_cli.settings.data import Columns
 
 
-def place(*lines: str, name="a.csv", header="auto", needs_label=True, **columns) -> Places:
+def place(*lines: str, name="a.csv", header="auto", needs_label=True, **columns) -> ColumnIndices:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
     return place_columns(name, rows, Columns(**columns), header, needs_label)
 
@@ -38,7 +38,7 @@ def test_names_that_leave_no_doubt(header, text_a, text_b, label, identifier, ca
     names = tuple(header.split("|"))
     with caplog.at_level(logging.INFO):
         found = place(header, "|".join("x" * len(names)))
-    assert found == Places(len(names), names, text_a, text_b, (label,), identifier)
+    assert found == ColumnIndices(len(names), names, text_a, text_b, (label,), identifier)
     assert f"a.csv: took {names[text_a]!r}" in caplog.text
     assert f"a.csv: took {names[label]!r} for the label" in caplog.text
 
@@ -68,10 +68,10 @@ def test_several_columns_of_0_and_1_are_named():
 
 
 def test_columns_by_name_and_number():
-    assert place("a|b|c|d", "1|2|3|4", text_column="c", label_column="a,d", id_column="b") == Places(
+    assert place("a|b|c|d", "1|2|3|4", text_column="c", label_column="a,d", id_column="b") == ColumnIndices(
         4, ("a", "b", "c", "d"), 2, None, (0, 3), 1
     )
-    assert place("ham|Hello there", "spam|Win", text_column="1", label_column="0") == Places(
+    assert place("ham|Hello there", "spam|Win", text_column="1", label_column="0") == ColumnIndices(
         2, None, 1, None, (0,), None
     )
     assert place("text|label", "x|1", text_column="0", label_column="1").names == ("text", "label")
@@ -100,7 +100,9 @@ def test_header_flag():
 
 def test_a_file_to_predict():
     assert place("text|label", "a|b", needs_label=False).labels == (1,)
-    assert place("text|id", "a|b", needs_label=False, label_column="label") == Places(2, ("text", "id"), 0, None, (), 1)
+    assert place("text|id", "a|b", needs_label=False, label_column="label") == ColumnIndices(
+        2, ("text", "id"), 0, None, (), 1
+    )
     assert "--id_column=key" in refused("text|id", "a|b", needs_label=False, id_column="key")
 
 
@@ -116,7 +118,9 @@ def test_a_file_to_predict():
     ],
 )
 def test_a_list_of_texts(name, first, header, expected):
-    assert place(first, "x", name=name, header=header, needs_label=False) == Places(1, expected, 0, None, (), None)
+    assert place(first, "x", name=name, header=header, needs_label=False) == ColumnIndices(
+        1, expected, 0, None, (), None
+    )
 
 
 def test_a_list_of_texts_has_no_labels():

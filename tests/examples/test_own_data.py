@@ -4,7 +4,6 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.dev_split import split_dev
 from bert_cli.examples.own_data import (
     find_own_labels,
     find_problem_type,
@@ -12,7 +11,8 @@ from bert_cli.examples.own_data import (
     own_examples,
     read_own_file,
 )
-from bert_cli.settings.data import Columns, LabelKind
+from bert_cli.problem_types.registry import MULTI_LABEL, PROBLEM_TYPES, REGRESSION, SINGLE_LABEL
+from bert_cli.settings.data import Columns
 
 
 @pytest.fixture
@@ -27,13 +27,12 @@ def file(tmp_path):
     return read
 
 
-def examples(file, kind=None, **facts):
-    """(problem type, labels, examples as tuples) of a file to train on."""
-    kind = kind or LabelKind(**facts)
-    problem_type = find_problem_type(file, kind)
-    labels = find_own_labels(file, problem_type, kind.label_separator)
-    made = own_examples(file, problem_type, labels, kind.label_separator)
-    return problem_type, labels, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
+def examples(file, label_separator=None, problem_type=None):
+    """(name of the problem type, labels, examples as tuples) of a file to train on."""
+    found = PROBLEM_TYPES[problem_type] if problem_type else find_problem_type(file, label_separator)
+    labels = find_own_labels(file, found, label_separator)
+    made = own_examples(file, found, labels, label_separator)
+    return found.name, labels, [(each.guid, each.text_a, each.text_b, each.label) for each in made]
 
 
 def refused(function, *arguments, **options) -> str:
@@ -60,7 +59,7 @@ def test_one_label(file):
 def test_labels_in_natural_order(file):
     names = ("grade 10", "grade 2", "b", "-1", "a", "3.5", "20")
     found = file("text|label", *(f"x|{name}" for name in names for _ in range(2)))
-    assert find_own_labels(found, "single_label", None) == ("-1", "3.5", "20", "a", "b", "grade 2", "grade 10")
+    assert find_own_labels(found, SINGLE_LABEL, None) == ("-1", "3.5", "20", "a", "b", "grade 2", "grade 10")
 
 
 def test_pairs(file):
@@ -77,17 +76,16 @@ def test_columns_of_0_and_1(file):
     )
     # In another file the columns may stand elsewhere; names decide.
     other = file("loud|text|rude", "1|a|0", label_column="loud,rude")
-    assert own_examples(other, "multi_label", ("rude", "loud"), None)[0].label == (0, 1)
+    assert own_examples(other, MULTI_LABEL, ("rude", "loud"), None)[0].label == (0, 1)
     wrong = file("text|rude|loud", "a|1|0", "b|-1|0", label_column="rude,loud")
     assert ":3: column rude is '-1', 0 or 1 is needed" in refused(
-        own_examples, wrong, "multi_label", ("rude", "loud"), None
+        own_examples, wrong, MULTI_LABEL, ("rude", "loud"), None
     )
 
 
 def test_labels_in_one_cell(file):
     found = file("text|label", "a|news, sport", "b|", "c|sport", "d|art")
-    kind = LabelKind(label_separator=",")
-    assert examples(found, kind) == (
+    assert examples(found, ",") == (
         "multi_label",
         ("art", "news", "sport"),
         [("train-0", "a", None, (0, 1, 1)), ("train-1", "b", None, (0, 0, 0)), ("train-2", "c", None, (0, 0, 1)),
@@ -103,7 +101,7 @@ def test_lists_of_labels(file):
 
 def test_decimals_ask(file):
     found = file("text|score", "a|1", "b|2.5")
-    message = refused(find_problem_type, found, LabelKind())
+    message = refused(find_problem_type, found, None)
     assert message.endswith(
         "train.tsv:3: the label is the decimal 2.5: give --problem_type=regression if it is a number to predict, "
         "--problem_type=single_label if it is the name of a class"
@@ -113,14 +111,14 @@ def test_decimals_ask(file):
     assert examples(found, problem_type="single_label")[1] == ("1", "2.5")
     for cell in ("high", "nan", ""):
         wrong = file("text|score", "a|1", f"b|{cell}")
-        assert refused(own_examples, wrong, "regression", (), None).endswith(
+        assert refused(own_examples, wrong, REGRESSION, (), None).endswith(
             f":3: the label is {cell!r}, a number is needed"
         )
 
 
 def test_several_labels_of_one(file):
     found = file("text|rude|loud", "a|1|0", label_column="rude,loud")
-    message = refused(find_problem_type, found, LabelKind(problem_type="regression"))
+    message = refused(own_examples, found, REGRESSION, (), None)
     assert message.startswith("--problem_type=regression: ")
 
 
@@ -133,12 +131,12 @@ def test_several_labels_of_one(file):
     ],
 )
 def test_labels_that_are_none(file, lines, expected):
-    assert expected in refused(find_own_labels, file(*lines), "single_label", None)
+    assert expected in refused(find_own_labels, file(*lines), SINGLE_LABEL, None)
 
 
 def test_a_label_with_one_row(file, caplog):
     found = file("text|label", "a|positive", "b|positive", "c|positve", "d|negative", "e|negative")
-    assert find_own_labels(found, "single_label", None) == ("negative", "positive", "positve")
+    assert find_own_labels(found, SINGLE_LABEL, None) == ("negative", "positive", "positve")
     assert (
         "train.tsv:4: warning: the label 'positve' has this row alone; the nearest other name is 'positive'"
         in caplog.text
@@ -148,13 +146,13 @@ def test_a_label_with_one_row(file, caplog):
 
 def test_a_label_that_training_has_not(file):
     found = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
-    message = refused(own_examples, found, "single_label", ("x", "y"), None)
+    message = refused(own_examples, found, SINGLE_LABEL, ("x", "y"), None)
     assert message.endswith(
         "dev.tsv:3: label 'z' is not among those of the training data, x, y (and 1 more such row); correct it, or name all "
         "labels with --labels"
     )
     assert ":3: the label is empty" in refused(
-        own_examples, file("text|label", "a|x", "b|"), "single_label", ("x", "y"), None
+        own_examples, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"), None
     )
 
 
@@ -178,45 +176,13 @@ def test_nothing_to_read(file):
 
 def test_texts_to_predict(file):
     found = file("one text", "", "another, with a comma", name="new.txt", split="test", needs_label=False)
-    assert own_examples(found, "single_label", ("x", "y"), None, needs_label=False) == [
+    assert own_examples(found, SINGLE_LABEL, ("x", "y"), None, needs_label=False) == [
         ClassificationExample("test-0", "one text", None, None),
         ClassificationExample("test-1", "another, with a comma", None, None),
     ]
     assert ":2: 2 columns where the first row has 1: 'b' stands after a tab too many" in refused(
         file, "one", "a|b", name="new.txt", needs_label=False
     )
-
-
-def made(*labels):
-    return [ClassificationExample(str(n), "t", None, label) for n, label in enumerate(labels)]
-
-
-def test_split_keeps_the_shares_of_the_labels():
-    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
-    train, dev = split_dev(rows, 0.1, seed=1)
-    assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 6, "b": 3, "c": 1, "d": 0}
-    assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
-    for part in (train, dev):
-        assert [int(row.guid) for row in part] == sorted(int(row.guid) for row in part)
-    assert split_dev(rows, 0.1, seed=1) == (train, dev)
-    assert split_dev(rows, 0.1, seed=2)[1] != dev
-
-
-def test_split_of_numbers_and_of_several_labels():
-    numbers = made(*(str(n / 4) for n in range(40)))
-    _, dev = split_dev(numbers, 0.25, 1, "regression")
-    assert [int(4 * float(row.label)) // 20 for row in sorted(dev, key=lambda row: float(row.label))] == [0] * 5 + [
-        1
-    ] * 5
-    several = made(*([(1, 0)] * 20 + [(0, 0)] * 80))
-    assert sum(row.label == (1, 0) for row in split_dev(several, 0.1, 1, "multi_label")[1]) == 2
-
-
-def test_split_leaves_something_of_each_label():
-    train, dev = split_dev(made("a", "a", "b", "b"), 0.9, seed=0)
-    assert {row.label for row in train} == {"a", "b"}
-    assert dev
-    assert "--dev_split=0.01: leaves no row of 4" in refused(split_dev, made("a", "a", "b", "b"), 0.01, 0)
 
 
 def test_real_files(shared):
@@ -227,13 +193,13 @@ def test_real_files(shared):
         "val_sample.csv",
     ):  # with the text before and after the labels, lines inside quotes
         found = read_own_file(str(shared / "data/jigsaw" / name), "x", Columns(label_column=toxic), "auto", "f", True)
-        labels = find_own_labels(found, "multi_label", None)
-        read.append([sum(each.label[0] for each in own_examples(found, "multi_label", labels, None)), len(found.rows)])
+        labels = find_own_labels(found, MULTI_LABEL, None)
+        read.append([sum(each.label[0] for each in own_examples(found, MULTI_LABEL, labels, None)), len(found.rows)])
     assert read == [[92, 1000], [77, 1000]]
     columns = Columns(text_column="1", label_column="0")
     spam = read_own_file(str(shared / "data/sms_spam/SMSSpamCollection.tsv"), "x", columns, "auto", "f", True)
     assert len(spam.rows) == 5574
-    assert find_own_labels(spam, "single_label", None) == ("ham", "spam")
+    assert find_own_labels(spam, SINGLE_LABEL, None) == ("ham", "spam")
 
 
 def test_a_label_with_more_digits_than_a_number_has_is_a_word():

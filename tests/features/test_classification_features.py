@@ -8,7 +8,8 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample, read_examples
 from bert_cli.examples.glue import TASKS
-from bert_cli.features.classification import classification_features, format_features, label_array
+from bert_cli.features.classification import classification_features, format_features
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -80,10 +81,10 @@ def test_log_lines_have_no_padding_and_end_with_the_examples(tokenizer):
     ],
 )
 def test_labels_of_each_problem_type(tokenizer, problem_type, given, expected, text):
-    found = label_array(given, ("a", "b"), problem_type)
+    found = PROBLEM_TYPES[problem_type].label_array(given, ("a", "b"))
     assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
     examples = [ClassificationExample(str(number), "Rain", None, label) for number, label in enumerate(given)]
-    features = classification_features(examples, ("a", "b"), tokenizer, 6, problem_type)
+    features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES[problem_type])
     assert features.label_ids.tolist() == expected.tolist()
     assert features.batch(np.array([2, 0]))["label_ids"].tolist() == expected[[2, 0]].tolist()
     assert format_features(features, ("a", "b"), tokenizer, 6)[6] == f"label: {text}"
@@ -91,9 +92,9 @@ def test_labels_of_each_problem_type(tokenizer, problem_type, given, expected, t
 
 def test_no_label_at_all(tokenizer):
     examples = [ClassificationExample("0", "Rain", None, (0, 0))]
-    features = classification_features(examples, ("a", "b"), tokenizer, 6, "multi_label")
+    features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES["multi_label"])
     assert format_features(features, ("a", "b"), tokenizer, 6)[-1] == "label: none (ids = 0 0)"
-    assert classification_features([], ("a", "b"), tokenizer, 6, "multi_label").label_ids.shape == (0, 2)
+    assert classification_features([], ("a", "b"), tokenizer, 6, PROBLEM_TYPES["multi_label"]).label_ids.shape == (0, 2)
 
 
 @pytest.mark.parametrize(("text_b", "length"), [(None, 2), ("", 4)])

@@ -40,10 +40,10 @@ def pretraining_features(max_seq_length=6, predictions=3) -> dict:
 
 
 FEATURES = {
-    "classification": (spec.CLASSIFICATION, classification(NUMBERS).batch),
+    "classification": (spec.OF_PROBLEM["single_label"], classification(NUMBERS).batch),
     "multi_label": (spec.OF_PROBLEM["multi_label"], classification(np.ones((3, 5), np.float32)).batch),
     "regression": (spec.OF_PROBLEM["regression"], classification(np.ones(3, np.float32)).batch),
-    "choice": (spec.CHOICE, CHOICES.batch),
+    "choice": (spec.OF_PROBLEM["multiple_choice"], CHOICES.batch),
     "squad": (spec.SQUAD, squad_features().batch),
     "tagging": (spec.TAGGING, TaggingFeatures(SEQUENCES, LABELS, LABELS, NUMBERS, NUMBERS).batch),
     "states": (spec.TAGGING_STATES, TaggingStates(np.ones((9, 5), np.float32), LABELS, SEQUENCES.offsets).batch),

@@ -8,12 +8,12 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 setup_tensorflow()
 import tensorflow as tf  # noqa: E402
 
-from bert_cli.features.distillation import logits_of  # noqa: E402
 from bert_cli.heads.distillation import (  # noqa: E402
     DistilledClassifier,
     DistilledWindowsClassifier,
-    divergence,
 )
+from bert_cli.heads.losses import FORMULAS  # noqa: E402
+from bert_cli.problem_types.registry import problem_type  # noqa: E402
 
 TEACHER = np.array([[2.0, 0.0, -1.0], [0.5, 0.5, 3.0]], np.float32)
 
@@ -27,14 +27,14 @@ def test_divergence_by_hand():
     """Teacher 3 : 1, student 1 : 1 at T = 1: ¾ ln(¾ / ½) + ¼ ln(¼ / ½); at T = 2 the teacher's odds are √3."""
     teacher, student = tf.constant([[np.log(3.0), 0.0]], tf.float32), tf.constant([[5.0, 5.0]])
     wanted = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
-    np.testing.assert_allclose(divergence(teacher, student, 1.0, "single_label"), [wanted], rtol=1e-5)
+    np.testing.assert_allclose(FORMULAS["single_label"].divergence(teacher, student), [wanted], rtol=1e-5)
     share = np.sqrt(3) / (1 + np.sqrt(3))
     wanted = share * np.log(2 * share) + (1 - share) * np.log(2 * (1 - share))
-    np.testing.assert_allclose(divergence(teacher, student, 2.0, "single_label"), [wanted], rtol=1e-5)
+    np.testing.assert_allclose(FORMULAS["single_label"].divergence(teacher / 2, student / 2), [wanted], rtol=1e-5)
     # Of labels that do not exclude each other: the same of each label's two outcomes, and their mean; the second agrees.
     teacher, student = tf.constant([[np.log(3.0), 1.0]], tf.float32), tf.constant([[0.0, 1.0]])
     wanted = (0.75 * np.log(1.5) + 0.25 * np.log(0.5)) / 2
-    np.testing.assert_allclose(divergence(teacher, student, 1.0, "multi_label"), [wanted], rtol=1e-5)
+    np.testing.assert_allclose(FORMULAS["multi_label"].divergence(teacher, student), [wanted], rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [DistilledClassifier, DistilledWindowsClassifier])
@@ -57,8 +57,10 @@ def test_loss(tiny_config, batch_of, kind):
 
 
 def test_logits_of_probabilities():
-    np.testing.assert_allclose(softmax(logits_of(softmax(TEACHER), "single_label")), softmax(TEACHER), rtol=1e-5)
-    found = logits_of(np.array([[0.75, 0.5, 0.0]], np.float32), "multi_label")
+    np.testing.assert_allclose(
+        softmax(problem_type("single_label").logits(softmax(TEACHER))), softmax(TEACHER), rtol=1e-5
+    )
+    found = problem_type("multi_label").logits(np.array([[0.75, 0.5, 0.0]], np.float32))
     np.testing.assert_allclose(found[0, :2], [np.log(3.0), 0.0], atol=1e-6)
     assert np.isfinite(found).all()
-    assert np.isfinite(logits_of(np.array([[1.0, 0.0]], np.float32), "single_label")).all()
+    assert np.isfinite(problem_type("single_label").logits(np.array([[1.0, 0.0]], np.float32))).all()

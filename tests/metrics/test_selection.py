@@ -7,6 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.metrics.selection import Selection, find_metric, is_better, lower_is_better, select
+from bert_cli.problem_types.registry import problem_type
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_higher_is_better(name):
 
 
 def test_a_metric_is_named_with_or_without_eval():
-    known = known_metrics("single_label")
+    known = known_metrics(problem_type("single_label").metrics)
     assert [find_metric(given, known) for given in ("", "f1", "eval_mcc", "loss")] == [
         "eval_accuracy", "eval_f1", "eval_mcc", "loss",
     ]  # fmt: skip
@@ -56,7 +57,7 @@ def test_a_metric_is_named_with_or_without_eval():
 
 
 def test_what_a_task_is_measured_by_comes_first():
-    assert known_metrics("single_label", "mcc")[0] == "eval_mcc"
-    assert known_metrics("single_label", "accuracy_f1")[0] == "eval_accuracy"
-    assert known_metrics("regression", "pearson_spearman")[0] == "eval_pearson"
-    assert known_metrics("multi_label")[0] == "eval_micro_f1"
+    assert known_metrics(problem_type("single_label").metrics, "mcc")[0] == "eval_mcc"
+    assert known_metrics(problem_type("single_label").metrics, "accuracy_f1")[0] == "eval_accuracy"
+    assert known_metrics(problem_type("regression").metrics, "pearson_spearman")[0] == "eval_pearson"
+    assert known_metrics(problem_type("multi_label").metrics)[0] == "eval_micro_f1"

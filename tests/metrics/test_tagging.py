@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_cli.examples.tag_schemes import from_bio, to_bio
-from bert_cli.metrics.tagging import EntityCounts, eval_results, format_scores, tagging_scores
+from bert_cli.metrics.tagging import EntityCounts, eval_results, format_scores
+from bert_cli.outputs.tagging import score_tags
 
 
 def score(gold, predicted):
     """Of sentences parted by `|`."""
-    return tagging_scores(*([part.split() for part in tags.split("|")] for tags in (gold, predicted)))
+    return score_tags(*([part.split() for part in tags.split("|")] for tags in (gold, predicted)))
 
 
 @pytest.mark.parametrize(
@@ -94,15 +95,15 @@ def test_entries_of_eval_results():
 
 
 def test_nothing_at_all():
-    scores = tagging_scores([], [])
+    scores = score_tags([], [])
     assert (scores.accuracy, scores.overall.precision, scores.overall.recall, scores.overall.f1) == (0, 0, 0, 0)
 
 
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="shorter"):
-        tagging_scores([["O", "O"]], [["O"]])
+        score_tags([["O", "O"]], [["O"]])
     with pytest.raises(ValueError, match="shorter"):
-        tagging_scores([["O"], ["O"]], [["O"]])
+        score_tags([["O"], ["O"]], [["O"]])
 
 
 def boundaries(before, tag):
@@ -142,7 +143,7 @@ tag_pairs = st.lists(st.tuples(*[st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b
 def test_counts_are_those_of_the_walk(sentences):
     gold = [[pair[0] for pair in sentence] for sentence in sentences]
     predicted = [[pair[1] for pair in sentence] for sentence in sentences]
-    scores = tagging_scores(gold, predicted)
+    scores = score_tags(gold, predicted)
     assert scores.overall == EntityCounts(*counts_by_walking(gold, predicted))
     assert scores.correct_words == sum(a == b for sentence in sentences for a, b in sentence)
 
@@ -153,9 +154,9 @@ def test_the_scheme_changes_no_entity(sentences, scheme):
     gold = [to_bio([pair[0] for pair in sentence], "BIO") for sentence in sentences]
     predicted = [to_bio([pair[1] for pair in sentence], "BIO") for sentence in sentences]
     back = ([to_bio(from_bio(tags, scheme), scheme) for tags in side] for side in (gold, predicted))
-    assert tagging_scores(*back).types == tagging_scores(gold, predicted).types
+    assert score_tags(*back).types == score_tags(gold, predicted).types
 
 
 def test_tags_without_prefixes():
     sides = ([to_bio(tags.split(), "IO")] for tags in ("x x O y", "x O O y"))
-    assert tagging_scores(*sides).overall == EntityCounts(2, 2, 1)
+    assert score_tags(*sides).overall == EntityCounts(2, 2, 1)

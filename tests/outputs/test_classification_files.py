@@ -8,16 +8,27 @@ import pandas
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.classification import (
-    write_choice_predictions,
-    write_multi_label_predictions,
-    write_predictions,
-    write_test_results,
-    write_value_predictions,
-)
+from bert_cli.outputs.classification import text_columns, write_table, write_test_results
 from bert_cli.outputs.eval_results import write_eval_results
+from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 
 PROBABILITIES = np.array([[0.7757962, 0.22420382], [1.234e-05, 0.99998766], [1.0, 0.0]], np.float32)
+
+
+def write_predictions(path, ids, texts, names, probabilities, output_format="tsv"):
+    columns = SINGLE_LABEL.prediction_columns({"probabilities": probabilities}, LabelSet(tuple(names)))
+    write_table(path, {"id": ids, **columns, **text_columns(texts)}, output_format)
+
+
+def write_multi_label(path, ids, texts, names, probabilities, thresholds, output_format="tsv"):
+    columns = MULTI_LABEL.prediction_columns({"probabilities": probabilities}, LabelSet(tuple(names), thresholds))
+    write_table(path, {"id": ids, **columns, **text_columns(texts)}, output_format)
+
+
+def write_values(path, ids, texts, values, output_format="tsv"):
+    columns = REGRESSION.prediction_columns({"values": values}, LabelSet())
+    write_table(path, {"id": ids, **columns, **text_columns(texts)}, output_format)
 
 
 def test_test_results(tmp_path):
@@ -168,16 +179,16 @@ def test_predictions_of_several_labels(tmp_path):
     path, texts = tmp_path / "predictions", [("Tea", None), ("Milk", None), ("Rum", None)]
     probabilities = np.array([[0.75, 0.25, 0.5], [0.1, 0.2, 0.3], [0.5, 0.9, 0.1]], np.float32)
     given = (["1", "2", "3"], texts, ["hot", "sweet", "old"], probabilities, np.array([0.5, 0.25, 0.6]))
-    write_multi_label_predictions(str(path), *given)
+    write_multi_label(str(path), *given)
     assert path.read_bytes() == (
         b"id\tlabels\tprob_hot\tprob_sweet\tprob_old\ttext\n"
         b"1\thot,sweet\t0.75\t0.25\t0.5\tTea\n"
         b"2\t\t0.1\t0.2\t0.3\tMilk\n"
         b"3\thot,sweet\t0.5\t0.9\t0.1\tRum\n"
     )
-    write_multi_label_predictions(str(path), *given, "csv")
+    write_multi_label(str(path), *given, "csv")
     assert path.read_bytes().split(b"\n")[1] == b'1,"hot,sweet",0.75,0.25,0.5,Tea'
-    write_multi_label_predictions(str(path), *given, "jsonl")
+    write_multi_label(str(path), *given, "jsonl")
     assert [json.loads(line)["labels"] for line in path.read_text().splitlines()] == [
         ["hot", "sweet"], [], ["hot", "sweet"],
     ]  # fmt: skip
@@ -188,9 +199,9 @@ def test_predictions_of_several_labels(tmp_path):
 def test_predictions_of_values(tmp_path):
     path, values = tmp_path / "predictions", np.array([3.1, -0.25], np.float32)
     texts = [("Tea", "Milk"), ("Rum", "Ale")]
-    write_value_predictions(str(path), ["1", "2"], texts, values)
+    write_values(str(path), ["1", "2"], texts, values)
     assert path.read_bytes() == b"id\tvalue\ttext\ttext_b\n1\t3.1\tTea\tMilk\n2\t-0.25\tRum\tAle\n"
-    write_value_predictions(str(path), ["1", "2"], texts, values, "jsonl")
+    write_values(str(path), ["1", "2"], texts, values, "jsonl")
     assert path.read_text().split("\n")[0] == '{"id": "1", "value": 3.1, "text": "Tea", "text_b": "Milk"}'
     write_test_results(str(path), values)
     assert path.read_bytes() == b"3.1\n-0.25\n"
@@ -198,8 +209,9 @@ def test_predictions_of_values(tmp_path):
 
 def test_predictions_of_choices(tmp_path):
     path, probabilities = tmp_path / "predictions", np.array([[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], np.float32)
-    endings = [["a", "b", "c"], ["d\te", "f", "g"]]
-    write_choice_predictions(str(path), ["1", "2"], ["Tea", "Rum"], endings, probabilities)
+    columns = MULTIPLE_CHOICE.prediction_columns({"probabilities": probabilities}, LabelSet())
+    texts = {"text": ["Tea", "Rum"], "ending": ["b", "d\te"]}
+    write_table(str(path), {"id": ["1", "2"], **columns, **texts}, "tsv")
     assert path.read_bytes() == (
         b"id\tlabel\tprob_0\tprob_1\tprob_2\ttext\tending\n"
         b"1\t1\t0.2\t0.7\t0.1\tTea\tb\n"
@@ -212,7 +224,7 @@ def test_nan_is_no_prediction(tmp_path):
     with pytest.raises(InputError, match="the model gives NaN"):
         write_predictions(str(path), ["1"], texts, ["0", "1"], np.array([[np.nan, 0.5]], np.float32))
     with pytest.raises(InputError, match="the model gives NaN"):
-        write_value_predictions(str(path), ["1"], texts, np.array([np.nan], np.float32))
+        write_values(str(path), ["1"], texts, np.array([np.nan], np.float32))
     assert not path.exists()
 
 

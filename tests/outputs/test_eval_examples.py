@@ -12,14 +12,16 @@ from bert_cli.outputs.eval_examples import (
     blank_examples,
     classification_examples,
     kept_rows,
-    multiple_choice_examples,
     read_eval_examples,
+    shortened,
     squad_examples,
     tagging_examples,
     write_eval_examples,
 )
 from bert_cli.outputs.lengths import length_figures
 from bert_cli.outputs.squad import NBestEntry, Prediction
+from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.registry import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 
 
 @pytest.fixture
@@ -33,16 +35,25 @@ def with_texts(found):
     return [row["row"] for row in found.rows if "text" in row]
 
 
+def text_of(ids, texts):
+    """What runs.tasks.classification.split.row_text gives."""
+
+    def of_row(row):
+        text, second = texts[row]
+        return {"id": ids[row], "text": shortened(text)} | ({"text_b": second} if second else {})
+
+    return of_row
+
+
 def test_one_label(few, tmp_path):
     shares = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.05, 0.95]], np.float32)
     texts = [("a", None), ("b", "c"), ("d" * 3000, None), ("\ud800", None)]
     found = classification_examples(
-        "single_label",
-        ("n", "y"),
-        [f"r{n}" for n in range(4)],
-        texts,
+        SINGLE_LABEL,
+        LabelSet(("n", "y")),
         np.array([0, 1, 0, 0]),
         {"probabilities": shares},
+        text_of([f"r{n}" for n in range(4)], texts),
     )
     assert found.head == {"kind": "single_label", "labels": ["n", "y"], "rows": 4}
     assert with_texts(found) == [0, 2, 3]  # the surest mistakes are 3 and 2
@@ -59,13 +70,11 @@ def test_several_labels(few):
     has = np.array([[1, 0], [1, 1], [0, 0]], np.float32)
     shares = np.array([[0.9, 0.4], [0.2, 0.9], [0.1, 0.45]])
     found = classification_examples(
-        "multi_label",
-        ("n", "y"),
-        ["a", "b", "c"],
-        [("t", None)] * 3,
+        MULTI_LABEL,
+        LabelSet(("n", "y"), np.array([0.5, 0.4])),
         has,
         {"probabilities": shares},
-        np.array([0.5, 0.4]),
+        text_of("abc", [("t", None)] * 3),
     )
     # At 0.4 the second label is taken in row 0 (off by 0.4) and in row 2 (0.45); the first is missed in row 1 (0.8).
     assert with_texts(found) == [0, 1, 2]
@@ -76,7 +85,11 @@ def test_several_labels(few):
 def test_numbers(few):
     values = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
     found = classification_examples(
-        "regression", (), list("abcd"), [("t", "u")] * 4, values, {"values": np.array([1.0, 2.5, 3.0, 2.0])}
+        REGRESSION,
+        LabelSet(),
+        values,
+        {"values": np.array([1.0, 2.5, 3.0, 2.0])},
+        text_of("abcd", [("t", "u")] * 4),
     )
     assert with_texts(found) == [0, 1, 3]
     assert found.rows[3] == {"row": 3, "value": 4.0, "predicted": 2.0, "id": "d", "text": "t", "text_b": "u"}
@@ -84,9 +97,12 @@ def test_numbers(few):
 
 def test_choices(few):
     shares = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.1, 0.0, 0.9]])
-    endings = [("one", "two", "three")] * 4
-    found = multiple_choice_examples(
-        list("abcd"), ["t"] * 4, endings, np.array([0, 0, 2, 1]), {"probabilities": shares}
+    found = classification_examples(
+        MULTIPLE_CHOICE,
+        LabelSet(),
+        np.array([0, 0, 2, 1]),
+        {"probabilities": shares},
+        lambda row: {"id": "abcd"[row], "text": "t", "endings": ["one", "two", "three"]},
     )
     assert found.head == {"kind": "multiple_choice", "rows": 4}
     assert with_texts(found) == [0, 1, 3]

@@ -12,6 +12,7 @@ from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.hugging_face import HuggingFaceReader, google_name, hugging_face_name
 from bert_cli.weights.hugging_face_writing import (
     hugging_face_config,
@@ -127,17 +128,19 @@ def test_the_config_keeps_the_numbers(tiny_config, tmp_path, ours, theirs):
 )
 def test_the_kind_of_problem(tiny_config, tmp_path, ours, theirs):
     path = tmp_path / "config.json"
-    values = hugging_face_config(tiny_config(), "classifier", ("a",), problem_type=ours)
+    values = hugging_face_config(tiny_config(), "classifier", ("a",), problem_type=PROBLEM_TYPES.get(ours))
     path.write_text(json.dumps(values))
     assert values.get("problem_type") == theirs
-    assert read_hugging_face_problem(str(path)) == ours
-    assert "problem_type" not in hugging_face_config(tiny_config(), "tagger", ("O",), problem_type=ours)
+    assert read_hugging_face_problem(str(path)) is PROBLEM_TYPES.get(ours)
+    assert "problem_type" not in hugging_face_config(
+        tiny_config(), "tagger", ("O",), problem_type=PROBLEM_TYPES.get(ours)
+    )
 
 
 def test_a_choice_is_known_by_its_class(tiny_config, tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(hugging_face_config(tiny_config(), "multiple_choice", None)))
-    assert read_hugging_face_problem(str(path)) == "multiple_choice"
+    assert read_hugging_face_problem(str(path)) is PROBLEM_TYPES["multiple_choice"]
 
 
 @pytest.mark.parametrize(

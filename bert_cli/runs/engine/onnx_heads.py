@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, HEADS, MULTI_LABEL, MULTIPLE_CHOICE, POOLED, REGRESSION, SPANS, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, HEADS, POOLED, SPANS, TAGGER
+from bert_cli.problem_types.exclusive import log_softmax
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.groups import WINDOWS
 
 
@@ -31,35 +33,21 @@ class OnnxHead:
         return self.kind == CLASSIFIER and self.head_input == POOLED
 
 
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Over the last axis, float32."""
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
-def text_head(problem_type: str, count: int, head_input: str, long_text: str, flag: str) -> OnnxHead:
-    """That of a classifier, see heads.classification.BertClassifier. count: of its labels. InputError, naming the flag,
+def text_head(problem_type: ProblemType, labels: Sequence[str], head_input: str, long_text: str, flag: str) -> OnnxHead:
+    """That of a classifier, see heads.classification.BertClassifier. InputError, naming the flag,
     for a model that reads several sequences for one text.
     """
     for wrong, what in (
-        (problem_type == MULTIPLE_CHOICE, "a choice of endings"),
+        (problem_type.has_endings, "a choice of endings"),
         (long_text == WINDOWS, f"--long_text={WINDOWS}"),
     ):
         if wrong:
             raise InputError(f"{flag} is not for {what}; leave it out")
 
     def told(logits: np.ndarray, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        labels = batch["label_ids"]
-        if problem_type == REGRESSION:
-            return {"values": logits[:, 0], "losses": (logits[:, 0] - labels) ** 2}
-        if problem_type == MULTI_LABEL:
-            # log(1 + e^x) − x · y, without a large power
-            losses = np.maximum(logits, 0) - logits * labels + np.log1p(np.exp(-np.abs(logits)))
-            return {"probabilities": np.exp(-np.logaddexp(0, -logits)), "losses": losses.mean(axis=-1)}
-        logs = _log_softmax(logits)
-        return {"probabilities": np.exp(logs), "losses": -logs[np.arange(len(labels)), labels]}
+        return problem_type.postprocess(logits, batch["label_ids"])
 
-    outputs = 1 if problem_type == REGRESSION else count
+    outputs = problem_type.output_count(labels)
     return OnnxHead(CLASSIFIER, outputs, told, "a fine-tuned classifier", head_input=head_input)
 
 
@@ -67,7 +55,7 @@ def tag_head(count: int, layers: Sequence[int]) -> OnnxHead:
     """That of heads.tagging.BertTagger."""
 
     def told(logits: np.ndarray, batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {"log_probabilities": _log_softmax(logits)}
+        return {"log_probabilities": log_softmax(logits)}
 
     return OnnxHead(TAGGER, count, told, "a model that bert-tag trained", layers=layers)
 

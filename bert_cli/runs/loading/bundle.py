@@ -9,12 +9,14 @@ from typing import Any, Generic, TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE, POOLED, TAGGER
+from bert_cli.base.head_types import POOLED, TAGGER
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS
 from bert_cli.examples.glue import TASKS
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.registry import problem_type
 from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
@@ -81,13 +83,13 @@ class ModelBundle(ModelPaths, Generic[Config]):
         return read_labels(self.required_checkpoint)
 
     @functools.cached_property
-    def problem_type(self) -> str | None:
-        """One of head_types.PROBLEM_TYPES, as flags.txt or Hugging Face's config.json says; None where neither does."""
+    def problem_type(self) -> ProblemType | None:
+        """As flags.txt or Hugging Face's config.json says; None where neither does."""
         saved, checkpoint = self.saved_flags, self.checkpoint
         if saved.get("task_name") in TASKS:
-            return TASKS[saved["task_name"]].kind
+            return TASKS[saved["task_name"]].problem_type
         if "problem_type" in saved:
-            return saved["problem_type"]
+            return problem_type(saved["problem_type"])
         if checkpoint is None or checkpoint.kind != HUGGING_FACE:
             return None
         # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
@@ -97,13 +99,13 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     @functools.cached_property
     def classifier_kind(self) -> str | None:
-        """What its classifier is, if it has one: CLASSIFIER, TAGGER or MULTIPLE_CHOICE; None where no file says it."""
+        """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file says it."""
         saved, kind = self.saved_flags, None
         if self.required_checkpoint.kind == HUGGING_FACE:
             kind = _hugging_face_labels(self.required_checkpoint)[1]
         if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (self.labels or ())):
             kind = TAGGER
-        return MULTIPLE_CHOICE if self.problem_type == MULTIPLE_CHOICE else kind
+        return self.problem_type.head_type if self.problem_type and self.problem_type.has_endings else kind
 
     def check_files(self) -> None:
         """Read now what is else read when it is first asked for; InputError for a damaged file."""

@@ -20,7 +20,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths
-from bert_cli.examples.own_columns import SAMPLE, Places, place_columns
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, place_columns
 from bert_cli.examples.own_data import natural_key
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.settings.data import Columns, RowSelection
@@ -37,7 +37,7 @@ class Source:
     """A file to read, and where the parts of an example stand in it."""
 
     path: str
-    places: Places
+    places: ColumnIndices
 
     @staticmethod
     def open(path: str, columns: Columns, header: str) -> "Source":

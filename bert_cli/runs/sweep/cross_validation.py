@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
-from bert_cli.examples.folds import stratified_folds
+from bert_cli.examples.splitting import stratified_folds
 from bert_cli.flags.option import changed
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task
@@ -17,7 +17,7 @@ LOG = logging.getLogger("bert_cli")
 
 
 class Folds:
-    """The folds of one cross-validation, `count` of them; see examples.folds."""
+    """The folds of one cross-validation, `count` of them; see examples.splitting."""
 
     def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
         """Reads and tokenizes the training data of a task."""

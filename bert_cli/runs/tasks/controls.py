@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, REGRESSION
+from bert_cli.base.messages import listed
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
@@ -98,38 +98,29 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
     )
 
 
-def class_weights(loss: Loss, kind: str, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
-    """What the training rows of each label count in the loss, None for all alike; their mean over all rows is 1.
+def class_weights(loss: Loss, problem_type: ProblemType, labels: Sequence[str], label_ids: np.ndarray) -> tuple | None:
+    """The weight of each label in the loss, None for equal ones; the mean over all rows is 1.
 
-    label_ids: of all rows, as features.spec has them for the `kind` of problem. Where labels exclude each other a number
-    for each of them: balanced is rows / (labels · rows with it), as in scikit-learn. Where they do not, each label is a
-    question of its own, and has a pair of numbers, of the rows without and with it. InputError for what has no meaning.
+    label_ids: of all rows, see ProblemType.label_array. For labels that exclude each other a number for each of them: balanced
+    is rows / (labels · rows with it), as in scikit-learn. For multi-label classification, where each label is a question of
+    its own, a pair of numbers for each: of the rows without and with it. InputError for what has no meaning.
     """
     changed = ", ".join(f"--{flag}" for flag in changed_flags(loss))
-    if kind == REGRESSION and changed:
-        raise InputError(f"{changed}: is about labels, and a number is predicted here")
+    if problem_type.loss_refusal and changed:
+        raise InputError(f"{changed}: {problem_type.loss_refusal}")
     if loss.class_weights == NO_WEIGHTS:
         return None
-    if kind == MULTIPLE_CHOICE:
-        raise InputError("--class_weights: is about labels, and the endings of a choice are none")
-    if kind == MULTI_LABEL:
-        present = label_ids.sum(axis=0)
-        counts = np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)  # [n, 2]
-    else:
-        counts = np.bincount(label_ids, minlength=len(labels)).astype(np.float64)  # [n]
+    if problem_type.class_weights_refusal:
+        raise InputError(f"--class_weights: {problem_type.class_weights_refusal}")
+    counts = problem_type.label_counts(label_ids, len(labels))
     if loss.class_weights == BALANCED:
         used = (counts > 0).sum(axis=-1, keepdims=True)
         weights = counts.sum(axis=-1, keepdims=True) / (used * np.maximum(counts, 1.0))
     else:
         given = given_weights(loss.class_weights)
         if unknown := [name for name in given if name not in labels]:
-            raise InputError(
-                f"--class_weights: {unknown[0]} is no label; the labels are {', '.join(labels[:10])}"
-                + (", …" if len(labels) > 10 else "")
-            )
-        weights = np.array([given.get(label, 1.0) for label in labels])
-        if kind == MULTI_LABEL:
-            weights = np.stack([np.ones_like(weights), weights], axis=1)
+            raise InputError(f"--class_weights: {unknown[0]} is no label; the labels are {listed(labels)}")
+        weights = problem_type.label_weights(np.array([given.get(label, 1.0) for label in labels]))
     mean = (counts * weights).sum(axis=-1, keepdims=True) / counts.sum(axis=-1, keepdims=True)
     if not mean.all():
         raise InputError("--class_weights: leaves nothing to train on: all rows have a weight of 0")

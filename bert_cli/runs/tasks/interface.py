@@ -60,8 +60,8 @@ class Dataset:
 class DivisibleDataset(Dataset):
     """A dataset with --cross_validation."""
 
-    def strata(self) -> Sequence[object]:
-        """What the folds are to have in the same proportions, of each training row; see examples.folds."""
+    def strata(self) -> Sequence[str | float]:
+        """What the folds are to have in the same proportions, of each training row; see examples.splitting."""
         raise NotImplementedError
 
     def subset(self, held_out: np.ndarray) -> Self:

@@ -13,22 +13,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import SINGLE_LABEL
 from bert_cli.base.log import RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
 from bert_cli.features.stream import check_steps
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
-from bert_cli.metrics.tagging import eval_results, format_scores, tagging_scores
+from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
 from bert_cli.outputs.tagging import (
     TagPrediction,
     example_entities,
     predict_tags,
+    score_tags,
     write_columns,
     write_json_lines,
 )
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
@@ -170,7 +171,7 @@ def log_probabilities(
 
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
     """The entries of eval_results.txt, and the table for the log."""
-    scores = tagging_scores(split.file.tags, [prediction.tags for prediction in predictions])
+    scores = score_tags(split.file.tags, [prediction.tags for prediction in predictions])
     return eval_results(scores), [f"  {line}" for line in format_scores(scores)]
 
 

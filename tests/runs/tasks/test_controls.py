@@ -14,6 +14,7 @@ from bert_cli.flags.option import build
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.runs.engine import training_run
 from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
@@ -81,7 +82,7 @@ MANY = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.float32)
 
 
 def weights(text: str, kind: str = "single_label", labels=("a", "b", "c"), rows=ROWS):
-    return controls.class_weights(Loss(class_weights=text), kind, labels, rows)
+    return controls.class_weights(Loss(class_weights=text), PROBLEM_TYPES[kind], labels, rows)
 
 
 def test_balanced_weights_are_those_of_scikit_learn():
@@ -125,7 +126,7 @@ def test_weights_without_a_meaning(text, kind, parts):
 @pytest.mark.parametrize("loss", [Loss(loss="focal"), Loss(label_smoothing=0.1)])
 def test_a_number_has_no_labels(loss):
     with pytest.raises(InputError, match="a number is predicted"):
-        controls.class_weights(loss, "regression", (), ROWS.astype(np.float32))
+        controls.class_weights(loss, PROBLEM_TYPES["regression"], (), ROWS.astype(np.float32))
 
 
 @pytest.mark.parametrize("text", ["a", "a=x", "a=1,a=2", "=1", "a=-1", "a=inf", "a=nan", "a=1,", "Balanced"])
@@ -148,7 +149,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
     folder.mkdir(exist_ok=True)
     freezes = settings.rates.freeze_encoder
     controls.check(settings, SMALL, freezes)
-    weights = controls.class_weights(settings.loss, "single_label", ("a", "b", "c"), features.label_ids)
+    weights = controls.class_weights(settings.loss, PROBLEM_TYPES["single_label"], ("a", "b", "c"), features.label_ids)
     parts = settings.optimization.gradient_accumulation_steps
     rule = controls.training_rule(settings, weights)
     session = Session(

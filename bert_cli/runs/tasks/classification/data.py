@@ -9,7 +9,6 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import exists
-from bert_cli.base.head_types import MULTI_LABEL, MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.examples.choice import (
     AUTO,
     CHOICE_LABELS,
@@ -20,8 +19,7 @@ from bert_cli.examples.choice import (
     read_choice_file,
 )
 from bert_cli.examples.classification import ClassificationExample, find_labels, read_examples
-from bert_cli.examples.dev_split import split_dev
-from bert_cli.examples.glue import TASKS, Task, find_task
+from bert_cli.examples.glue import TASKS, GlueTask, find_task
 from bert_cli.examples.own_data import (
     OwnFile,
     find_own_labels,
@@ -30,7 +28,12 @@ from bert_cli.examples.own_data import (
     read_own_file,
     read_own_table,
 )
+from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.registry import problem_type
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.classification import ClassifySettings
 
 LOG = logging.getLogger("bert_cli")
@@ -39,22 +42,22 @@ Examples = Sequence[ClassificationExample | ChoiceExample]
 
 @dataclasses.dataclass(frozen=True)
 class ClassificationData:
-    """problem_type: one of kinds.PROBLEM_TYPES. labels: in the order of the output columns, () for a regression and a choice.
+    """labels: in the order of the output columns, () for a regression and a choice.
     splits: of train, unlabeled, dev and test those that the phases need, and the other halves of the task that are there.
     task: None for own files. found: values of flags that the data gave.
     """
 
-    problem_type: str
+    problem_type: ProblemType
     labels: tuple[str, ...]
     splits: dict[str, Examples]
-    task: Task | None
+    task: GlueTask | None
     found: dict[str, Any]
 
 
 def read_data(
     settings: ClassifySettings,
     labels: tuple[str, ...] | None,
-    problem_type: str | None,
+    problem_type: ProblemType | None,
     tables: Mapping[str, Table] = MappingProxyType({}),
 ) -> ClassificationData:
     """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says.
@@ -95,25 +98,27 @@ def read_data(
     )
 
 
-def known_problem_type(settings: ClassifySettings) -> str | None:
+def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
     """The task's, else what the flags say, which later runs remember; None where the data has to tell it.
 
     InputError where two of them say something, and not the same.
     """
     given, name = settings.label_kind.problem_type, settings.task.task_name
-    kind = find_task(name).kind if name else given
-    if given and given != kind:
-        raise InputError(f"--problem_type={given}: --task_name={name} is {kind}; leave --problem_type out")
+    known = find_task(name).problem_type if name else problem_type(given) if given else None
+    if given and known and given != known.name:
+        raise InputError(f"--problem_type={given}: --task_name={name} is {known.name}; leave --problem_type out")
     choices = settings.endings.choice_columns
-    if choices and kind not in (None, MULTIPLE_CHOICE):
+    if choices and known and not known.has_endings:
         said = f"--task_name={name}" if name else "--problem_type, as given or as the model was trained,"
-        raise InputError(f"--choice_columns: {said} is {kind}, not {MULTIPLE_CHOICE}; leave --choice_columns out")
-    if choices or kind == MULTIPLE_CHOICE:
+        raise InputError(
+            f"--choice_columns: {said} is {known.name}, not {MULTIPLE_CHOICE.name}; leave --choice_columns out"
+        )
+    if choices or (known and known.has_endings):
         _check_choice(settings)
         return MULTIPLE_CHOICE
     if settings.endings.choice_labels != AUTO:
         raise InputError("--choice_labels is about --choice_columns, which is missing")
-    return kind
+    return known
 
 
 def _check_choice(settings: ClassifySettings) -> None:
@@ -151,7 +156,7 @@ class _Reader:
         self,
         settings: ClassifySettings,
         labels: tuple[str, ...] | None,
-        problem_type: str | None,
+        problem_type: ProblemType | None,
         tables: Mapping[str, Table],
     ):
         self.settings, self.labels, self.tables = settings, labels, tables
@@ -161,7 +166,7 @@ class _Reader:
         self.splits: dict[str, Examples] = {}
         self.found: dict[str, Any] = {}
         self.choice_labels = settings.endings.choice_labels
-        if problem_type == MULTIPLE_CHOICE:
+        if problem_type and problem_type.has_endings:
             self.labels = ()
         elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
@@ -177,7 +182,7 @@ class _Reader:
 
     def read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
-        if self.problem_type == MULTIPLE_CHOICE:
+        if self.problem_type and self.problem_type.has_endings:
             return self._read_choices(split, path, is_plain)
         if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
@@ -227,27 +232,28 @@ class _Reader:
         file = self._own_file(split, path, is_plain)
         separator = settings.label_kind.label_separator
         if self.problem_type is None and file.has_labels and not is_plain:
-            self.problem_type = find_problem_type(file, settings.label_kind)
+            self.problem_type = find_problem_type(file, separator)
         problem_type = self.problem_type or SINGLE_LABEL
         if self.labels is None and settings.phases.do_train and split == "train":
             self.labels = find_own_labels(file, problem_type, separator)
         elif self.labels is None and file.has_labels and split != "test":
-            self.labels = self._labels_of_another_run(file, problem_type, separator)
+            self.labels = self._labels_of_another_run(file, problem_type)
         if split == "train":
             self.found = _found(file, problem_type)
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
 
-    def _labels_of_another_run(self, file: OwnFile, problem_type: str, separator: str | None) -> tuple[str, ...]:
-        """Those of a file to evaluate, for a model of a stranger: the names may be in another order than its outputs."""
-        if problem_type == SINGLE_LABEL or (problem_type == MULTI_LABEL and len(file.places.labels) < 2):
+    def _labels_of_another_run(self, file: OwnFile, problem_type: ProblemType) -> tuple[str, ...]:
+        """Those of a file to evaluate, for a model of a stranger: labels that are counted have no order of its outputs."""
+        labels = problem_type.stated_labels(file.label_cells(None).columns)
+        if labels is None:
             raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
-        return find_own_labels(file, problem_type, separator)
+        return labels
 
 
 _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
 
 
-def _found(file: OwnFile, problem_type: str) -> dict[str, Any]:
+def _found(file: OwnFile, problem_type: ProblemType) -> dict[str, Any]:
     """Values of flags with which another file is read as this one was."""
     places = file.places
 
@@ -264,4 +270,4 @@ def _found(file: OwnFile, problem_type: str) -> dict[str, Any]:
         found["text_b_column"] = written([places.text_b])[0]
     if places.choices:
         found["choice_columns"] = written(places.choices)
-    return found | {"problem_type": problem_type}
+    return found | {"problem_type": problem_type.name}

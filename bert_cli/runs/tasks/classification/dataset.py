@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.names import TEACHER
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.glue import Task as GlueTask
+from bert_cli.examples.glue import GlueTask
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification import folds as cross_validation
 from bert_cli.runs.tasks.classification.data import ClassificationData
 from bert_cli.runs.tasks.classification.distillation import Teacher
@@ -25,28 +25,30 @@ from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
-def has_label_names(problem_type: str) -> bool:
-    """Whether the outputs have names."""
-    return problem_type not in (REGRESSION, MULTIPLE_CHOICE)
-
-
 @dataclasses.dataclass(frozen=True)
 class ClassificationDataset(DivisibleDataset):
     """What is classified, and how.
 
-    labels: () for a number or a choice. answers: what becomes of the model's numbers, with thresholds. splits: those that are
+    answers: the problem type, its labels and their thresholds. splits: those that are
     needed, dev_mismatched and test_mismatched of mnli among them where their files are there; none for new texts. data: None
     there, too.
     """
 
     settings: ClassifySettings
-    problem_type: str
-    labels: tuple[str, ...]
     answers: Answers
     tokenizer: FullTokenizer
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
     data: ClassificationData | None = None
     teacher: Teacher | None = None
+
+    @property
+    def problem_type(self) -> ProblemType:
+        return self.answers.problem_type
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the model's outputs, () for a number or a choice."""
+        return self.answers.labels.names
 
     def halves(self, split: str) -> list[str]:
         """The splits of this kind: dev or test, and its other half."""
@@ -72,7 +74,7 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        known = known_metrics(self.problem_type, self.glue_task.metric if self.glue_task else None)
+        known = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
         halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 
@@ -93,10 +95,10 @@ class ClassificationDataset(DivisibleDataset):
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}
-        return {"labels": list(self.labels), "problem_type": self.problem_type, "cut_examples": cut}
+        return {"labels": list(self.labels), "problem_type": self.problem_type.name, "cut_examples": cut}
 
-    def strata(self) -> Sequence[object]:
-        return cross_validation.strata(self.splits["train"], self.problem_type)
+    def strata(self) -> Sequence[str | float]:
+        return [self.problem_type.stratum(example.label) for example in self.splits["train"].examples]
 
     def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
         answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
@@ -105,4 +107,4 @@ class ClassificationDataset(DivisibleDataset):
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
         train, found = self.splits["train"], [each.details for each in evaluations]
-        return cross_validation.write_folds(paths, train, self.problem_type, self.labels, folds, found)
+        return cross_validation.write_folds(paths, train, folds, found)

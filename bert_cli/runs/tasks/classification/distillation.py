@@ -9,13 +9,13 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures, joined
-from bert_cli.features.distillation import DistillationFeatures, logits_of, with_teacher
+from bert_cli.features.distillation import DistillationFeatures, with_teacher
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.split import Split
 
 LOG = logging.getLogger("bert_cli")
@@ -42,11 +42,11 @@ class Teacher:
     identity: str
     predict: Callable[[Sequence[ClassificationExample]], np.ndarray]
     columns: list[int]
-    problem_type: str
+    problem_type: ProblemType
 
     def logits(self, examples: Sequence[ClassificationExample]) -> np.ndarray:
-        """float32 [n, L] of examples, in the student's order of labels; see features.distillation.logits_of."""
-        return logits_of(self.predict(examples)[:, self.columns], self.problem_type)
+        """float32 [n, L] of examples, in the student's order of labels; see ProblemType.logits."""
+        return self.problem_type.logits(self.predict(examples)[:, self.columns])
 
     def teach(
         self, features: Features, splits: Mapping[str, Split], folder: str | None, resumes: bool, writes: bool
@@ -91,12 +91,7 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-def check_student(problem_type: str) -> None:
+def check_student(problem_type: ProblemType) -> None:
     """InputError for a problem type whose models have no probabilities of labels."""
-    if problem_type == MULTIPLE_CHOICE:
-        raise InputError("--distill_from: learns the probabilities of labels, which multiple choice does not have")
-    if problem_type == REGRESSION:
-        raise InputError(
-            "--distill_from: learns the probabilities of labels, and here numbers are predicted; let the other model predict "
-            "the texts, and train on its numbers"
-        )
+    if problem_type.distillation_refusal:
+        raise InputError(f"--distill_from: {problem_type.distillation_refusal}")

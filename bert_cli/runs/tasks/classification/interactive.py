@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
@@ -15,7 +14,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import trained_labels
 from bert_cli.runs.tasks import interactive, opening
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
 from bert_cli.runs.tasks.classification.shards import alone, plan_texts
 from bert_cli.runs.tasks.classification.task import ClassificationTask
@@ -33,7 +32,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     model = opening.load_task_model(task, settings)
     checkpoint = model.required_checkpoint
     problem_type = task.trained_problem_type(model)
-    if problem_type == MULTIPLE_CHOICE:
+    if problem_type.has_endings:
         raise InputError(
             f"--{'text' if text else 'input_file'}: the model in {checkpoint.folder} chooses one of several endings; give the "
             "texts with their endings as a --predict_file, with --do_predict"
@@ -41,7 +40,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     labels = trained_labels(settings.encoding.labels or (), checkpoint)
     if not labels and settings.task.task_name:
         labels = find_task(settings.task.task_name).labels
-    if not labels and has_label_names(problem_type):
+    if not labels and problem_type.has_named_outputs:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     data = task.for_new_texts(model, labels, run_folders(checkpoint))
     plan = plan_texts(settings, model, data) if is_sharded else None
@@ -58,7 +57,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
         numbers = session.infer(features, settings.inference.predict_batch_size, None)
         for row, line in enumerate(chunk):
             pair = {} if line.text_b is None else {"text_b": line.text_b}
-            yield {"text": line.text_a} | pair | data.answers.record(numbers, row)
+            yield {"text": line.text_a} | pair | problem_type.record(numbers, row, data.answers.labels)
 
     def answer_file(source: str, target: str, may_be_empty: bool = False) -> None:
         check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
@@ -68,7 +67,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
     if explained:
         texts, batch_size = (explained, settings.new.text_b or None), settings.inference.predict_batch_size
-        record = explain(session, model.tokenizer, problem_type, labels, texts, batch_size)
+        record = explain(session, model.tokenizer, data.answers, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
     elif plan:

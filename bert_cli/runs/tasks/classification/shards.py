@@ -17,7 +17,6 @@ from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.classification.data import check_submission
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.files import write_predictions
-from bert_cli.runs.tasks.classification.results import SeveralLabels
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
@@ -50,9 +49,9 @@ def _plan(
 ) -> shards.ShardPlan:
     values, checkpoint = values_of(settings), model.required_checkpoint
     facts = {name: values[name] for name in deciding} | model.fingerprint
-    facts |= {"problem_type": data.problem_type, "labels": ",".join(data.labels) or None}
-    if isinstance(data.answers, SeveralLabels):
-        facts["threshold"] = ",".join(map(str, data.answers.thresholds))
+    facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
+    if data.answers.labels.thresholds is not None:
+        facts["threshold"] = ",".join(map(str, data.answers.labels.thresholds))
     shard, strategy = settings.files.shard, settings.devices.distribution_strategy
     source, target = flags
     return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)

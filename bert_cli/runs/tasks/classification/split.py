@@ -1,7 +1,8 @@
 """One file of the data of bert-classify, of whatever kind of problem: its rows, and their features."""
 
 import logging
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,11 @@ from bert_cli.features.classification import (
     format_cuts,
     format_features,
 )
+from bert_cli.outputs.classification import text_columns
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import shortened
+from bert_cli.problem_types.columns import Column
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.text.tokenization import FullTokenizer
 
@@ -34,7 +39,7 @@ def make_split(
     labels: tuple[str, ...],
     tokenizer: FullTokenizer,
     max_seq_length: int,
-    problem_type: str,
+    problem_type: ProblemType,
     long_text: str,
 ) -> Split:
     """Tokenize the rows, and log what they are. long_text: of --long_text, which endings have no use for.
@@ -54,6 +59,25 @@ def make_split(
     for line in lines:
         LOG.info("%s: %s", name, line)
     return Split(examples, features)
+
+
+def row_text(split: Split, row: int) -> dict[str, Any]:
+    """The id and the texts of a row for eval_examples.jsonl, cut to its length."""
+    example = split.examples[row]
+    named = {"id": split.features.guids[row]}
+    if isinstance(example, ChoiceExample):
+        return named | {"text": shortened(example.context), "endings": [shortened(each) for each in example.endings]}
+    second = {"text_b": shortened(example.text_b)} if example.text_b else {}
+    return named | {"text": shortened(example.text_a)} | second
+
+
+def prediction_texts(examples: Examples, decisions: Sequence[Any]) -> dict[str, Column]:
+    """The columns of texts in predictions.tsv; decisions: of a choice, the indices of the endings that were chosen."""
+    choices = [each for each in examples if isinstance(each, ChoiceExample)]
+    if choices:
+        endings = [each.endings[chosen] for each, chosen in zip(choices, decisions, strict=True)]
+        return {"text": [each.context for each in choices], "ending": endings}
+    return text_columns([(each.text_a, each.text_b) for each in examples if isinstance(each, ClassificationExample)])
 
 
 def survey_of(split: Split) -> Survey:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import MULTIPLE_CHOICE, REGRESSION, SINGLE_LABEL
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.features.stream import check_steps
 from bert_cli.metrics.classification import main_metrics, needed_later
+from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
@@ -26,7 +27,7 @@ from bert_cli.runs.loading.trained import check_command, load_with_settings, tra
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
 from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, has_label_names
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
 from bert_cli.runs.tasks.classification.files import write_predictions
@@ -65,7 +66,7 @@ class ClassificationTask:
         settings = self.settings
         return load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
 
-    def trained_problem_type(self, model: AnyModel) -> str:
+    def trained_problem_type(self, model: AnyModel) -> ProblemType:
         """What the flags say, else the files of a trained model."""
         return self._known or model.problem_type or SINGLE_LABEL
 
@@ -73,7 +74,7 @@ class ClassificationTask:
         """A dataset without rows, for texts that come later; folders: where thresholds.json may be."""
         problem_type = self.trained_problem_type(model)
         answers = make_answers(problem_type, labels, self.settings.inference, False, folders)
-        return ClassificationDataset(self.settings, problem_type, labels, answers, model.tokenizer)
+        return ClassificationDataset(self.settings, answers, model.tokenizer)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> ClassificationDataset:
         """Labels are those of the checkpoint where it is trained."""
@@ -87,7 +88,7 @@ class ClassificationTask:
             labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
         data = read_data(settings, labels or None, known, self.tables)
-        if not data.labels and has_label_names(data.problem_type):
+        if not data.labels and data.problem_type.has_named_outputs:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
         tunes = phases.do_eval or not settings.inference.do_predict
@@ -97,14 +98,12 @@ class ClassificationTask:
             name: make_split(name, examples, data.labels, model.tokenizer, length, data.problem_type, long_text)
             for name, examples in data.splits.items()
         }
-        if data.problem_type != MULTIPLE_CHOICE:
+        if not data.problem_type.has_endings:
             LOG.info("labels: %s", ", ".join(data.labels) or "none, a number is predicted")
         teacher = None
         if settings.distillation.distill_from:
             teacher = load_teacher(settings, data.labels, data.problem_type)
-        return ClassificationDataset(
-            settings, data.problem_type, data.labels, answers, model.tokenizer, splits, data, teacher
-        )
+        return ClassificationDataset(settings, answers, model.tokenizer, splits, data, teacher)
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
         settings, fine_tuning = self.settings, self.settings.fine_tuning
@@ -124,10 +123,10 @@ class ClassificationTask:
                 "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
                 "train_examples": len(features),
                 # Runs from before there were other problem types list none.
-                **({} if data.problem_type == SINGLE_LABEL else {"problem_type": data.problem_type}),
+                **({} if data.problem_type is SINGLE_LABEL else {"problem_type": data.problem_type.name}),
                 **({"distill_from": data.teacher.identity} if data.teacher else {}),
             },
-            found={**found, "problem_type": data.problem_type, "do_lower_case": lower}
+            found={**found, "problem_type": data.problem_type.name, "do_lower_case": lower}
             | {"labels": None if has_comma else labels},
             labels=labels,
             bias_correction=fine_tuning.bias_correction,
@@ -144,11 +143,11 @@ class ClassificationTask:
         from bert_cli.heads.windows import BertWindowsClassifier
 
         seed, head_input = self.settings.seed.random_seed, self.settings.head.head_input
-        if data.problem_type == MULTIPLE_CHOICE:
+        if data.problem_type.has_endings:
             return BertChoice(model.config, compute_dtype, seed, head_input, rule)
-        count = 1 if data.problem_type == REGRESSION else len(data.labels)
+        count = data.problem_type.output_count(data.labels)
         has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, compute_dtype, seed, data.problem_type, head_input, rule)
+        arguments = (model.config, count, compute_dtype, seed, data.problem_type.name, head_input, rule)
         if data.teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
@@ -156,7 +155,7 @@ class ClassificationTask:
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
         head_input, long_text = self.settings.head.head_input, self.settings.encoding.long_text
-        return text_head(data.problem_type, len(data.labels), head_input, long_text, flag)
+        return text_head(data.problem_type, data.labels, head_input, long_text, flag)
 
     def training_input(
         self, data: ClassificationDataset, folder: str | None, resumes: bool, writes: bool
@@ -180,11 +179,13 @@ class ClassificationTask:
         metrics: dict[str, Any] = {}
         details: dict[str, Any] = {}
         lines: list[str] = []
+        answers = data.answers
         first: tuple[Split, dict[str, Any]] | None = None
         for name in data.halves("dev"):
             split, half = data.splits[name], name.removeprefix("dev")
             found = predictor.infer(split.features, batch_size, "evaluating")
-            scores = data.answers.evaluate(split.features.label_ids, found, batch_size)
+            answers = answers.tuned(split.features.label_ids, found)
+            scores = answers.problem_type.evaluate(split.features.label_ids, found, answers.labels, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
             details |= {f"{key}{half}": value for key, value in scores.details.items()}
             lines += [f"  {line}" for line in ([half.removeprefix("_")] if half else []) + scores.lines]
@@ -194,22 +195,12 @@ class ClassificationTask:
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             first = first or (split, found)
         if predictor.is_chief:
-            data.answers.write_companions(self.settings.phases.output_dir)
+            answers.write_thresholds(self.settings.phases.output_dir)
         assert first is not None, "a run that evaluates has read a dev split"
         split, found = first
-        examples = functools.partial(
-            explained_examples,
-            predictor,
-            data.tokenizer,
-            split,
-            data.answers,
-            data.problem_type,
-            data.labels,
-            found,
-            batch_size,
-        )
+        examples = functools.partial(explained_examples, predictor, data.tokenizer, split, answers, found, batch_size)
         report = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
-        return Evaluation(metrics, lines, report, examples, (data.answers, found))
+        return Evaluation(metrics, lines, report, examples, (answers, found))
 
     def predict(
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
@@ -227,7 +218,7 @@ class ClassificationTask:
         return {"predict_examples_per_second": rate}
 
 
-def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_type: str) -> Teacher:
+def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_type: ProblemType) -> Teacher:
     """The teacher of --distill_from, for a student of these labels. No TensorFlow until it predicts.
 
     InputError where there is none, or where its problem type or labels are others.
@@ -242,10 +233,10 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     own_type, own_labels = task.trained_problem_type(model), model.labels or ()
     # Its probabilities are learned, so no thresholds are needed, which a copy of a model may lack.
     answers = make_answers(own_type, own_labels, Inference(), False, ())
-    data = ClassificationDataset(own, own_type, own_labels, answers, model.tokenizer)
-    if data.problem_type != problem_type:
+    data = ClassificationDataset(own, answers, model.tokenizer)
+    if data.problem_type is not problem_type:
         raise InputError(
-            f"--distill_from={given}: is a model of {data.problem_type}, and {problem_type} is to be trained"
+            f"--distill_from={given}: is a model of {data.problem_type.name}, and {problem_type.name} is to be trained"
         )
     if set(data.labels) != set(labels):
         raise InputError(

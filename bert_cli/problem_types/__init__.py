@@ -1,0 +1,1 @@
+"""Problem types: single-label and multi-label classification, regression, multiple choice. One object for each."""

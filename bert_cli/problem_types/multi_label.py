@@ -1,0 +1,181 @@
+"""Multi-label classification: each text has any of L labels, none included. Sigmoid and binary cross entropy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.messages import quoted
+from bert_cli.metrics import multi_label
+from bert_cli.metrics.classification import LOSSES
+from bert_cli.problem_types.columns import Column, probability_record, significant
+from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.problem_type import (
+    Found,
+    LabelSet,
+    ProblemType,
+    Scores,
+    Suspects,
+    named_probabilities,
+)
+
+_LEAST = 1e-7  # a probability that float32 can tell from 0, and 1 less it from 1
+
+
+def _thresholds(labels: LabelSet) -> np.ndarray:
+    assert labels.thresholds is not None, "a multi-label model has thresholds"
+    return labels.thresholds
+
+
+class MultiLabel(ProblemType):
+    """Labels are a tuple of 0 and 1 for each of L names; label_ids float32 [n, L]."""
+
+    name = "multi_label"
+    summary = "each label is there or not"
+    metrics = (
+        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_average_precision", *LOSSES,
+    )  # fmt: skip
+    label_dtype = "float32"
+    label_shape = ("B", "L")
+    activation = "sigmoid"
+    hugging_face = "multi_label_classification"
+    has_label_lists = True
+    has_thresholds = True
+    chart = "roc"
+
+    def stated_labels(self, columns: Sequence[str]) -> tuple[str, ...] | None:
+        """With a column for each label, the names of the columns."""
+        return tuple(columns) if len(columns) > 1 else None
+
+    def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
+        return cells.names(row)
+
+    def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
+        if len(cells.columns) > 1:
+            return self._parse_columns(cells, labels)
+        named = [cells.names(row) for row in range(len(cells.rows))]
+        cells.check_known(named, labels)
+        return [tuple(int(label in names) for label in labels) for names in named]
+
+    def _parse_columns(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
+        """From a column of 0 and 1 for each label; the columns may be in another order than `labels`."""
+        names = cells.columns
+        if cells.has_header and set(names) == set(labels):
+            order = [names.index(label) for label in labels]
+        elif len(names) == len(labels):
+            order = list(range(len(names)))
+        else:
+            raise InputError(
+                f"{cells.path}:1: label columns {', '.join(names)}, but the model's labels are {', '.join(labels)}"
+            )
+        for line, row in zip(cells.lines, cells.rows, strict=True):
+            for name, cell in zip(names, row, strict=True):
+                if cell not in ("0", "1"):
+                    raise InputError(f"{cells.path}:{line}: column {name} is {quoted(str(cell))}, 0 or 1 is needed")
+        return [tuple(int(str(row[column])) for column in order) for row in cells.rows]
+
+    def label_array(self, given: Sequence[Sequence[int] | None], labels: Sequence[str]) -> np.ndarray:
+        none = (0,) * len(labels)
+        rows = [none if label is None else label for label in given]
+        return np.array(rows, np.float32).reshape(len(rows), len(labels))
+
+    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
+        present = label_ids.sum(axis=0)
+        return np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)
+
+    def label_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Each label is a question of its own: a given weight is that of the rows with the label, 1 of those without."""
+        return np.stack([np.ones_like(weights), weights], axis=1)
+
+    def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
+        # log(1 + e^x) − x · y, without a large power
+        losses = np.maximum(logits, 0) - logits * label_ids + np.log1p(np.exp(-np.abs(logits)))
+        return {"probabilities": np.exp(-np.logaddexp(0, -logits)), "losses": losses.mean(axis=-1)}
+
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        clipped = np.clip(probabilities.astype(np.float64), _LEAST, 1 - _LEAST)
+        return (np.log(clipped) - np.log1p(-clipped)).astype(np.float32)
+
+    def decisions(self, found: Found, labels: LabelSet) -> list[tuple[str, ...]]:
+        """The labels at or above their thresholds, in the order of `labels`."""
+        over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
+        return [_named(labels, row) for row in over]
+
+    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
+        """{"labels": those at or above their thresholds, "probabilities": {label: number}}"""
+        probabilities = found["probabilities"][row]
+        chosen = self.decisions({"probabilities": probabilities[np.newaxis]}, labels)[0]
+        return {"labels": list(chosen), "probabilities": probability_record(labels.names, probabilities)}
+
+    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+        """labels: the names with "," between them, in jsonl a list."""
+        columns: dict[str, Column] = {"labels": [list(names) for names in self.decisions(found, labels)]}
+        return columns | named_probabilities(found, labels)
+
+    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """The log-odds of the most probable label, its logit."""
+        label = int(found["probabilities"][0].argmax())
+        own = np.asarray(found["probabilities"], np.float64)[:, label]
+        own = np.clip(own, 1e-7, 1 - 6e-8)  # next to 1, float32 has no more values
+        said = {"label": labels.names[label], "probability": significant(found["probabilities"][0, label])}
+        return said, np.log(own) - np.log1p(-own)
+
+    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
+        results, details = multi_label.multi_label_metrics(
+            label_ids, found["losses"], found["probabilities"], labels.names, _thresholds(labels), batch_size
+        )
+        return Scores(results, details, multi_label.format_multi_label(details))
+
+    def eval_rows(
+        self, label_ids: np.ndarray, found: Found, labels: LabelSet
+    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+        """Wrong by the distance of the worst decision from the label."""
+        probabilities, has = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids) > 0
+        missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)
+        rows = [
+            {"labels": own, "probabilities": [significant(each) for each in row]}
+            for own, row in zip(has.astype(int).tolist(), probabilities.tolist(), strict=True)
+        ]
+        return rows, missed.max(axis=1)
+
+    def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
+        decisions = zip(row["labels"], row["probabilities"], thresholds, strict=True)
+        return max(
+            (abs(has - each) for has, each, threshold in decisions if (each >= threshold) != bool(has)), default=0.0
+        )
+
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        decisions = zip(row["labels"], row["probabilities"], strict=True)
+        return max((abs(has - each) for has, each in decisions), default=0.0)
+
+    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
+        over = found["probabilities"] >= _thresholds(labels)
+        given, predicted = ([",".join(_named(labels, row)) for row in each] for each in (label_ids > 0, over))
+        columns: dict[str, Column] = {"predicted": predicted}
+        return given, columns | named_probabilities(found, labels)
+
+    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
+        """A line for each label that a row has and is not predicted, or the other way; the least probable given first.
+
+        Columns: label, given and predicted (yes or no), probability (of what is given).
+        """
+        has, probabilities = label_ids > 0, found["probabilities"]
+        rows, columns_of = np.nonzero(has != (probabilities >= _thresholds(labels)))
+        probability = np.where(has, probabilities, 1.0 - probabilities)[rows, columns_of]
+        order = np.argsort(probability, kind="stable")
+        given = has[rows, columns_of][order]
+        columns: dict[str, Column] = {
+            "label": [labels.names[column] for column in columns_of[order]],
+            "given": np.where(given, "yes", "no").tolist(),
+            "predicted": np.where(given, "no", "yes").tolist(),
+            "probability": probability[order].astype(np.float32),
+        }
+        return Suspects(rows[order].tolist(), columns)
+
+
+def _named(labels: LabelSet, has: np.ndarray) -> tuple[str, ...]:
+    return tuple(name for name, each in zip(labels.names, has, strict=True) if each)
+
+
+MULTI_LABEL = MultiLabel()

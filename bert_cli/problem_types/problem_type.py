@@ -1,0 +1,184 @@
+"""The interface of a problem type: everything that depends on what a model is asked about a text.
+
+The rest of the package reads attributes and calls methods of the object and never asks which one it is. The loss in
+TensorFlow is the one part that is elsewhere, in heads.losses under the same name, because this room imports no TensorFlow.
+"""
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_cli.base.head_types import CLASSIFIER
+from bert_cli.problem_types.columns import Column, Probabilities
+from bert_cli.problem_types.label_cells import LabelCells
+
+# The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n], and `losses` [n].
+Found = Mapping[str, np.ndarray]
+
+
+class LabelSet(NamedTuple):
+    """The names of a model's L outputs, () where they have none; thresholds: float64 [L], of multi-label classification."""
+
+    names: tuple[str, ...] = ()
+    thresholds: np.ndarray | None = None
+
+
+class Scores(NamedTuple):
+    """metrics: for eval_results.txt. details: for run_report.json. lines: of a table for the log."""
+
+    metrics: dict[str, Any]
+    details: dict[str, Any]
+    lines: list[str]
+
+
+class Suspects(NamedTuple):
+    """Suspected label errors, sorted by confidence. rows: numbers of their examples; columns: of suspects.tsv."""
+
+    rows: list[int]
+    columns: dict[str, Column]
+
+
+class ProblemType(abc.ABC):
+    """One problem type. `labels` is the LabelSet of the model in every method; label_ids: see `label_array`.
+
+    name             as --problem_type, flags.txt and the manifest spell it; the key of heads.losses.FORMULAS
+    summary          in the help of --problem_type
+    metrics          keys of eval_results.txt by which one evaluation can be better than another, the main one first
+    label_shape      of label_ids in the letters of features.spec, and label_dtype, as NumPy calls it
+    head_type        key of base.head_types.KINDS
+    activation       of the logits: softmax, sigmoid or identity
+    output_name      the array of predictions; exported_name: the output of exported models
+    hugging_face     problem_type in a config.json, None where the architecture says it
+    has_endings      whether an example is a context with endings (examples.choice) and not one or two texts
+    is_numeric       whether labels are numbers, so that outputs have no names and strata are intervals
+    is_exclusive     whether an example has exactly one of the labels
+    has_label_lists  whether an example may have many labels
+    has_thresholds   whether --threshold applies
+    chart            key of report.classification.CHARTS; mistakes_title: of the report's list of mistakes
+    *_refusal        why --distill_from, the flags of the loss, or --class_weights make no sense; "" where they do
+    """
+
+    name: str
+    summary: str
+    metrics: tuple[str, ...]
+    label_dtype = "int32"
+    label_shape: tuple[str, ...] = ("B",)
+    head_type = CLASSIFIER
+    activation = "softmax"
+    output_name = "probabilities"
+    exported_name = "probabilities"
+    hugging_face: str | None = None
+    has_endings = False
+    is_numeric = False
+    is_exclusive = False
+    has_label_lists = False
+    has_thresholds = False
+    chart = "calibration"
+    mistakes_title = "The most confident mistakes"
+    distillation_refusal = ""
+    loss_refusal = ""
+    class_weights_refusal = ""
+
+    @property
+    def has_named_outputs(self) -> bool:
+        """Whether each output is a label with a name."""
+        return not self.is_numeric and not self.has_endings
+
+    def output_count(self, labels: Sequence[str]) -> int:
+        """Outputs of the head of a model with these labels."""
+        return len(labels) if self.has_named_outputs else 1
+
+    # Labels of the data.
+
+    def stated_labels(self, columns: Sequence[str]) -> tuple[str, ...] | None:
+        """The labels, in an order that needs no look at the rows; None where the rows have to be counted.
+
+        columns: the names of the label columns.
+        """
+        return None if self.has_named_outputs else ()
+
+    def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
+        """The labels in the one label cell of a row."""
+        cell = cells.rows[row][0]
+        return cell if isinstance(cell, tuple) else (cell,)
+
+    @abc.abstractmethod
+    def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
+        """The label of each row, as `label_array` takes it. InputError, with the line, for one that does not fit."""
+
+    @abc.abstractmethod
+    def label_array(self, given: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
+        """label_ids of n examples, as the model takes them; zeros where a label is None, as in the original."""
+
+    def stratum(self, label: Any) -> str | float:
+        """What rows are sorted by before they are divided, so that each part has its share of every label."""
+        return str(label)
+
+    @abc.abstractmethod
+    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
+        """Training rows of each of `count` labels for --class_weights, float64: [L], or [L, 2] (without, with the label)."""
+
+    def label_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Given weights [L] in the shape of label_counts."""
+        return weights
+
+    # Logits and predictions.
+
+    @abc.abstractmethod
+    def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
+        """`output_name` and `losses` of float32 logits [n, outputs], as the head computes them in TensorFlow."""
+
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        """The inverse of the activation, float32 [n, L], for distillation. ValueError where there is none."""
+        raise ValueError(f"{self.name}: {self.distillation_refusal}")
+
+    @abc.abstractmethod
+    def decisions(self, found: Found, labels: LabelSet) -> list[Any]:
+        """The prediction for each example: a name, a tuple of names, a number, or the index of an ending."""
+
+    @abc.abstractmethod
+    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
+        """The prediction for one example, ready for JSON."""
+
+    @abc.abstractmethod
+    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+        """Columns of predictions.tsv between id and text."""
+
+    @abc.abstractmethod
+    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """(the prediction of row 0 for JSON, the score that its words add up to in each row: float64 [rows])."""
+
+    # Evaluation.
+
+    @abc.abstractmethod
+    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
+        """Metrics; batch_size: of the evaluation, on which the original's `loss` depends. InputError for NaN."""
+
+    @abc.abstractmethod
+    def eval_rows(
+        self, label_ids: np.ndarray, found: Found, labels: LabelSet
+    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+        """(rows of eval_examples.jsonl, how wrong each is: float64 [n], 0 where it is right)."""
+
+    @abc.abstractmethod
+    def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
+        """How wrong a row of eval_rows is, 0 where it is right."""
+
+    @abc.abstractmethod
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        """How far a row of eval_rows is from its label, also where the prediction is right; larger is worse."""
+
+    @abc.abstractmethod
+    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
+        """(the given label of each row, the columns of out_of_fold.tsv that follow it)."""
+
+    @abc.abstractmethod
+    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
+        """Suspected label errors among rows that were predicted by models that had not seen them."""
+
+
+def named_probabilities(found: Found, labels: LabelSet) -> dict[str, Column]:
+    """The column of the probabilities of all labels."""
+    return {"probabilities": Probabilities(labels.names, found["probabilities"])}

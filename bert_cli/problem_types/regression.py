@@ -1,0 +1,111 @@
+"""Regression: a number for each text. No activation, squared error."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.messages import quoted
+from bert_cli.metrics.classification import LOSSES, regression_metrics
+from bert_cli.problem_types.columns import Column, significant
+from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+
+
+class Regression(ProblemType):
+    """Labels are decimals as text; label_ids float32 [n]."""
+
+    name = "regression"
+    summary = "a number"
+    metrics = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
+    label_dtype = "float32"
+    activation = "identity"
+    output_name = "values"
+    exported_name = "value"
+    hugging_face: str | None = "regression"
+    is_numeric = True
+    chart = "scatter"
+    mistakes_title = "The largest errors"
+    distillation_refusal = (
+        "learns the probabilities of labels, and here numbers are predicted; let the other model predict the texts, and "
+        "train on its numbers"
+    )
+    loss_refusal = class_weights_refusal = "is about labels, and a number is predicted here"
+
+    def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
+        cells.check_one_column(self.name)
+        given = [str(row[0]) for row in cells.rows]
+        for line, cell in zip(cells.lines, given, strict=True):
+            try:
+                is_finite = math.isfinite(float(cell))
+            except ValueError:
+                is_finite = False
+            if not is_finite:
+                raise InputError(f"{cells.path}:{line}: the label is {quoted(cell)}, a number is needed")
+        return given
+
+    def label_array(self, given: Sequence[str | float | None], labels: Sequence[str]) -> np.ndarray:
+        return np.array([0.0 if label is None else float(label) for label in given], np.float32)
+
+    def stratum(self, label: Any) -> float:
+        return float(str(label))
+
+    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
+        raise InputError(f"--class_weights: {self.class_weights_refusal}")
+
+    def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
+        return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
+
+    def decisions(self, found: Found, labels: LabelSet) -> list[float]:
+        return found["values"].tolist()
+
+    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
+        """{"value": number}"""
+        # By way of the shortest decimal: float() alone would show the digits of a float64.
+        return {"value": float(str(found["values"][row]))}
+
+    def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
+        return {"value": np.asarray(found["values"], np.float32)}
+
+    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """The number itself."""
+        return {"value": significant(found["values"][0])}, np.asarray(found["values"], np.float64)
+
+    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
+        return Scores(regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, [])
+
+    def eval_rows(
+        self, label_ids: np.ndarray, found: Found, labels: LabelSet
+    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+        predicted = np.asarray(found["values"], np.float64)
+        pairs = zip(np.asarray(label_ids, np.float64).tolist(), predicted.tolist(), strict=True)
+        rows = [{"value": significant(value), "predicted": significant(other)} for value, other in pairs]
+        return rows, np.abs(predicted - label_ids)
+
+    def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
+        return abs(row["value"] - row["predicted"])
+
+    def row_surprise(self, row: Mapping[str, Any]) -> float:
+        return abs(row["value"] - row["predicted"])
+
+    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
+        return [str(value) for value in label_ids], {"predicted": found["values"].astype(np.float32)}
+
+    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
+        """Every row, those that are furthest from their number first, as no distance is an error by itself.
+
+        Columns: given, predicted, difference (predicted minus given).
+        """
+        difference = found["values"] - label_ids
+        rows = np.argsort(-np.abs(difference), kind="stable")
+        columns: dict[str, Column] = {
+            "given": label_ids[rows].astype(np.float32),
+            "predicted": found["values"][rows].astype(np.float32),
+            "difference": difference[rows].astype(np.float32),
+        }
+        return Suspects(rows.tolist(), columns)
+
+
+REGRESSION = Regression()

@@ -1,0 +1,74 @@
+"""Stratified splitting, on rows that can be counted by hand."""
+
+from collections import Counter
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.splitting import split_dev, stratified_folds
+from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+
+
+def made(*labels):
+    return [ClassificationExample(str(n), "t", None, label) for n, label in enumerate(labels)]
+
+
+def test_split_keeps_the_shares_of_the_labels():
+    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+    train, dev = split_dev(rows, 0.1, 1, SINGLE_LABEL)
+    assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 6, "b": 3, "c": 1, "d": 0}
+    assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
+    for part in (train, dev):
+        assert [int(row.guid) for row in part] == sorted(int(row.guid) for row in part)
+    assert split_dev(rows, 0.1, 1, SINGLE_LABEL) == (train, dev)
+    assert split_dev(rows, 0.1, 2, SINGLE_LABEL)[1] != dev
+
+
+def test_split_of_numbers_and_of_several_labels():
+    numbers = made(*(str(n / 4) for n in range(40)))
+    _, dev = split_dev(numbers, 0.25, 1, REGRESSION)
+    assert [int(4 * float(row.label)) // 20 for row in sorted(dev, key=lambda row: float(row.label))] == [0] * 5 + [
+        1
+    ] * 5
+    several = made(*([(1, 0)] * 20 + [(0, 0)] * 80))
+    assert sum(row.label == (1, 0) for row in split_dev(several, 0.1, 1, MULTI_LABEL)[1]) == 2
+
+
+def test_split_leaves_something_of_each_label():
+    train, dev = split_dev(made("a", "a", "b", "b"), 0.9, 0, SINGLE_LABEL)
+    assert {row.label for row in train} == {"a", "b"}
+    assert dev
+    with pytest.raises(InputError, match=r"--dev_split=0\.01: leaves no row of 4"):
+        split_dev(made("a", "a", "b", "b"), 0.01, 0, SINGLE_LABEL)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_folds_have_their_share_of_each_label(count):
+    labels = ["x"] * 11 + ["y"] * 7 + ["z"]
+    folds = stratified_folds(labels, count, 5)
+    sizes = Counter(folds.tolist())
+    assert sorted(sizes) == list(range(count))
+    assert max(sizes.values()) - min(sizes.values()) <= 1
+    for label in "xy":
+        own = Counter(fold for fold, each in zip(folds.tolist(), labels, strict=True) if each == label)
+        assert max(own.values()) - min(own[fold] for fold in range(count)) <= 1
+
+
+def test_folds_depend_on_the_seed_alone():
+    labels = ["x", "y"] * 20
+    assert (stratified_folds(labels, 4, 1) == stratified_folds(labels, 4, 1)).all()
+    assert (stratified_folds(labels, 4, 1) != stratified_folds(labels, 4, 2)).any()
+
+
+def test_numbers_are_dealt_out_by_their_value():
+    """Of 9.0, 10.0, 11.0, 100.0 each pair of neighbours is divided; as texts the order would be another."""
+    folds = stratified_folds([100.0, 9.0, 11.0, 10.0], 2, 0)
+    assert folds.tolist() == [1, 0, 0, 1]
+
+
+def test_fewer_rows_than_folds():
+    with pytest.raises(
+        InputError, match="--cross_validation=5: there are 3 rows to train on; give at most as many parts"
+    ):
+        stratified_folds(["x"] * 3, 5, 0)

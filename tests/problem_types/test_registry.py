@@ -1,0 +1,30 @@
+"""The table of problem types, and the attributes that other rooms read."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.problem_types.registry import PROBLEM_TYPES, SINGLE_LABEL, problem_type
+
+
+def test_problem_types_have_their_names():
+    assert list(PROBLEM_TYPES) == ["single_label", "multi_label", "regression", "multiple_choice"]
+    assert all(problem_type(name) is each for name, each in PROBLEM_TYPES.items())
+
+
+def test_no_name_is_single_label():
+    assert problem_type(None) is SINGLE_LABEL
+
+
+def test_unknown_name_is_refused():
+    with pytest.raises(InputError, match="--problem_type=several: is none of single_label, multi_label"):
+        problem_type("several")
+
+
+def test_outputs_of_a_model_with_three_labels():
+    counts = {name: each.output_count(("a", "b", "c")) for name, each in PROBLEM_TYPES.items()}
+    assert counts == {"single_label": 3, "multi_label": 3, "regression": 1, "multiple_choice": 1}
+
+
+def test_label_names_are_those_of_outputs_without_endings_or_numbers():
+    named = {name for name, each in PROBLEM_TYPES.items() if each.has_named_outputs}
+    assert named == {"single_label", "multi_label"}

@@ -1,0 +1,58 @@
+"""Regression, with answers by hand."""
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.problem_type import LabelSet
+from bert_cli.problem_types.regression import REGRESSION
+
+NONE = LabelSet()
+FOUND = {"values": np.array([1.5, 2, 5, 2.5], np.float32)}
+GIVEN = np.array([1, 2, 3, 4], np.float32)
+
+
+@pytest.mark.parametrize("cell", ["high", "nan", "inf", ""])
+def test_parse_refuses_what_is_no_number(cell):
+    cells = LabelCells("f.tsv", (2, 3), [("1",), (cell,)], ("score",), True)
+    with pytest.raises(InputError, match=f"^f.tsv:3: the label is '{cell}', a number is needed"):
+        REGRESSION.parse(cells, ())
+
+
+def test_label_array_takes_texts_and_numbers():
+    found = REGRESSION.label_array(["3.5", None, -1.5], ())
+    assert (found.dtype, found.tolist()) == (np.float32, [3.5, 0.0, -1.5])
+
+
+def test_strata_are_sorted_by_value():
+    assert sorted(map(REGRESSION.stratum, ["10", "9.5", "-1"])) == [-1.0, 9.5, 10.0]
+
+
+def test_postprocess_is_the_squared_error():
+    found = REGRESSION.postprocess(np.array([[1.5], [2.0]], np.float32), np.array([1, 4], np.float32))
+    assert (found["values"].tolist(), found["losses"].tolist()) == ([1.5, 2.0], [0.25, 4.0])
+
+
+def test_record_has_the_shortest_decimal():
+    assert REGRESSION.record({"values": np.array([0.1], np.float32)}, 0, NONE) == {"value": 0.1}
+
+
+def test_suspects_are_all_rows_the_furthest_first():
+    rows, columns = REGRESSION.suspects(GIVEN, FOUND, NONE)
+    assert rows == [2, 3, 0, 1]
+    assert columns["difference"].tolist() == [2.0, -1.5, 0.5, 0.0]
+
+
+def test_eval_rows():
+    rows, wrong = REGRESSION.eval_rows(GIVEN, FOUND, NONE)
+    assert rows[3] == {"value": 4.0, "predicted": 2.5}
+    assert wrong.tolist() == [0.5, 0.0, 2.0, 1.5]
+    assert [REGRESSION.row_error(row, ()) for row in rows] == wrong.tolist()
+
+
+def test_numbers_have_no_class_weights_and_no_teacher():
+    with pytest.raises(InputError, match="is about labels, and a number is predicted here"):
+        REGRESSION.label_counts(GIVEN, 0)
+    with pytest.raises(ValueError, match="learns the probabilities of labels"):
+        REGRESSION.logits(GIVEN)
