@@ -56,13 +56,19 @@ class Version:
         for old in (results, folder):
             shutil.rmtree(old, ignore_errors=True)
             old.mkdir(parents=True)
-        for number, line in enumerate(scenario.commands):
+        codes = [
             self._run_command(line, scenario.stdin, folder, results / f"{number:02d}-{line.split()[0]}")
-        (results / "done.json").write_text(key, encoding="utf-8")
+            for number, line in enumerate(scenario.commands)
+        ]
+        if min(codes) >= 0:  # none was killed, which is no result to keep
+            (results / "done.json").write_text(key, encoding="utf-8")
         return time.monotonic() - began
 
-    def _run_command(self, line: str, stdin: str, folder: pathlib.Path, results: pathlib.Path) -> None:
-        """Run it in `folder`; keep what it said, a copy of each file that it wrote, and the names of those it removed."""
+    def _run_command(self, line: str, stdin: str, folder: pathlib.Path, results: pathlib.Path) -> int:
+        """Run it in `folder`; keep what it said, a copy of each file that it wrote, and the names of those it removed.
+
+        Returns its exit code, below 0 where a signal or the time limit ended it.
+        """
         before = _states(folder)
         results.mkdir(parents=True)
         with open(results / "stdout", "wb") as output, open(results / "stderr", "wb") as errors:
@@ -86,6 +92,7 @@ class Version:
             copy = results / "files" / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(folder / name, copy)
+        return process.returncode
 
     def _environment(self) -> dict[str, str]:
         """That of this process, without what would change results, or make each command compile the package anew."""

@@ -586,13 +586,13 @@ def make_inputs(data: pathlib.Path, to: pathlib.Path) -> None:
         files[f"tagging_json/{name}.jsonl"] = _objects(
             {"words": [word[0] for word in sentence], "tags": [word[-1] for word in sentence]} for sentence in sentences
         )
-    for name, source, first, last in (
+    for name, original, first, last in (
         ("train", "train", 0, 4),
         ("dev", "dev", 0, 2),
         ("train2", "dev-v2", 0, 4),
         ("dev2", "dev-v2", 4, 6),
     ):
-        squad = json.loads((data / f"squad/{source}.json").read_text(encoding="utf-8"))
+        squad = json.loads((data / f"squad/{original}.json").read_text(encoding="utf-8"))
         paragraphs = [paragraph for article in squad["data"] for paragraph in article["paragraphs"]][
             3 * first : 3 * last
         ]
