@@ -8,6 +8,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import listed
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import trains_together
 from bert_cli.settings.controls import (
     BALANCED,

@@ -31,7 +31,7 @@ from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, model_folder
 
 if TYPE_CHECKING:
-    from bert_cli.heads.model import TaskModel
+    from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.session import Session
     from bert_cli.runs.engine.training_inputs import StreamInput
 
