@@ -33,28 +33,9 @@ def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
         with _appearing(path) as temporary, gfile(path).GFile(temporary, mode) as file:
             file.write(held.getvalue())
         return
-    folder = os.path.dirname(path) or "."
-    try:
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=UNFINISHED)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {why_not_written(error, folder)}") from None
-    try:
-        with os.fdopen(handle, mode, encoding="utf-8" if text else None, newline="\n" if text else None) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _make_readable(temporary)
-        os.replace(temporary, path)
-    except BaseException as error:
-        written = file_size(temporary)
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-        if isinstance(error, OSError) and not isinstance(
-            error, BrokenPipeError
-        ):  # a pipe is the log's, not this file's
-            reason = why_not_written(error, folder, written, is_all=False)
-            raise InputError(f"{path}: cannot be written: {reason}") from None
-        raise
+    encoding, newline = ("utf-8", "\n") if text else (None, None)
+    with atomic_paths([path]) as temporaries, open(temporaries[0], mode, encoding=encoding, newline=newline) as file:
+        yield file
 
 
 @contextlib.contextmanager
@@ -95,6 +76,7 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
             temporaries.append(temporary)
         yield list(temporaries)
         for temporary in temporaries:
+            # On the disk before its name is: after a power cut the new name would else stand for an empty file.
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
             _make_readable(temporary)
@@ -107,9 +89,8 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
     except BrokenPipeError:  # nobody reads the log any more; this is not about files
         raise
     except OSError as error:
-        reason = why_not_written(
-            error, os.path.dirname(paths[0]) or ".", sum(map(file_size, temporaries)), is_all=False
-        )
+        written = sum(map(file_size, temporaries)) if temporaries else None
+        reason = why_not_written(error, os.path.dirname(paths[0]) or ".", written, is_all=False)
         raise InputError(f"{paths[0]}: cannot be written: {reason}") from None
     finally:
         for temporary in temporaries:

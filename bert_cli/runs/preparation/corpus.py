@@ -1,10 +1,11 @@
 """From text files to a tokenized corpus on disk, with progress: the first half of every command on plain text."""
 
+import contextlib
 import dataclasses
 import hashlib
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
@@ -25,6 +26,7 @@ LOG = logging.getLogger("bert_cli")
 # Words that each process remembers: half of the usual number, which costs 2 % of the time.
 CACHE_SIZE = 1 << 16
 LOGGED = 20  # names of files in the log
+_MEGABYTE = 10**6
 # Bytes of text below which starting processes takes longer than they save.
 _WORTH_PROCESSES = 20_000_000
 
@@ -59,29 +61,32 @@ def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
     The context of the workers is a Reading, or has its three attributes.
     """
     typecode = workers.context.typecode
+    with reading(paths) as show:
+        corpus = store_corpus(workers.map(_tokenize, read_blocks(paths)), folder, typecode, show)
+    check_has_sentences(corpus.num_documents)
+    return corpus
+
+
+@contextlib.contextmanager
+def reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
+    """Log the names of input files, and show how far they are read; yields a function of the bytes read so far."""
     LOG.info("*** Reading from input files ***")
     for path in paths[:LOGGED]:
         LOG.info("  %s", path)
     if len(paths) > LOGGED:
         LOG.info("  … and %d more", len(paths) - LOGGED)
-    blocks = workers.map(_tokenize, read_blocks(paths))
     size = total_size(paths)
-    if size is None:
-        corpus = store_corpus(blocks, folder, typecode)
-    else:
-        corpus = _store_with_progress(blocks, folder, typecode, size)
-    check_has_sentences(corpus.num_documents)
-    return corpus
-
-
-def _store_with_progress(blocks: Iterable[TokenizedBlock], folder: str, typecode: Typecode, size: int) -> CorpusSize:
-    with Progress("reading", -(-size // 10**6), unit="MB") as progress:
+    if size is None:  # of a pipe nobody knows how much is left
+        yield lambda position: None
+        return
+    with Progress("reading", -(-size // _MEGABYTE), unit="MB") as progress:
 
         def show(position: int) -> None:
-            if position // 10**6 > progress.position:
-                progress.update(position // 10**6)
+            # Blocks are smaller than what is shown; an update for each would draw the same line again.
+            if position // _MEGABYTE > progress.position:
+                progress.update(position // _MEGABYTE)
 
-        return store_corpus(blocks, folder, typecode, show)
+        yield show
 
 
 def corpus_digest(corpus: CorpusSize) -> str:

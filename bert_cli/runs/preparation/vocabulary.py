@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.corpus import vocabulary as corpus
-from bert_cli.corpus.text import read_blocks, total_size
+from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.word_counts import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
-from bert_cli.outputs.progress import Progress
 from bert_cli.runs.loading import checks
+from bert_cli.runs.preparation.corpus import reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
@@ -24,24 +24,8 @@ _LOGGED = 20  # words in the log
 
 def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -> list[tuple[str, int]]:
     """(word, occurrences), the most frequent first. InputError where there is no word."""
-    LOG.info("*** Reading from input files ***")
-    for path in paths[:_LOGGED]:
-        LOG.info("  %s", path)
-    if len(paths) > _LOGGED:
-        LOG.info("  … and %d more", len(paths) - _LOGGED)
-    with Workers(num_workers, tokenizer) as workers:
-        blocks = workers.map(count_block, read_blocks(paths))
-        size = total_size(paths)
-        if size is None:
-            counts = merge_counts(blocks)
-        else:
-            with Progress("reading", -(-size // 10**6), unit="MB") as progress:
-
-                def show(position: int) -> None:
-                    if position // 10**6 > progress.position:
-                        progress.update(position // 10**6)
-
-                counts = merge_counts(blocks, show)
+    with Workers(num_workers, tokenizer) as workers, reading(paths) as show:
+        counts = merge_counts(workers.map(count_block, read_blocks(paths)), show)
     if not counts:
         raise InputError("nothing to learn from: the input has no word; check --input_file")
     return counts
