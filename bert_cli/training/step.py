@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_cli.features.spec import INPUT_MASK
 from bert_cli.tf_internals import variables
 from bert_cli.training.batch_distribution import SHARE_START, share_start
-from bert_cli.training.grappler import with_few_passes, with_imports
+from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
@@ -117,7 +117,7 @@ def make_train_step(
     # Nothing in it branches on a tensor in Python: autograph would only take its time.
     given = [signature] if signature else None
     function = tf.function(step, input_signature=given, reduce_retracing=signature is None, autograph=False)
-    return with_few_passes(with_imports(function))
+    return with_few_graph_optimizers(with_background_imports(function))
 
 
 def _seeded(batch: dict, seed: int, step: tf.Tensor, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
