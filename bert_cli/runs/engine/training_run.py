@@ -77,7 +77,7 @@ class TrainingRun:
             self.is_frozen = is_frozen(named_weights(model.encoder), factors)
             factors = dict(factors) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
             trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
-            has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
+            has_words = kind.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
