@@ -3,55 +3,19 @@
 import functools
 from collections.abc import Callable
 
-import numpy as np
 import tensorflow as tf
 
 from bert_cli.features.spec import INPUT_MASK
 from bert_cli.tf_internals import variables
-from bert_cli.training.batch_distribution import SHARE_START, share_start
+from bert_cli.training.batch_distribution import SHARD_START, shard_start
 from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
-from bert_cli.weights.checkpoint import Reader
-from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 
 # Random draws of a step: places in the model add to the second number of the seed, so steps lie this far apart.
 _PLACES = 1024
 # Parts of a batch add multiples of this to the first number, which replicas and heads add less to.
 _PART_SEEDS = 999_983
-# float16 loses small gradients, so the loss is scaled up: first guess, and steps without overflow before doubling.
-_FIRST_LOSS_SCALE = 2.0**15
-_GROWTH_STEPS = 2000
-
-
-class LossScale:
-    """The dynamic loss scale of float16 training (Micikevicius et al., 2018)."""
-
-    def __init__(self):
-        self.scale = tf.Variable(_FIRST_LOSS_SCALE, trainable=False)
-        self.good_steps = tf.Variable(0, trainable=False)
-
-    def tensors(self) -> dict[str, np.ndarray]:
-        """What a checkpoint keeps of it."""
-        return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}
-
-    def restore(self, reader: Reader) -> None:
-        """Go on with the scale of a checkpoint; one of an older version has none, and it starts anew."""
-        if SCALE_NAME in reader.shapes and GOOD_STEPS_NAME in reader.shapes:
-            self.scale.assign(reader.read(SCALE_NAME))
-            self.good_steps.assign(reader.read(GOOD_STEPS_NAME))
-
-    def current(self) -> tf.Tensor:
-        return variables.read(self.scale.handle)
-
-    def update(self, finite: tf.Tensor) -> None:
-        """Halve after an overflow, double after a long time without; in this replica."""
-        good = variables.read(self.good_steps.handle, tf.int32) + 1
-        grow = good >= _GROWTH_STEPS
-        factor = tf.where(finite, tf.where(grow, 2.0, 1.0), 0.5)
-        scale = tf.clip_by_value(self.current() * factor, 1.0, 2.0**24)
-        good = tf.where(tf.logical_or(grow, tf.logical_not(finite)), 0, good)
-        variables.assign(self.scale.handle, scale)
-        variables.assign(self.good_steps.handle, good)
 
 
 def make_train_step(
@@ -122,12 +86,12 @@ def make_train_step(
 
 def _seeded(batch: dict, seed: int, step: tf.Tensor, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
     """A replica's batch without where its share begins, and the seed of this step, see make_train_step."""
-    start = batch.get(SHARE_START)
+    start = batch.get(SHARD_START)
     if start is None:
         replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
         return batch, tf.stack([seed + replica * 7919, step * _PLACES])
     # Draws by the place in the whole batch: the same for any number of replicas.
-    batch = {name: values for name, values in batch.items() if name != SHARE_START}
+    batch = {name: values for name, values in batch.items() if name != SHARD_START}
     return batch, tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
 
 
@@ -173,8 +137,8 @@ def _seed_of_part(
     if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each part draws for itself
         return seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1))
     if seed.shape[0] == 2:
-        return tf.concat([seed, share_start(batch[INPUT_MASK], number * size, strategy)], axis=0)
-    sequences, tokens, _, shorter = tf.unstack(share_start(batch[INPUT_MASK], number * size, strategy, seed[4]))
+        return tf.concat([seed, shard_start(batch[INPUT_MASK], number * size, strategy)], axis=0)
+    sequences, tokens, _, shorter = tf.unstack(shard_start(batch[INPUT_MASK], number * size, strategy, seed[4]))
     return seed + tf.stack([0, 0, sequences, tokens, 0, shorter])
 
 
