@@ -12,13 +12,13 @@ from bert_cli.training.strategy import is_tpu
 SHARD_START = "shard_start"
 
 
-def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, parts: int = 1) -> None:
-    """InputError unless the batch can be split evenly over the replicas, and there into so many parts."""
+def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, accumulation_steps: int = 1) -> None:
+    """InputError unless the batch can be split evenly over the replicas, and there into so many micro-batches."""
     replicas = strategy.num_replicas_in_sync
-    if batch_size % (replicas * parts) and parts > 1:
+    if batch_size % (replicas * accumulation_steps) and accumulation_steps > 1:
         raise InputError(
-            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and --gradient_accumulation_steps={parts}; "
-            f"give a multiple of {replicas * parts}"
+            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and --gradient_accumulation_steps={accumulation_steps}; "
+            f"give a multiple of {replicas * accumulation_steps}"
         )
     if batch_size % replicas:
         raise InputError(

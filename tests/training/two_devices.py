@@ -24,7 +24,7 @@ from bert_cli.model.layers import named_weights  # noqa: E402
 from bert_cli.training.batch_distribution import check_batch_size, distribute  # noqa: E402
 from bert_cli.training.checkpoints import training_tensors  # noqa: E402
 from bert_cli.training.inference import make_runner  # noqa: E402
-from bert_cli.training.loss_scale import LossScale
+from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
 from bert_cli.training.optimizers.nadam import Nadam  # noqa: E402
 from bert_cli.training.optimizers.rate_multipliers import layer_factors, rate_factors  # noqa: E402

@@ -80,12 +80,12 @@ class Session(Predictor):
         devices: Devices,
         max_seq_length: int,
         train_batch_size: int | None = None,
-        parts: int = 1,
+        accumulation_steps: int = 1,
         weights_follow: bool = False,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        train_batch_size: None where nothing is trained; parts: how many it is computed in. weights_follow: a checkpoint is
+        train_batch_size: None where nothing is trained; accumulation_steps: how it is computed. weights_follow: a checkpoint is
         loaded before anything is computed, so that only what it lacks has to be drawn at random. InputError where the
         devices are not there, or cannot share such a batch.
         """
@@ -106,7 +106,7 @@ class Session(Predictor):
         self.max_seq_length = max_seq_length
         with self.strategy.scope():
             if train_batch_size is not None:
-                check_batch_size(train_batch_size, self.strategy, "train_batch_size", parts)
+                check_batch_size(train_batch_size, self.strategy, "train_batch_size", accumulation_steps)
             with self._deferred.deferring(weights_follow):
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)

@@ -108,15 +108,15 @@ class TrainingRun:
         strategy, updates = self.session.strategy, self.updates
         replicas = strategy.num_replicas_in_sync
 
-        def make_step(parts: int) -> Callable:
+        def make_step(accumulation_steps: int) -> Callable:
             shown = specs if replicas == 1 else None
             return make_train_step(
-                strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, parts
+                strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, accumulation_steps
             )
 
         if not updates.auto_batch:
-            return make_step(updates.parts)
-        return AutoBatch(make_step, updates.parts, updates.batch_size // replicas, self.changed_variables)
+            return make_step(updates.accumulation_steps)
+        return AutoBatch(make_step, updates.accumulation_steps, updates.batch_size // replicas, self.changed_variables)
 
     def changed_variables(self) -> list[tf.Variable]:
         """All that an update changes."""
