@@ -165,7 +165,7 @@ class Session(Predictor):
         """The same with weights that stay as they are; told, optional: see LoadReport.check_whole."""
         report = self._fill(reader)
         report.check_whole(told, optional)
-        self.fix_weights()
+        self.freeze_for_inference()
         return report
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
@@ -176,14 +176,14 @@ class Session(Predictor):
         """Take what `weights` gave."""
         for name, variable in self.variables.items():
             variable.assign(values[name])
-        self.fix_weights()
+        self.freeze_for_inference()
 
-    def fix_weights(self, are_fixed: bool = True) -> None:
+    def freeze_for_inference(self, is_frozen: bool = True) -> None:
         """See BertEncoder: of the model's encoders, where the devices allow it."""
         if on_one_cpu(self.strategy):
             for part in layers_inside(self.model):
                 if isinstance(part, BertEncoder):
-                    part.fix_weights(are_fixed)
+                    part.freeze_for_inference(is_frozen)
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before
 
     def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:

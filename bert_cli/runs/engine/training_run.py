@@ -20,16 +20,17 @@ from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
-from bert_cli.training.batch_distribution import place
+from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Callback, run_steps
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.lamb import Lamb
 from bert_cli.training.optimizers.nadam import Nadam
 from bert_cli.training.optimizers.rate_multipliers import is_frozen
-from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.training.step import make_train_step
 from bert_cli.training.stop_flag import StopFlag
 from bert_cli.weights.path import repair_state
 
@@ -192,9 +193,9 @@ def train(
     if state and session.is_chief:
         repair_state(folder, state)
     batches, specs = source.batches(run, state)
-    session.fix_weights(False)
+    session.freeze_for_inference(False)
     step_fn = run.step_function(specs)
-    placed = (place(batch, session.strategy) for batch in batches)
+    placed = (distribute(batch, session.strategy) for batch in batches)
     shown, every = lines_each(saving.log_steps, updates.steps)
     with Progress("training", updates.steps, run.start, shown, updates.batch_size) as progress:
         called = [
@@ -212,7 +213,7 @@ def train(
         raise _stopped(asked.number, last_step, updates.steps, folder)
     if run.compact:
         run.compact.close(run.optimizer)
-    session.fix_weights()
+    session.freeze_for_inference()
     return {
         "global_step": last_step,
         "train_seconds": round(seconds, 3),
