@@ -1,4 +1,4 @@
-"""First values that are drawn at random only where no checkpoint brings others."""
+"""Random initial values that are drawn only for the weights that no checkpoint has."""
 
 import contextlib
 import contextvars
@@ -6,26 +6,27 @@ from collections.abc import Callable, Iterable, Iterator
 
 import keras
 
-_GATHERING: contextvars.ContextVar["Draws | None"] = contextvars.ContextVar("gathering", default=None)
+# A context variable, not an argument: between the model's constructor and a layer's weights are all constructors of layers.
+_CURRENT: contextvars.ContextVar["DeferredInitialization | None"] = contextvars.ContextVar("current", default=None)
 
 
-class Draws:
-    """Weights that are zero until it is known which of them are loaded: the draws of BERT-Base take seconds of a processor."""
+class DeferredInitialization:
+    """Weights that stay zero until it is known which of them are loaded: drawing those of BERT-Base takes seconds."""
 
     def __init__(self):
         self._waiting: list[tuple[keras.Variable, Callable[[], None]]] = []
 
     @contextlib.contextmanager
-    def gathering(self, is_wanted: bool = True) -> Iterator[None]:
-        """What is made within it waits, where that is wanted; else it is drawn at once, as everywhere."""
-        token = _GATHERING.set(self if is_wanted else None)
+    def deferring(self, is_wanted: bool = True) -> Iterator[None]:
+        """Within it, where wanted, the weights of new layers wait; else they are drawn at once, as everywhere."""
+        token = _CURRENT.set(self if is_wanted else None)
         try:
             yield
         finally:
-            _GATHERING.reset(token)
+            _CURRENT.reset(token)
 
-    def draw_all_but(self, loaded: Iterable[keras.Variable]) -> None:
-        """Draw those that wait and are none of these."""
+    def initialize_except(self, loaded: Iterable[keras.Variable]) -> None:
+        """Draw the waiting weights that are not among the loaded ones."""
         filled = {id(variable) for variable in loaded}
         for variable, draw in self._waiting:
             if id(variable) not in filled:
@@ -33,9 +34,10 @@ class Draws:
         self._waiting.clear()
 
     def add(self, variable: keras.Variable, draw: Callable[[], None]) -> None:
+        """Let a weight wait, which `draw` assigns its random values to."""
         self._waiting.append((variable, draw))
 
 
-def gathered() -> Draws | None:
-    """Where what is made now is to wait; None where it is to be drawn at once."""
-    return _GATHERING.get()
+def deferred_initialization() -> DeferredInitialization | None:
+    """What collects new weights now; None where they are to be drawn at once."""
+    return _CURRENT.get()

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
-from bert_cli.model.frozen_inference import FixedLayer
+from bert_cli.model.frozen_inference import FrozenLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
 from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
 from bert_cli.model.shared_trace import SharedTrace
@@ -34,7 +34,7 @@ class BertEncoder(keras.Model):
         self.embeddings = Embeddings(config, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
         self._shared_trace = SharedTrace(self.transformer_layers)
-        self._fixed: list[FixedLayer] = []
+        self._frozen: list[FrozenLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
         mark_built(self)
@@ -65,8 +65,8 @@ class BertEncoder(keras.Model):
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
-            if self._fixed and not training and tf.inside_function():
-                x, probabilities = self._fixed[index](x, layout, first_only)
+            if self._frozen and not training and tf.inside_function():
+                x, probabilities = self._frozen[index](x, layout, first_only)
             else:
                 x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
@@ -88,12 +88,12 @@ class BertEncoder(keras.Model):
             outputs["attention_probs"] = [tf.cast(each[:, :, :length, :length], tf.float32) for each in attention]
         return outputs
 
-    def fix_weights(self, are_fixed: bool = True) -> None:
-        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see FixedLayer); what is
+    def freeze_for_inference(self, is_frozen: bool = True) -> None:
+        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see FrozenLayer); what is
         traced meanwhile keeps to these weights.
         """
-        usable = are_fixed and onednn.is_available(self.product_dtype)
-        self._fixed = [FixedLayer(layer) for layer in self.transformer_layers] if usable else []
+        usable = is_frozen and onednn.is_available(self.product_dtype)
+        self._frozen = [FrozenLayer(layer) for layer in self.transformer_layers] if usable else []
 
     def without_gradient(self, layer: int | None) -> set[str]:
         """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""

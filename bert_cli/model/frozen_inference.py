@@ -41,7 +41,7 @@ class _Norm:
         return onednn.layer_norm(x, self._gamma, self._beta, self._epsilon)
 
 
-class FixedLayer:
+class FrozenLayer:
     """A TransformerLayer with the weights that it has now."""
 
     def __init__(self, layer: TransformerLayer):

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
-from bert_cli.model.deferred_initialization import gathered
+from bert_cli.model.deferred_initialization import deferred_initialization
 from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
@@ -40,11 +40,11 @@ class Scoped(keras.layers.Layer):
         """
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
         initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
-        draws = gathered()
-        if draws is None:
+        deferred = deferred_initialization()
+        if deferred is None:
             return self.add_scoped(name, shape, initializer)
         variable = self.add_scoped(name, shape, "zeros")
-        draws.add(variable, lambda: variable.assign(initializer(shape, dtype="float32")))
+        deferred.add(variable, lambda: variable.assign(initializer(shape, dtype="float32")))
         return variable
 
     def named(self) -> dict[str, keras.Variable]:

@@ -1,4 +1,4 @@
-"""A training step that finds out by itself into how many parts its batch has to be divided to fit into memory."""
+"""A training step that doubles its accumulation steps until a micro-batch fits into memory."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -9,40 +9,40 @@ LOG = logging.getLogger("bert_cli")
 
 
 class AutoBatch:
-    """`step(batch) -> (loss, learning rate)` for training.loop. `parts`: into how many each replica's rows are divided.
+    """`step(batch) -> (loss, learning rate)` for training.loop. `steps`: accumulation steps, of each replica's rows.
 
-    Where memory does not suffice for the first call, all is put back as it was before, and the same batch is computed in
-    twice as many parts, as long as these divide the rows. Later calls keep to what was found.
+    Where memory does not suffice for the first call, all variables are restored, and the same batch is computed in twice as
+    many steps, as long as their number divides the rows. Later calls keep to the number that was found.
     """
 
     def __init__(
-        self, make_step: Callable[[int], Callable], parts: int, rows: int, changed: Callable[[], Sequence[tf.Variable]]
+        self, make_step: Callable[[int], Callable], steps: int, rows: int, changed: Callable[[], Sequence[tf.Variable]]
     ):
-        """make_step(parts) builds a step function. rows: of a replica in each batch; changed(): the variables that a step
+        """make_step(steps) builds a step function. rows: of a replica in each batch; changed(): the variables that a step
         changes, of which a copy in the memory of the host is kept while the first one runs."""
-        self.parts, self._rows, self._changed = parts, rows, changed
-        self._make_step, self._step, self._is_settled = make_step, make_step(parts), False
+        self.steps, self._rows, self._changed = steps, rows, changed
+        self._make_step, self._step, self._is_settled = make_step, make_step(steps), False
 
     def __call__(self, batch: dict) -> tuple[tf.Tensor, tf.Tensor]:
-        """Raises what the step raises, also a lack of memory where no more parts are possible."""
+        """Raises what the step raises, also a lack of memory where no more steps are possible."""
         if self._is_settled:
             return self._step(batch)
         before = [(variable, variable.numpy()) for variable in self._changed()]
         while True:
             try:
                 loss, rate = self._step(batch)
-                float(loss)  # waits for the device, whose lack of memory may be told no earlier
+                float(loss)  # waits for the device, which may report a lack of memory no earlier
             except (tf.errors.ResourceExhaustedError, MemoryError):
-                if self._rows % (2 * self.parts):
+                if self._rows % (2 * self.steps):
                     raise
             else:
                 self._is_settled = True
                 return loss, rate
-            self.parts *= 2
+            self.steps *= 2
             LOG.warning(
                 "out of memory: each update is computed in %d parts from here on, as --gradient_accumulation_steps=%d does",
-                self.parts, self.parts,
+                self.steps, self.steps,
             )  # fmt: skip
             for variable, value in before:
                 variable.assign(value)
-            self._step = self._make_step(self.parts)
+            self._step = self._make_step(self.steps)

@@ -8,17 +8,17 @@ from bert_cli.features.spec import INPUT_MASK
 from bert_cli.model.layout import short_width, widths_of
 from bert_cli.training.strategy import is_tpu
 
-# What `place` adds to the share of a replica: see ops.dropout.
-SHARE_START = "share_start"
+# The column that `distribute` adds to the shard of a replica: see ops.dropout.
+SHARD_START = "shard_start"
 
 
-def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, parts: int = 1) -> None:
-    """InputError unless the batch can be split evenly over the replicas, and there into so many parts."""
+def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, accumulation_steps: int = 1) -> None:
+    """InputError unless the batch can be split evenly over the replicas, and there into so many micro-batches."""
     replicas = strategy.num_replicas_in_sync
-    if batch_size % (replicas * parts) and parts > 1:
+    if batch_size % (replicas * accumulation_steps) and accumulation_steps > 1:
         raise InputError(
-            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and --gradient_accumulation_steps={parts}; "
-            f"give a multiple of {replicas * parts}"
+            f"--{flag}={batch_size} cannot be split evenly over {replicas} devices and "
+            f"--gradient_accumulation_steps={accumulation_steps}; give a multiple of {replicas * accumulation_steps}"
         )
     if batch_size % replicas:
         raise InputError(
@@ -26,7 +26,7 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
         )
 
 
-def share_start(
+def shard_start(
     mask: tf.Tensor, start: tf.Tensor | int, strategy: tf.distribute.Strategy, bound: tf.Tensor | None = None
 ) -> tf.Tensor:
     """What stands, int32 [4], in the seed of a share that begins with row `start` of a mask [B, …, S]: see ops.dropout.
@@ -44,7 +44,7 @@ def share_start(
     return tf.stack([tf.shape(before)[0], tokens, bound, shorter])
 
 
-def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
+def distribute(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dict:
     """The batch on its device, or, with several replicas, an equal share of its rows on each."""
     replicas = strategy.num_replicas_in_sync
     if replicas == 1:
@@ -56,6 +56,6 @@ def place(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -> dic
         own = {name: tf.convert_to_tensor(values[start : start + size]) for name, values in batch.items()}
         if INPUT_MASK not in batch:
             return own
-        return own | {SHARE_START: share_start(tf.constant(batch[INPUT_MASK]), start, strategy)}
+        return own | {SHARD_START: shard_start(tf.constant(batch[INPUT_MASK]), start, strategy)}
 
     return strategy.experimental_distribute_values_from_function(share)

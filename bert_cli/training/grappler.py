@@ -54,7 +54,7 @@ class _Options:
 _OPTIONS = _Options()
 
 
-def with_few_passes(function: Callable) -> Callable:
+def with_few_graph_optimizers(function: Callable) -> Callable:
     """The same tf.function, without the optimizers that do nothing for it; whatever else this process computes has them."""
 
     @functools.wraps(function)
@@ -65,7 +65,7 @@ def with_few_passes(function: Callable) -> Callable:
     return call
 
 
-def with_imports(function: tf.types.experimental.PolymorphicFunction) -> Callable:
+def with_background_imports(function: tf.types.experimental.PolymorphicFunction) -> Callable:
     """The same tf.function; while TensorFlow compiles its first call, the modules of runtime.background_import are imported."""
     is_traced = False
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.batch_distribution import place
+from bert_cli.training.batch_distribution import distribute
 
 
 def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: dict) -> Callable:
@@ -25,7 +25,7 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
         if alone:
             batch = {name: tf.convert_to_tensor(values) for name, values in make_batch(rows).items()}
             return {name: value.numpy() for name, value in compiled(batch).items()}
-        shares = on_replicas(place(make_batch(_fill_up(rows, strategy.num_replicas_in_sync)), strategy))
+        shares = on_replicas(distribute(make_batch(_fill_up(rows, strategy.num_replicas_in_sync)), strategy))
         return {
             name: np.concatenate([part.numpy() for part in strategy.experimental_local_results(value)])[: len(rows)]
             for name, value in shares.items()

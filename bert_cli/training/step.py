@@ -3,55 +3,19 @@
 import functools
 from collections.abc import Callable
 
-import numpy as np
 import tensorflow as tf
 
 from bert_cli.features.spec import INPUT_MASK
 from bert_cli.tf_internals import variables
-from bert_cli.training.batch_distribution import SHARE_START, share_start
-from bert_cli.training.grappler import with_few_passes, with_imports
+from bert_cli.training.batch_distribution import SHARD_START, shard_start
+from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
-from bert_cli.weights.checkpoint import Reader
-from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 
-# Random draws of a step: places in the model add to the second number of the seed, so steps lie this far apart.
-_PLACES = 1024
-# Parts of a batch add multiples of this to the first number, which replicas and heads add less to.
-_PART_SEEDS = 999_983
-# float16 loses small gradients, so the loss is scaled up: first guess, and steps without overflow before doubling.
-_FIRST_LOSS_SCALE = 2.0**15
-_GROWTH_STEPS = 2000
-
-
-class LossScale:
-    """The dynamic loss scale of float16 training (Micikevicius et al., 2018)."""
-
-    def __init__(self):
-        self.scale = tf.Variable(_FIRST_LOSS_SCALE, trainable=False)
-        self.good_steps = tf.Variable(0, trainable=False)
-
-    def tensors(self) -> dict[str, np.ndarray]:
-        """What a checkpoint keeps of it."""
-        return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}
-
-    def restore(self, reader: Reader) -> None:
-        """Go on with the scale of a checkpoint; one of an older version has none, and it starts anew."""
-        if SCALE_NAME in reader.shapes and GOOD_STEPS_NAME in reader.shapes:
-            self.scale.assign(reader.read(SCALE_NAME))
-            self.good_steps.assign(reader.read(GOOD_STEPS_NAME))
-
-    def current(self) -> tf.Tensor:
-        return variables.read(self.scale.handle)
-
-    def update(self, finite: tf.Tensor) -> None:
-        """Halve after an overflow, double after a long time without; in this replica."""
-        good = variables.read(self.good_steps.handle, tf.int32) + 1
-        grow = good >= _GROWTH_STEPS
-        factor = tf.where(finite, tf.where(grow, 2.0, 1.0), 0.5)
-        scale = tf.clip_by_value(self.current() * factor, 1.0, 2.0**24)
-        good = tf.where(tf.logical_or(grow, tf.logical_not(finite)), 0, good)
-        variables.assign(self.scale.handle, scale)
-        variables.assign(self.good_steps.handle, good)
+# Dropout adds the number of its position in the model to the second number of a step's seed, so steps lie this far apart.
+_SEEDS_PER_STEP = 1024
+# Micro-batches add multiples of these primes to the first number, and replicas of the smaller one; heads add less.
+_MICRO_BATCH_SEEDS, _REPLICA_SEEDS = 999_983, 7919
 
 
 def make_train_step(
@@ -61,18 +25,18 @@ def make_train_step(
     seed: int,
     loss_scale: LossScale | None,
     signature: dict | None,
-    parts: int = 1,
+    accumulation_steps: int = 1,
 ) -> Callable:
     """Build `step(batch) -> (loss, learning rate)`, a compiled function of one update.
 
     loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean over the batch. `seed` is
     int32 [2], different for each step and replica, or [6], see ops.dropout. `signature` is the tf.TensorSpec of each entry
-    of a batch, so that no new length is a new trace; None with several replicas. parts: into how many equal parts a
-    replica's rows are divided, whose gradients are computed one after the other and added up: the update of the whole, in
-    the memory of a part. Dropout draws by the place in the whole batch there too.
+    of a batch, so that no new length is a new trace; None with several replicas. accumulation_steps: into how many equal
+    micro-batches a replica's rows are divided, whose gradients are computed one after the other and added up: the update of
+    the whole, in the memory of a micro-batch. Dropout draws by the position in the whole batch there too.
     """
     trained = list(optimizer.weights.values())
-    # Nothing is recorded, and so nothing computed, behind what all trained variables stand on.
+    # Where a variable is frozen, only the trained ones are watched: nothing below the lowest of them is then differentiated.
     watches_all = not optimizer.has_frozen
 
     def gradients_of(scale: tf.Tensor | float, batch: dict, step_seed: tf.Tensor) -> tuple[tf.Tensor, list]:
@@ -88,13 +52,13 @@ def make_train_step(
         step = tf.cast(variables.read(optimizer.step.handle, tf.int64), tf.int32)
         batch, step_seed = _seeded(batch, seed, step, context)
         scale = loss_scale.current() if loss_scale else 1.0
-        if parts == 1:
+        if accumulation_steps == 1:
             loss, found = gradients_of(scale, batch, step_seed)
             squares = None
         else:
             shapes = [variable.shape for variable in trained]
-            loss, found, squares = _add_up(
-                strategy, batch, parts, step_seed, functools.partial(gradients_of, scale), shapes
+            loss, found, squares = _accumulate(
+                strategy, batch, accumulation_steps, step_seed, functools.partial(gradients_of, scale), shapes
             )
         gradients, norm = _sum_over_replicas(dict(zip(optimizer.weights, found, strict=True)), context, squares)
         finite = tf.math.is_finite(norm)
@@ -117,18 +81,18 @@ def make_train_step(
     # Nothing in it branches on a tensor in Python: autograph would only take its time.
     given = [signature] if signature else None
     function = tf.function(step, input_signature=given, reduce_retracing=signature is None, autograph=False)
-    return with_few_passes(with_imports(function))
+    return with_few_graph_optimizers(with_background_imports(function))
 
 
 def _seeded(batch: dict, seed: int, step: tf.Tensor, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
     """A replica's batch without where its share begins, and the seed of this step, see make_train_step."""
-    start = batch.get(SHARE_START)
+    start = batch.get(SHARD_START)
     if start is None:
         replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-        return batch, tf.stack([seed + replica * 7919, step * _PLACES])
-    # Draws by the place in the whole batch: the same for any number of replicas.
-    batch = {name: values for name, values in batch.items() if name != SHARE_START}
-    return batch, tf.concat([tf.stack([seed, step * _PLACES]), start], axis=0)
+        return batch, tf.stack([seed + replica * _REPLICA_SEEDS, step * _SEEDS_PER_STEP])
+    # Draws by the position in the whole batch: the same for any number of replicas.
+    batch = {name: values for name, values in batch.items() if name != SHARD_START}
+    return batch, tf.concat([tf.stack([seed, step * _SEEDS_PER_STEP]), start], axis=0)
 
 
 def _finite_product(gradient, factor, finite):
@@ -136,20 +100,20 @@ def _finite_product(gradient, factor, finite):
     return tf.where(finite, gradient * factor, tf.zeros([], gradient.dtype))
 
 
-def _add_up(
-    strategy: tf.distribute.Strategy, batch: dict, parts: int, seed: tf.Tensor, gradients_of: Callable, shapes: list
+def _accumulate(
+    strategy: tf.distribute.Strategy, batch: dict, steps: int, seed: tf.Tensor, gradients_of: Callable, shapes: list
 ) -> tuple[tf.Tensor, list, list]:
-    """(loss, gradients, squares) of all parts of a batch; shapes: of the gradients.
+    """(loss, gradients, squares) of all micro-batches of a batch; shapes: of the gradients.
 
-    squares: for each gradient that a part has as tf.IndexedSlices, the sum of the squares of its rows, one by one, as
+    squares: for each gradient that a micro-batch has as tf.IndexedSlices, the sum of the squares of its rows, one by one, as
     global_norm counts them; None for the others.
     """
-    size = tf.shape(next(iter(batch.values())))[0] // parts
+    size = tf.shape(next(iter(batch.values())))[0] // steps
     is_sparse: list[bool] = []
 
     def add(number, sums):
         rows = {name: values[number * size : (number + 1) * size] for name, values in batch.items()}
-        loss, gradients = gradients_of(rows, _seed_of_part(strategy, seed, batch, number, size))
+        loss, gradients = gradients_of(rows, _micro_batch_seed(strategy, seed, batch, number, size))
         is_sparse[:] = [isinstance(gradient, tf.IndexedSlices) for gradient in gradients]
         squares = [
             _squares(gradient) if sparse else tf.constant(0.0)
@@ -159,22 +123,22 @@ def _add_up(
         return number + 1, tf.nest.map_structure(tf.add, sums, found)
 
     zeros = (tf.constant(0.0), [tf.zeros(shape) for shape in shapes], [tf.constant(0.0) for _ in shapes])
-    # One part at a time: only then is its memory free for the next one.
+    # One micro-batch at a time: only then is its memory free for the next one.
     _, (loss, gradients, squares) = tf.while_loop(
-        lambda number, _: number < parts, add, (tf.constant(0), zeros), parallel_iterations=1
+        lambda number, _: number < steps, add, (tf.constant(0), zeros), parallel_iterations=1
     )
     return loss, gradients, [own if sparse else None for own, sparse in zip(squares, is_sparse, strict=True)]
 
 
-def _seed_of_part(
+def _micro_batch_seed(
     strategy: tf.distribute.Strategy, seed: tf.Tensor, batch: dict, number: tf.Tensor, size: tf.Tensor
 ) -> tf.Tensor:
-    """The seed for the rows of a part, which has `size` of them, so that dropout draws what it would in the whole batch."""
-    if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each part draws for itself
-        return seed + tf.stack([number * _PART_SEEDS] + [0] * (seed.shape[0] - 1))
+    """The seed of a micro-batch of `size` rows, with which dropout draws what it would in the whole batch."""
+    if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each micro-batch draws for itself
+        return seed + tf.stack([number * _MICRO_BATCH_SEEDS] + [0] * (seed.shape[0] - 1))
     if seed.shape[0] == 2:
-        return tf.concat([seed, share_start(batch[INPUT_MASK], number * size, strategy)], axis=0)
-    sequences, tokens, _, shorter = tf.unstack(share_start(batch[INPUT_MASK], number * size, strategy, seed[4]))
+        return tf.concat([seed, shard_start(batch[INPUT_MASK], number * size, strategy)], axis=0)
+    sequences, tokens, _, shorter = tf.unstack(shard_start(batch[INPUT_MASK], number * size, strategy, seed[4]))
     return seed + tf.stack([0, 0, sequences, tokens, 0, shorter])
 
 
@@ -187,7 +151,7 @@ def _sum_over_replicas(
 ) -> tuple[dict, tf.Tensor]:
     """Sum gradients over replicas; the norm counts rows of tf.IndexedSlices one by one, wherever they were computed.
 
-    squares: what _add_up says of gradients whose rows were added up already.
+    squares: what _accumulate says of gradients whose rows were added up already.
     """
     if context.num_replicas_in_sync == 1 and squares is None:
         return gradients, global_norm(list(gradients.values()))

@@ -7,7 +7,7 @@ import tensorflow as tf
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.model.layout import ROWS, WIDTHS, packed_layout, short_width, widths_of
-from bert_cli.training.batch_distribution import share_start
+from bert_cli.training.batch_distribution import shard_start
 
 SEED = tf.constant([5, 77])
 
@@ -58,7 +58,7 @@ def test_shares_draw_what_the_whole_batch_draws(tiny_config, batch_of, shares):
     size = 6 // shares
     for start in range(0, 6, size):
         own = {name: values[start : start + size] for name, values in inputs.items()}
-        seed = tf.concat([SEED, share_start(inputs["input_mask"], start, tf.distribute.get_strategy())], axis=0)
+        seed = tf.concat([SEED, shard_start(inputs["input_mask"], start, tf.distribute.get_strategy())], axis=0)
         found = encoder(own, training=True, seed=seed, packed=True)["sequence_output"]
         np.testing.assert_allclose(found, whole[start : start + size], atol=1e-5)
 

@@ -24,7 +24,7 @@ def encoders_of(tiny_config, **changes):
         for number, variable in enumerate(encoder.trainable_variables):
             noise = np.random.default_rng(number).normal(size=variable.shape)
             variable.assign(variable.value + 0.3 * noise.astype(np.float32))
-    encoders[0].fix_weights()
+    encoders[0].freeze_for_inference()
     return encoders
 
 
@@ -80,9 +80,9 @@ def test_what_is_traced_later_has_later_weights(tiny_config, batch_of):
             variable.assign(variable.value * 1.5)
     wanted = [outputs(each, inputs, packed=True)["sequence_output"] for each in (other, exact)]
     assert np.abs(before - wanted[0]).max() > 0.5
-    encoder.fix_weights()
+    encoder.freeze_for_inference()
     assert_as_near(outputs(encoder, inputs, packed=True)["sequence_output"], *wanted)
-    encoder.fix_weights(False)
+    encoder.freeze_for_inference(False)
     np.testing.assert_array_equal(outputs(encoder, inputs, packed=True)["sequence_output"], wanted[0])
 
 
@@ -99,5 +99,5 @@ def test_training_computes_with_the_weights_as_they_are(tiny_config, batch_of):
 def test_other_precisions_stay_as_they_are(tiny_config, batch_of):
     encoder = BertEncoder(tiny_config(), seed=7)
     before = outputs(encoder, batch_of(LENGTHS, 9), packed=True)["sequence_output"]
-    encoder.fix_weights()
+    encoder.freeze_for_inference()
     np.testing.assert_array_equal(outputs(encoder, batch_of(LENGTHS, 9), packed=True)["sequence_output"], before)

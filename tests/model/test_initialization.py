@@ -10,7 +10,7 @@ import pytest
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
-from bert_cli.model.deferred_initialization import Draws
+from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 
@@ -101,14 +101,14 @@ def test_other_seeds_and_other_names_give_other_values(tiny_config, values_of):
 
 def test_what_a_checkpoint_does_not_fill_is_drawn_as_it_would_have_been(tiny_config):
     wanted = {name: variable.numpy() for name, variable in named_weights(build("squad", tiny_config(), 3)).items()}
-    draws = Draws()
-    with draws.gathering():
+    deferred = DeferredInitialization()
+    with deferred.deferring():
         variables = named_weights(build("squad", tiny_config(), 3))
     drawn = {name for name, value in wanted.items() if value.std() > 0}
     assert all(not variables[name].numpy().any() for name in drawn)
     head = {"cls/squad/output_weights"}
     assert head < drawn
-    draws.draw_all_but(variable for name, variable in variables.items() if name not in head)
+    deferred.initialize_except(variable for name, variable in variables.items() if name not in head)
     for name in drawn:
         assert np.array_equal(variables[name], wanted[name] if name in head else np.zeros_like(wanted[name])), name
     at_once = named_weights(build("squad", tiny_config(), 3))  # nothing waits any more

@@ -9,7 +9,7 @@ from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.eager import context
 
 from bert_cli.training import grappler
-from bert_cli.training.grappler import with_few_passes, with_imports
+from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -26,9 +26,9 @@ def test_options_of_the_process_are_put_back(fails):
     before = options.get_experimental_options()
     if fails:
         with pytest.raises(ValueError, match="no"):
-            with_few_passes(function)(1)
+            with_few_graph_optimizers(function)(1)
     else:
-        assert with_few_passes(function)(1) == 2
+        assert with_few_graph_optimizers(function)(1) == 2
     assert seen[0]["constant_folding"] is False
     assert seen[0]["layout_optimizer"] is False
     assert options.get_experimental_options() == before
@@ -41,11 +41,11 @@ def test_calls_in_several_threads_leave_nothing():
     """The second begins before the first ends, and ends after it."""
     options, began, ended = tf.config.optimizer, threading.Event(), threading.Event()
     before = options.get_experimental_options()
-    first = with_few_passes(lambda: began.wait(10))
+    first = with_few_graph_optimizers(lambda: began.wait(10))
     thread = threading.Thread(target=lambda: (first(), ended.set()))
     thread.start()
 
-    @with_few_passes
+    @with_few_graph_optimizers
     def second():
         began.set()
         assert ended.wait(10)
@@ -61,7 +61,7 @@ def test_optimizers_of_a_graph_run_once_in_a_step_alone():
         return context.context().config.graph_options.rewrite_options
 
     before = rewriting()
-    inside = with_few_passes(rewriting)()
+    inside = with_few_graph_optimizers(rewriting)()
     assert inside.meta_optimizer_iterations == RewriterConfig.ONE
     assert inside.memory_optimization == RewriterConfig.NO_MEM_OPT
     assert rewriting() == before
@@ -77,6 +77,6 @@ def test_imports_begin_when_the_first_call_was_traced(monkeypatch):
         seen.append("traced")
         return 2 * value
 
-    function = with_imports(double)
+    function = with_background_imports(double)
     assert [float(function(tf.constant(number))) for number in (1.0, 2.0)] == [2.0, 4.0]
     assert seen == ["traced", "start"]

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.runtime.cluster import read_cluster
-from bert_cli.training.batch_distribution import check_batch_size, place
+from bert_cli.training.batch_distribution import check_batch_size, distribute
 from bert_cli.training.strategy import compute_dtype, describe, is_chief, is_tpu, make_strategy
 
 WITH_GPU = bool(tf.config.list_physical_devices("GPU"))
@@ -97,7 +97,7 @@ def test_bfloat16_where_the_processor_has_it():
 
 def test_a_batch_on_one_device_is_whole():
     batch = {"input_mask": [[1, 1], [1, 0], [1, 1]], "label_ids": [2, 0, 1]}
-    placed = place(batch, tf.distribute.OneDeviceStrategy("/cpu:0"))
+    placed = distribute(batch, tf.distribute.OneDeviceStrategy("/cpu:0"))
     assert {name: value.numpy().tolist() for name, value in placed.items()} == batch
 
 

@@ -21,14 +21,15 @@ from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
-from bert_cli.training.batch_distribution import check_batch_size, place  # noqa: E402
+from bert_cli.training.batch_distribution import check_batch_size, distribute  # noqa: E402
 from bert_cli.training.checkpoints import training_tensors  # noqa: E402
 from bert_cli.training.inference import make_runner  # noqa: E402
+from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
 from bert_cli.training.optimizers.nadam import Nadam  # noqa: E402
 from bert_cli.training.optimizers.rate_multipliers import layer_factors, rate_factors  # noqa: E402
 from bert_cli.training.scatter import infer  # noqa: E402
-from bert_cli.training.step import LossScale, make_train_step  # noqa: E402
+from bert_cli.training.step import make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
 
 CONFIG = BertConfig(
@@ -75,7 +76,7 @@ def train(strategy, kind=AdamWeightDecay, frozen_layers=None, parts=1) -> tuple[
         return STEEPNESS * tf.reduce_sum(cross_entropy(batch["label_ids"], logits)) / BATCH
 
     step = make_train_step(strategy, loss_fn, optimizer, 3, None, None, parts)
-    results = [step(place(batch_of(np.arange(number, number + BATCH)), strategy)) for number in range(4)]
+    results = [step(distribute(batch_of(np.arange(number, number + BATCH)), strategy)) for number in range(4)]
     tensors = training_tensors(variables, optimizer, None)
     tensors["losses"], tensors["rates"] = (np.array(values, np.float32) for values in zip(*results, strict=True))
     local = [on_each(strategy, variable.value) for variable in variables.values()]
@@ -103,8 +104,8 @@ def overflow(strategy) -> dict:
         return tf.cast(seed[0], tf.float32) + tf.reduce_sum(output - 0.5 * batch["x"])
 
     step = make_train_step(strategy, loss_fn, optimizer, 3, scale, None)
-    seeds = float(step(place({"x": np.array([1.0, 2.0], np.float32)}, strategy))[0])
-    step(place({"x": np.array([1.0, np.inf], np.float32)}, strategy))
+    seeds = float(step(distribute({"x": np.array([1.0, 2.0], np.float32)}, strategy))[0])
+    step(distribute({"x": np.array([1.0, np.inf], np.float32)}, strategy))
     return {
         "seeds": seeds,
         "scales": on_each(strategy, scale.scale),
@@ -144,7 +145,7 @@ def choose(strategy) -> dict:
         return batch | {"label_ids": (rows % 3).astype(np.int32)}
 
     run = make_runner(strategy, lambda batch: model.predictions(batch, True), tensor_specs(model.prediction_columns))
-    loss = loss_of(place(choices(np.arange(BATCH)), strategy)).numpy()
+    loss = loss_of(distribute(choices(np.arange(BATCH)), strategy)).numpy()
     return {"choice_loss": loss, "choices": run(np.arange(5), choices)["probabilities"]}
 
 

@@ -12,7 +12,7 @@ from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.runtime.memory import memory_now, peak_memory
-from bert_cli.training.batch_distribution import place
+from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
@@ -35,7 +35,7 @@ def probe(
     with memory_advice("train_batch_size"):
         for batch in _for_a_while(chosen.batches):
             began = time.monotonic()
-            float(step(place(batch, session.strategy))[0])  # waits for the device
+            float(step(distribute(batch, session.strategy))[0])  # waits for the device
             seconds.append(time.monotonic() - began)
             tokens.append(int(batch["input_mask"].sum()))
             taken.append(memory_now())

@@ -22,7 +22,7 @@ from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.heads.windows import BertWindowsClassifier
-from bert_cli.model.deferred_initialization import Draws
+from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
@@ -80,16 +80,16 @@ class Session(Predictor):
         devices: Devices,
         max_seq_length: int,
         train_batch_size: int | None = None,
-        parts: int = 1,
+        accumulation_steps: int = 1,
         weights_follow: bool = False,
     ):
         """make_model(compute dtype) is called in the scope of the strategy.
 
-        train_batch_size: None where nothing is trained; parts: how many it is computed in. weights_follow: a checkpoint is
+        train_batch_size: None where nothing is trained; accumulation_steps: how it is computed. weights_follow: a checkpoint is
         loaded before anything is computed, so that only what it lacks has to be drawn at random. InputError where the
         devices are not there, or cannot share such a batch.
         """
-        self._draws = Draws()
+        self._deferred = DeferredInitialization()
         self.strategy = make_strategy(
             devices.distribution_strategy,
             devices.use_tpu,
@@ -106,8 +106,8 @@ class Session(Predictor):
         self.max_seq_length = max_seq_length
         with self.strategy.scope():
             if train_batch_size is not None:
-                check_batch_size(train_batch_size, self.strategy, "train_batch_size", parts)
-            with self._draws.gathering(weights_follow):
+                check_batch_size(train_batch_size, self.strategy, "train_batch_size", accumulation_steps)
+            with self._deferred.deferring(weights_follow):
                 self.model = make_model(self.precision)
         self.variables = named_weights(self.model)
         LOG.info("devices: %s, precision %s", describe(self.strategy), self.precision)
@@ -142,11 +142,11 @@ class Session(Predictor):
         checkpoint = model.checkpoint
         if state:
             LOG.info("going on from %s", state)
-            self._draws.draw_all_but(self.variables.values())  # it holds all of them
+            self._deferred.initialize_except(self.variables.values())  # it holds all of them
         elif checkpoint and isinstance(self.model.encoder, ModuleEncoder):
             count = len(self.model.encoder.named())
             LOG.info("%s: is no BERT of Google's form, so it is used as it is: %d variables", checkpoint.name, count)
-            self._draws.draw_all_but([])
+            self._deferred.initialize_except([])
         elif checkpoint:
             report = self._fill(open_checkpoint(checkpoint))
             told = builtin.told(checkpoint, self.model.encoder.config)
@@ -158,14 +158,14 @@ class Session(Predictor):
     def _fill(self, reader: Reader) -> LoadReport:
         """See load_weights; what the checkpoint lacks is drawn."""
         report = load_weights(self.variables, reader)
-        self._draws.draw_all_but(self.variables[name] for name in report.loaded)
+        self._deferred.initialize_except(self.variables[name] for name in report.loaded)
         return report
 
     def _fill_to_predict(self, reader: Reader, told: str, optional: str | tuple[str, ...]) -> LoadReport:
         """The same with weights that stay as they are; told, optional: see LoadReport.check_whole."""
         report = self._fill(reader)
         report.check_whole(told, optional)
-        self.fix_weights()
+        self.freeze_for_inference()
         return report
 
     def weights(self, step: int) -> dict[str, np.ndarray]:
@@ -176,14 +176,14 @@ class Session(Predictor):
         """Take what `weights` gave."""
         for name, variable in self.variables.items():
             variable.assign(values[name])
-        self.fix_weights()
+        self.freeze_for_inference()
 
-    def fix_weights(self, are_fixed: bool = True) -> None:
+    def freeze_for_inference(self, is_frozen: bool = True) -> None:
         """See BertEncoder: of the model's encoders, where the devices allow it."""
         if on_one_cpu(self.strategy):
             for part in layers_inside(self.model):
                 if isinstance(part, BertEncoder):
-                    part.fix_weights(are_fixed)
+                    part.freeze_for_inference(is_frozen)
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before
 
     def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:

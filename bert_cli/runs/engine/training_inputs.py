@@ -60,12 +60,12 @@ class RowInput:
         rows: Batches = self.features
         specs = tensor_specs(model.columns)
         if run.is_frozen and model.state_columns:
-            session.fix_weights()
+            session.freeze_for_inference()
             rows = frozen_states(session, self.features, self.encoding_batch_size)
             specs = tensor_specs(model.state_columns, W=model.state_width)
         elif run.compact:
             rows = with_token_ids(self.features, run.compact.compact_ids(self.token_ids))
-        # Taken now: fix_weights above must not run in the middle of a step.
+        # Taken now: freeze_for_inference above must not run in the middle of a step.
         width = session.training_width
         lengths = row_lengths(self.features)
         order = training_rows(len(rows), updates.batch_size, updates.random_seed, run.start, lengths)

@@ -20,16 +20,17 @@ from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runtime.signals import Stopped, deferred
 from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
-from bert_cli.training.batch_distribution import place
+from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Callback, run_steps
+from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.lamb import Lamb
 from bert_cli.training.optimizers.nadam import Nadam
 from bert_cli.training.optimizers.rate_multipliers import is_frozen
-from bert_cli.training.step import LossScale, make_train_step
+from bert_cli.training.step import make_train_step
 from bert_cli.training.stop_flag import StopFlag
 from bert_cli.weights.path import repair_state
 
@@ -77,7 +78,7 @@ class TrainingRun:
             self.is_frozen = is_frozen(named_weights(model.encoder), factors)
             factors = dict(factors) | dict.fromkeys(model.without_gradient(self.is_frozen), 0.0)
             trained, kind = dict(session.variables), _OPTIMIZERS[updates.optimizer]
-            has_words = kind.rows_are_apart and WORDS in trained and factors.get(WORDS, 1.0) > 0
+            has_words = kind.rows_are_independent and WORDS in trained and factors.get(WORDS, 1.0) > 0
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
@@ -108,15 +109,15 @@ class TrainingRun:
         strategy, updates = self.session.strategy, self.updates
         replicas = strategy.num_replicas_in_sync
 
-        def make_step(parts: int) -> Callable:
+        def make_step(accumulation_steps: int) -> Callable:
             shown = specs if replicas == 1 else None
             return make_train_step(
-                strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, parts
+                strategy, self._loss, self.optimizer, updates.random_seed, self.loss_scale, shown, accumulation_steps
             )
 
         if not updates.auto_batch:
-            return make_step(updates.parts)
-        return AutoBatch(make_step, updates.parts, updates.batch_size // replicas, self.changed_variables)
+            return make_step(updates.accumulation_steps)
+        return AutoBatch(make_step, updates.accumulation_steps, updates.batch_size // replicas, self.changed_variables)
 
     def changed_variables(self) -> list[tf.Variable]:
         """All that an update changes."""
@@ -192,9 +193,9 @@ def train(
     if state and session.is_chief:
         repair_state(folder, state)
     batches, specs = source.batches(run, state)
-    session.fix_weights(False)
+    session.freeze_for_inference(False)
     step_fn = run.step_function(specs)
-    placed = (place(batch, session.strategy) for batch in batches)
+    placed = (distribute(batch, session.strategy) for batch in batches)
     shown, every = lines_each(saving.log_steps, updates.steps)
     with Progress("training", updates.steps, run.start, shown, updates.batch_size) as progress:
         called = [
@@ -212,7 +213,7 @@ def train(
         raise _stopped(asked.number, last_step, updates.steps, folder)
     if run.compact:
         run.compact.close(run.optimizer)
-    session.fix_weights()
+    session.freeze_for_inference()
     return {
         "global_step": last_step,
         "train_seconds": round(seconds, 3),

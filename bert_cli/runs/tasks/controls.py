@@ -69,7 +69,7 @@ def update_rules(settings: TrainingSettings) -> dict[str, Any]:
         "optimizer": rules.optimizer,
         "weight_decay": rules.weight_decay,
         "lr_schedule": rules.lr_schedule,
-        "parts": rules.gradient_accumulation_steps,
+        "accumulation_steps": rules.gradient_accumulation_steps,
         "auto_batch": rules.auto_batch,
     }
 

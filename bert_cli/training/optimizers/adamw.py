@@ -34,7 +34,7 @@ def global_norm(gradients: list) -> tf.Tensor:
     return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(part) for part in parts]))
 
 
-class Place(NamedTuple):
+class WeightSlots(NamedTuple):
     """The handles, in the current replica, of a weight and its moments."""
 
     weight: tf.Tensor
@@ -62,7 +62,7 @@ class AdamWeightDecay:
 
     second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
     # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see CompactEmbeddings.
-    rows_are_apart = True
+    rows_are_independent = True
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class AdamWeightDecay:
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # log of the factor by which decay alone has shrunk a word embedding since this was set to 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
-        # One trace for all weights of a shape; TensorFlow puts its body in place of the calls before it optimizes.
+        # One trace for all weights of a shape; TensorFlow replaces the calls by its body before it optimizes.
         self._traced_update = tf.function(self._update, autograph=False)
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
@@ -118,9 +118,9 @@ class AdamWeightDecay:
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
         common = self._common(step)
         for name, gradient in gradients.items():
-            place = Place(*(table[name].handle for table in (self.weights, self.first, self.second)))
+            slots = WeightSlots(*(table[name].handle for table in (self.weights, self.first, self.second)))
             scaled = tf.convert_to_tensor(gradient) * clip
-            self._traced_update(place, decays(name), scaled, self._own_rate(name, rate), common)
+            self._traced_update(slots, decays(name), scaled, self._own_rate(name, rate), common)
         with tf.control_dependencies([step]):
             variables.add(self.step.handle, tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
@@ -135,16 +135,16 @@ class AdamWeightDecay:
         """What the updates of all weights need to know of the number of finished steps: here this number."""
         return step
 
-    def _update(self, place: Place, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+    def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
         """Update one weight and its moments; `rate` is its own, `step` what `_common` says."""
         if decays and self.weight_decay:
-            decay(place.weight, rate * self.weight_decay)
+            decay(slots.weight, rate * self.weight_decay)
         first_power = second_power = 0.0
         if self.bias_correction:
             count = tf.cast(step + 1, tf.float32)
             first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
         variables.apply_adam(
-            *place,
+            *slots,
             gradient,
             rate / _SECOND_SCALE**0.5,
             (BETA_1, BETA_2),

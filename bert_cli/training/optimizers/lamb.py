@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place
+from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, WeightSlots
 
 
 class Lamb(AdamWeightDecay):
@@ -19,10 +19,10 @@ class Lamb(AdamWeightDecay):
     """
 
     second_scale = np.float32(1.0)
-    rows_are_apart = False  # the norms are those of the whole variable
+    rows_are_independent = False  # the norms are those of the whole variable
 
-    def _update(self, place: Place, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
-        weight, first, second = place.read()
+    def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+        weight, first, second = slots.read()
         first = BETA_1 * first + (1.0 - BETA_1) * gradient
         second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
         count = tf.cast(step + 1, tf.float32)
@@ -34,4 +34,4 @@ class Lamb(AdamWeightDecay):
             weight_norm, update_norm = tf.norm(weight), tf.norm(update)
             usable = tf.logical_and(weight_norm > 0.0, update_norm > 0.0)
             update *= tf.where(usable, weight_norm / tf.where(usable, update_norm, 1.0), 1.0)
-        place.assign(weight - rate * update, first, second)
+        slots.assign(weight - rate * update, first, second)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, Place, decay
+from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, WeightSlots, decay
 
 # Behind so many steps the product of the momenta, below 1e-11, is nothing beside 1 in float32.
 _LONGEST = 128
@@ -37,17 +37,17 @@ class Nadam(AdamWeightDecay):
     def _common(self, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """μ_{t+1}/(1 − Π_{t+1}), (1 − μ_t)/(1 − Π_t) and 1 − 0.999^t of update t."""
         count, products = tf.cast(step + 1, tf.float32), tf.constant(momentum_products())
-        place = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
-        product, next_product = products[place + 1], products[tf.minimum(place + 2, _LONGEST)]
+        index = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
+        product, next_product = products[index + 1], products[tf.minimum(index + 2, _LONGEST)]
         of_first = _momentum(count + 1.0) / (1.0 - next_product)
         return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
 
-    def _update(self, place: Place, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
+    def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
         of_first, of_gradient, unbiased = step
         if decays and self.weight_decay:
-            decay(place.weight, rate * self.weight_decay)
-        weight, first, second = place.read()
+            decay(slots.weight, rate * self.weight_decay)
+        weight, first, second = slots.read()
         first = BETA_1 * first + (1.0 - BETA_1) * gradient
         second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
         update = (of_first * first + of_gradient * gradient) / (tf.sqrt(second / unbiased) + EPSILON)
-        place.assign(weight - rate * update, first, second)
+        slots.assign(weight - rate * update, first, second)
