@@ -68,7 +68,7 @@ def test_a_run_that_is_refused_leaves_no_trace(tmp_path):
 
 def test_the_lock_of_a_process_that_was_killed_is_taken_over(tmp_path, ended, caplog):
     code = (
-        "import sys, time; from bert_cli.runs import lock; f = sys.argv[1]\n"
+        "import sys, time; from bert_cli.runs.output_dir import lock; f = sys.argv[1]\n"
         "with lock.held(f, 'auto', 'bert-classify', lock.check_free(f, 'auto')): print('in', flush=True); time.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE)
