@@ -16,10 +16,12 @@ song sees likes eats chases buys sings paints builds opens in near under and not
 WORDS = VOCABULARY.split()
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+# Of one layer: most of a small run's time goes into the tracing of its graphs, and what a command does around the network
+# does not depend on their number. What is about layers, their names or their weights takes the fixtures of TWO_LAYERS.
 CONFIG = {
     "vocab_size": len(SPECIAL) + len(WORDS) + 2 * len(LETTERS),
     "hidden_size": 16,
-    "num_hidden_layers": 2,
+    "num_hidden_layers": 1,
     "num_attention_heads": 2,
     "intermediate_size": 32,
     "max_position_embeddings": 64,
@@ -29,6 +31,7 @@ CONFIG = {
     "attention_probs_dropout_prob": 0.1,
     "initializer_range": 0.1,
 }
+TWO_LAYERS = CONFIG | {"num_hidden_layers": 2}
 # Of people and of animals, with few words in common: easy to tell apart.
 PEOPLE = [
     "the old farmer buys bread .",
@@ -128,19 +131,15 @@ def run_folder():
     return helpers.RunFolder
 
 
-@pytest.fixture(scope="session")
-def model(tmp_path_factory) -> pathlib.Path:
-    """A folder with vocab.txt and bert_config.json."""
-    folder = tmp_path_factory.mktemp("model")
+def write_model(folder: pathlib.Path, config: dict) -> pathlib.Path:
     vocabulary = [*SPECIAL, *WORDS, *LETTERS, *(f"##{letter}" for letter in LETTERS)]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    (folder / "bert_config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (folder / "bert_config.json").write_text(json.dumps(config), encoding="utf-8")
     return folder
 
 
-@pytest.fixture(scope="session")
-def model_flags(model) -> tuple[str, ...]:
-    """Flags of the model, and numbers with which 30 steps let it tell people from animals."""
+def flags_of(model: pathlib.Path) -> tuple[str, ...]:
+    """Flags of a model, and numbers with which 30 steps let it tell people from animals."""
     return (
         f"--vocab_file={model / 'vocab.txt'}",
         f"--bert_config_file={model / 'bert_config.json'}",
@@ -152,6 +151,28 @@ def model_flags(model) -> tuple[str, ...]:
         "--precision=float32",
         "--noreport",  # half a second of each run; the tests of the report say --report
     )
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory) -> pathlib.Path:
+    """A folder with vocab.txt and bert_config.json."""
+    return write_model(tmp_path_factory.mktemp("model"), CONFIG)
+
+
+@pytest.fixture(scope="session")
+def two_layer_model(tmp_path_factory) -> pathlib.Path:
+    """The same with two layers."""
+    return write_model(tmp_path_factory.mktemp("two_layer_model"), TWO_LAYERS)
+
+
+@pytest.fixture(scope="session")
+def model_flags(model) -> tuple[str, ...]:
+    return flags_of(model)
+
+
+@pytest.fixture(scope="session")
+def two_layer_flags(two_layer_model) -> tuple[str, ...]:
+    return flags_of(two_layer_model)
 
 
 @pytest.fixture
@@ -175,10 +196,8 @@ def cola_with_labels(tmp_path):
     return lambda *labels: write_cola(tmp_path / "cola_labels", labels)
 
 
-@pytest.fixture(scope="session")
-def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
-    """An output_dir after 30 steps, evaluation and prediction, and the flags that made it. Not to be changed."""
-    folder = tmp_path_factory.mktemp("trained")
+def train(folder: pathlib.Path, model_flags: tuple[str, ...]) -> tuple[pathlib.Path, list[str]]:
+    """An output_dir after 30 steps, evaluation and prediction, and the flags that made it."""
     write_cola(folder / "cola")
     flags = ["--task_name=cola", *model_flags, "--do_train", "--do_eval", "--do_predict"]
     with pytest.MonkeyPatch.context() as patch:
@@ -186,6 +205,24 @@ def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]
         patch.chdir(folder)
         assert main([*flags, "--report", "--data_dir=cola", "--output_dir=out"]) == 0
     return folder / "out", [*flags, f"--data_dir={folder / 'cola'}"]
+
+
+@pytest.fixture(scope="session")
+def trained_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
+    """A trained classifier, see train. Not to be changed."""
+    return train(tmp_path_factory.mktemp("trained"), model_flags)
+
+
+@pytest.fixture(scope="session")
+def trained_two_layers_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
+    """The same of two layers."""
+    return train(tmp_path_factory.mktemp("trained_two_layers"), two_layer_flags)
+
+
+@pytest.fixture
+def trained_two_layers(trained_two_layers_once, tmp_path) -> pathlib.Path:
+    """A copy of it for one test."""
+    return pathlib.Path(shutil.copytree(trained_two_layers_once[0], tmp_path / "trained"))
 
 
 @pytest.fixture
@@ -213,9 +250,9 @@ def tag(capfd):
 
 
 @pytest.fixture(scope="session")
-def tagger_once(tmp_path_factory, model_flags) -> tuple[pathlib.Path, list[str]]:
+def tagger_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[str]]:
     """A tagger and the flags that made it, see tag_run.train. Not to be changed."""
-    return tag_run.train(tmp_path_factory.mktemp("tagger"), model_flags)
+    return tag_run.train(tmp_path_factory.mktemp("tagger"), two_layer_flags)
 
 
 @pytest.fixture(scope="session")
@@ -224,10 +261,10 @@ def tagger(tagger_once) -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
-def exported(trained_once, tmp_path_factory) -> pathlib.Path:
+def exported(trained_two_layers_once, tmp_path_factory) -> pathlib.Path:
     """Hub modules of the trained classifier's encoder."""
     folder = tmp_path_factory.mktemp("hub") / "modules"
-    flags = {"format": "hub", "init_checkpoint": trained_once[0], "export_dir": folder, "max_seq_length": 24}
+    flags = {"format": "hub", "init_checkpoint": trained_two_layers_once[0], "export_dir": folder, "max_seq_length": 24}
     assert export_model.main(helpers.words(flags)) == 0
     return folder
 

@@ -32,12 +32,12 @@ def test_vectors_of_texts(trained, tmp_path, pooling, layers):
     assert extractor.extract([]).shape == (0, extractor.width)
 
 
-def test_vectors_of_tokens(trained):
-    extractor = FeatureExtractor.load(trained, pooling="none", layers="-1,-2")
+def test_vectors_of_tokens(trained_two_layers):
+    extractor = FeatureExtractor.load(trained_two_layers, pooling="none", layers="-1,-2")
     found = extractor.extract(["the cat", ""])
     assert [each.tokens for each in found] == [["[CLS]", "the", "cat", "[SEP]"], ["[CLS]", "[SEP]"]]
     assert [each.vectors.shape for each in found] == [(4, 32), (2, 32)]
-    pooled = FeatureExtractor.load(trained, layers="-1,-2").extract(["the cat", ""])
+    pooled = FeatureExtractor.load(trained_two_layers, layers="-1,-2").extract(["the cat", ""])
     np.testing.assert_allclose([each.vectors.mean(axis=0) for each in found], pooled, atol=1e-6)
 
 

@@ -102,9 +102,9 @@ def test_eval_results_agree_with_predictions_of_the_same_rows(trained, cola, cla
     assert found["eval_accuracy"] == pytest.approx(9 / 11)  # all but the two that are labelled wrong
 
 
-def test_checkpoint_has_the_originals_names(trained):
-    assert tf.train.latest_checkpoint(str(trained)) == str(trained / "model.ckpt-30")
-    reader = tf.train.load_checkpoint(str(trained))
+def test_checkpoint_has_the_originals_names(trained_two_layers):
+    assert tf.train.latest_checkpoint(str(trained_two_layers)) == str(trained_two_layers / "model.ckpt-30")
+    reader = tf.train.load_checkpoint(str(trained_two_layers))
     moments = {f"{name}/{ending}": shape for name, shape in WEIGHTS.items() for ending in ("adam_m", "adam_v")}
     found = {name: tuple(shape) for name, shape in reader.get_variable_to_shape_map().items()}
     assert found == {**WEIGHTS, **moments, "global_step": ()}

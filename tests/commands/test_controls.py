@@ -46,10 +46,10 @@ def test_every_command_that_trains_has_them_and_they_decide(settings, wanted):
 
 
 @pytest.fixture(scope="module")
-def runs(model_flags, tmp_path_factory):
+def runs(two_layer_flags, tmp_path_factory):
     """Flags, and the output_dir of a run with all controls."""
     folder = tmp_path_factory.mktemp("controls")
-    flags = ["--task_name=cola", f"--data_dir={write_cola(folder / 'cola')}", *model_flags, "--num_train_epochs=3"]
+    flags = ["--task_name=cola", f"--data_dir={write_cola(folder / 'cola')}", *two_layer_flags, "--num_train_epochs=3"]
     flags += ["--do_train", "--do_predict", "--save_checkpoints_steps=8", *helpers.words(CONTROLS)]
     assert main([*flags, f"--output_dir={folder / 'whole'}"]) == 0
     return flags, folder / "whole"
@@ -138,14 +138,14 @@ def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
         (("--optimizer=sgd",), ("--optimizer", "adamw")),
     ],
 )
-def test_what_is_refused(refused, flags, cola, model_flags, parts):
-    refused(["--task_name=cola", f"--data_dir={cola}", *model_flags, "--do_train", *flags], *parts)
+def test_what_is_refused(refused, flags, cola, two_layer_flags, parts):
+    refused(["--task_name=cola", f"--data_dir={cola}", *two_layer_flags, "--do_train", *flags], *parts)
 
 
 @pytest.mark.slow
-def test_a_tagger_with_weights_and_a_frozen_layer(model_flags, tmp_path, run_folder):
+def test_a_tagger_with_weights_and_a_frozen_layer(two_layer_flags, tmp_path, run_folder):
     out, flags = tag_run.train(
-        tmp_path, [*model_flags, "--class_weights=balanced", "--freeze_layers=1", "--loss=focal"]
+        tmp_path, [*two_layer_flags, "--class_weights=balanced", "--freeze_layers=1", "--loss=focal"]
     )
     tensors = run_folder(out).tensors(run_folder(out).checkpoints()[-1])
     with_moments = {name.removesuffix("/adam_m") for name in tensors if name.endswith("/adam_m")}

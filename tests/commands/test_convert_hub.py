@@ -11,6 +11,12 @@ from bert_cli.weights.path import find_checkpoint
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
+@pytest.fixture
+def trained(trained_two_layers) -> pathlib.Path:
+    """Layers are what a format may mix up."""
+    return trained_two_layers
+
+
 def tensors_of(folder) -> dict[str, np.ndarray]:
     from bert_cli.weights.checkpoint import open_checkpoint
 

@@ -1,6 +1,7 @@
 """bert-export: text in and label names out in a process without this package, hub modules by the tutorials' steps."""
 
 import json
+import pathlib
 import subprocess
 import sys
 import warnings
@@ -29,6 +30,12 @@ def serve(folder):
 assert "bert_cli" not in sys.modules
 print(json.dumps([serve(folder) for folder in sys.argv[1:]]))
 """
+
+
+@pytest.fixture
+def trained(trained_two_layers) -> pathlib.Path:
+    """Layers are what a format may mix up."""
+    return trained_two_layers
 
 
 def export(*flags) -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -20,6 +21,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning"),
 ]
 FILES = {"model.onnx", "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}
+
+
+@pytest.fixture
+def trained(trained_two_layers) -> pathlib.Path:
+    """Layers are what a format may mix up."""
+    return trained_two_layers
 
 
 def export(*flags) -> int:
@@ -97,7 +104,7 @@ def weights(trained, run_folder) -> list:
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "tanh"])
-def test_an_encoder(model, tmp_path, activation):
+def test_an_encoder(two_layer_model, tmp_path, activation):
     import tensorflow as tf
 
     from bert_cli.model.config import read_config
@@ -105,11 +112,14 @@ def test_an_encoder(model, tmp_path, activation):
     from bert_cli.model.layers import named_weights
     from bert_cli.weights.checkpoint import write_tf1
 
-    config = json.loads((model / "bert_config.json").read_text()) | {"hidden_act": activation, "layer_norm_eps": 1e-5}
+    config = json.loads((two_layer_model / "bert_config.json").read_text()) | {
+        "hidden_act": activation,
+        "layer_norm_eps": 1e-5,
+    }
     source = tmp_path / "source"
     source.mkdir()
     (source / "bert_config.json").write_text(json.dumps(config))
-    (source / "vocab.txt").write_bytes((model / "vocab.txt").read_bytes())
+    (source / "vocab.txt").write_bytes((two_layer_model / "vocab.txt").read_bytes())
     encoder = BertEncoder(read_config(str(source / "bert_config.json"), "erf"), seed=3)
     write_tf1(str(source / "bert_model.ckpt"), {name: value.numpy() for name, value in named_weights(encoder).items()})
     flags = ["--format=onnx", f"--init_checkpoint={source}", f"--export_dir={tmp_path / 'out'}", "--gelu=erf"]
@@ -124,13 +134,13 @@ def test_an_encoder(model, tmp_path, activation):
 
 
 @pytest.mark.slow
-def test_tags_and_answers(model_flags, model, tmp_path):
+def test_tags_and_answers(two_layer_flags, two_layer_model, tmp_path):
     """A tagger that reads two layers, and a model of answers: what Python's classes give."""
     from bert_cli import Tagger
 
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.txt").write_text("the\tO\nold\tB-X\ndog\tI-X\nsees\tO\n\na\tO\ncat\tB-X\n")
-    tag = [*model_flags, f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path / 'tag'}", "--layers=-1,0"]
+    tag = [*two_layer_flags, f"--data_dir={tmp_path / 'data'}", f"--output_dir={tmp_path / 'tag'}", "--layers=-1,0"]
     assert run_tagging.main([*tag, "--do_train", "--train_batch_size=1", "--num_train_epochs=5"]) == 0
     assert export("--format=onnx", f"--init_checkpoint={tmp_path / 'tag'}", f"--export_dir={tmp_path / 'out'}") == 0
     assert (tmp_path / "out" / "labels.txt").read_bytes() == (tmp_path / "tag" / "labels.txt").read_bytes()
@@ -140,7 +150,7 @@ def test_tags_and_answers(model_flags, model, tmp_path):
     assert [labels[best] for best in found[0, 1:4].argmax(axis=-1)] == list(tagger.tag(["the old dog"])[0].tags)
 
     (tmp_path / "squad").mkdir()
-    squad = squad_run.train(model, tmp_path / "squad")
+    squad = squad_run.train(two_layer_model, tmp_path / "squad")
     assert export("--format=onnx", f"--init_checkpoint={squad}", f"--export_dir={tmp_path / 'spans'}") == 0
     found = run(tmp_path / "spans" / "model.onnx", inputs_of(tmp_path / "spans", ["the old dog sees", "a cat"]))
     assert {name: values.shape for name, values in found.items()} == {"start_logits": (2, 6), "end_logits": (2, 6)}

@@ -21,13 +21,13 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-\d+)?(?=, -?\d|\])")  # of a list; not
 
 
 @pytest.fixture(scope="module")
-def checkpoint(model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
+def checkpoint(two_layer_model, tmp_path_factory) -> tuple[pathlib.Path, dict, dict]:
     """A folder with a TF1 checkpoint of random weights, and its config and weights."""
-    config = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
+    config = json.loads((two_layer_model / "bert_config.json").read_text(encoding="utf-8"))
     weights = numpy_bert.random_weights(numpy_bert.variable_shapes(config), seed=1)
     folder = tmp_path_factory.mktemp("features_model")
     for name in ("vocab.txt", "bert_config.json"):
-        (folder / name).write_bytes((model / name).read_bytes())
+        (folder / name).write_bytes((two_layer_model / name).read_bytes())
     from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
     setup_tensorflow()

@@ -15,10 +15,14 @@ TEXT = "the cat sees a dog .\nmy dog likes bread .\na bird sings .\n\nthe farmer
 
 
 @pytest.fixture(scope="module")
-def pretrained(model, tmp_path_factory) -> pathlib.Path:
+def pretrained(two_layer_model, tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("pretrained")
     (folder / "text.txt").write_text(TEXT, encoding="utf-8")
-    flags = {"vocab_file": model / "vocab.txt", "bert_config_file": model / "bert_config.json", "max_seq_length": 24}
+    flags = {
+        "vocab_file": two_layer_model / "vocab.txt",
+        "bert_config_file": two_layer_model / "bert_config.json",
+        "max_seq_length": 24,
+    }
     flags |= {"input_file": folder / "text.txt", "output_dir": folder / "out", "num_train_steps": 3}
     flags |= {"max_predictions_per_seq": 3, "train_batch_size": 4, "precision": "float32"}
     assert pretrain_main(["--do_train", *(f"--{name}={value}" for name, value in flags.items())]) == 0

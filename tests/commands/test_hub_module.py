@@ -14,6 +14,12 @@ from tests.commands import squad_run
 NAMES = ("input_word_ids", "input_mask", "input_type_ids")
 
 
+@pytest.fixture
+def trained(trained_two_layers) -> pathlib.Path:
+    """Layers are what a format may mix up."""
+    return trained_two_layers
+
+
 @pytest.fixture(scope="module")
 def modules(exported) -> pathlib.Path:
     """encoder and preprocess of the trained classifier. Not to be changed."""
@@ -21,13 +27,13 @@ def modules(exported) -> pathlib.Path:
 
 
 @pytest.fixture(scope="module")
-def foreign(model, tmp_path_factory) -> pathlib.Path:
+def foreign(two_layer_model, tmp_path_factory) -> pathlib.Path:
     """A module that is no BERT: embeddings of words and their mean, with the vocabulary as an asset."""
     import tensorflow as tf
 
     folder = tmp_path_factory.mktemp("foreign")
-    size = json.loads((model / "bert_config.json").read_text())["vocab_size"]
-    shutil.copy(model / "vocab.txt", folder / "vocab.txt")
+    size = json.loads((two_layer_model / "bert_config.json").read_text())["vocab_size"]
+    shutil.copy(two_layer_model / "vocab.txt", folder / "vocab.txt")
     kept = tf.train.Checkpoint()
     kept.words = tf.Variable(tf.random.stateless_normal([size, 8], seed=(1, 2)), name="words")
     kept.dense = tf.Variable(tf.random.stateless_normal([8, 8], seed=(3, 4)), name="dense")

@@ -16,11 +16,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def flags(tmp_path_factory, model_flags):
+def flags(tmp_path_factory, two_layer_flags):
     """A classifier with dropout in 12 steps."""
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder)
-    return [*model_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
+    return [*two_layer_flags, "--task_name=cola", f"--data_dir={folder}", "--do_train", "--do_predict", "--num_train_epochs=2",
             "--save_checkpoints_steps=5",]  # fmt: skip
 
 

@@ -54,14 +54,14 @@ CONTROLS = {
 
 
 @pytest.fixture(scope="module")
-def commands(tmp_path_factory, model_flags):
+def commands(tmp_path_factory, two_layer_flags):
     """Name -> (module, flags), each of STEPS steps with a checkpoint after every tenth."""
     folder = tmp_path_factory.mktemp("data")
     write_cola(folder / "cola")
     tag_run.write_data(folder / "tags")
     questions, text = squad_run.write_data(folder / "questions.json"), write_text(folder / "text.txt")
-    fine = [*model_flags, "--do_train", "--num_train_epochs=25"]
-    pretraining = [*model_flags, "--do_train", f"--num_train_steps={STEPS}", "--num_warmup_steps=5"]
+    fine = [*two_layer_flags, "--do_train", "--num_train_epochs=25"]
+    pretraining = [*two_layer_flags, "--do_train", f"--num_train_steps={STEPS}", "--num_warmup_steps=5"]
     pretraining.remove("--num_train_epochs=5")
     return {
         "bert-classify": ("run_classifier", [*fine, "--task_name=cola", f"--data_dir={folder / 'cola'}"]),

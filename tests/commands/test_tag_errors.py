@@ -25,9 +25,9 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def base(model_flags, data) -> list[str]:
+def base(two_layer_flags, data) -> list[str]:
     """Flags of a run that does not say yet what to do; later flags win over these."""
-    return [*model_flags, f"--data_dir={data}"]
+    return [*two_layer_flags, f"--data_dir={data}"]
 
 
 @pytest.fixture

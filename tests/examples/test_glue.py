@@ -1,5 +1,5 @@
 """Each task of GLUE from files laid out as the benchmark ships them; what is of cola, mrpc, mnli and xnli as Google has it
-stands in test_classification_examples.
+stands in test_classification.
 """
 
 import pytest

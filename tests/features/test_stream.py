@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.stream import check_steps, dealt, epoch_order, length_groups, training_rows
+from bert_cli.features.stream import alike_groups, check_steps, dealt, epoch_order, length_groups, training_rows
 
 
 def take(count: int, *arguments) -> list[list[int]]:
@@ -128,3 +130,17 @@ def test_groups_hold_every_row_once_and_keep_to_the_tokens(name, max_tokens):
 def test_groups_by_hand():
     groups = length_groups(np.array([2, 9, 4, 4, 1]), 8)
     assert [group.tolist() for group in groups] == [[1], [2, 3], [0, 4]]
+
+
+@given(st.lists(st.integers(1, 9), max_size=60), st.integers(1, 40))
+def test_groups_of_one_length_have_each_row_once(lengths, max_tokens):
+    lengths = np.array(lengths, np.int64)
+    groups = alike_groups(lengths, max_tokens)
+    assert sorted(np.concatenate(groups).tolist() if groups else []) == list(range(len(lengths)))
+    for rows in groups:
+        assert len(rows)
+        assert len(set(lengths[rows].tolist())) == 1
+        assert len(rows) == 1 or lengths[rows].sum() <= max_tokens
+    firsts = [lengths[rows[0]] for rows in groups]
+    assert firsts == sorted(firsts, reverse=True)
+    assert len(groups) <= sum(-(-int((lengths == n).sum()) // max(1, max_tokens // n)) for n in set(lengths.tolist()))

@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_cli.flags.help import WIDTH, help_text, split_examples
 from bert_cli.flags.option import Group, group, option
-from tests.settings.samples import Settings
+from tests.flags.samples import Settings
 
 FURTHER = [
     "--flagfile=FILE reads flags from a file, one --name=value a line.",

@@ -7,7 +7,7 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import Group, group, option
 from bert_cli.flags.parser import parse, shown
-from tests.settings.samples import Settings
+from tests.flags.samples import Settings
 
 
 class Words(Group, heading="Texts"):

@@ -1,4 +1,4 @@
-"""Config files of Google, of Hugging Face and our own: sizes, defaults, the form of gelu, every refusal."""
+"""Config files of Google, of Hugging Face and our own: sizes, defaults, the form of gelu, shapes, every refusal."""
 
 import dataclasses
 import json
@@ -6,7 +6,9 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.model.config import BertConfig, read_config, read_module_config, write_config
+from bert_cli.model.config import BertConfig, encoder_shapes, read_config, read_module_config, write_config
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
 
 GOOGLE = {
     "attention_probs_dropout_prob": 0.2,
@@ -255,3 +257,9 @@ def test_bad_values_of_a_module_are_named(tmp_path, change, message):
     with pytest.raises(InputError) as caught:
         read_module_config(str(path))
     assert str(caught.value) == f"{path}: {message}"
+
+
+def test_the_shapes_of_a_config_are_those_of_its_variables(tiny_config):
+    config = tiny_config(intermediate_size=17)
+    variables = named_weights(BertEncoder(config))
+    assert encoder_shapes(config) == {name: tuple(variable.shape) for name, variable in variables.items()}

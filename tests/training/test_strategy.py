@@ -1,4 +1,4 @@
-"""Choice of devices and precision on a machine with one CPU; several devices: see test_replicas.py."""
+"""Choice of devices and precision on a machine with one CPU; several devices: see test_strategy_replicas.py."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Run by test_replicas.py in a process of its own: two logical CPUs must be made before TensorFlow starts.
+"""Run by test_strategy_replicas.py in a process of its own: two logical CPUs must be made before TensorFlow starts.
 
 Trains and applies one small classifier on one device and mirrored on two, and writes what came of it to the .npz file
 that is the only argument. Names in the file: `<one|two>/<what>`.

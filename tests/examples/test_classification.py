@@ -1,4 +1,4 @@
-"""Reading of the task files: columns, guids, labels, their errors. For the header rule see test_header_rule."""
+"""Reading of the task files: columns, guids, labels, their errors. For the header rule see test_classification_header."""
 
 import tracemalloc
 

@@ -1,0 +1,80 @@
+"""Tables in memory from data frames, dicts, tuples and lists; what is no table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bert_cli.api.tables import are_numbers, is_path, pair_up, read_table
+from bert_cli.base.errors import InputError
+
+
+def cells(table) -> list[list]:
+    return [row.cells for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.DataFrame({"text": ["a", "b"], "label": [1, None]}, dtype=object),
+        [{"text": "a", "label": 1}, {"text": "b"}],
+        [("a", 1), ("b", None)],
+        [("a", np.int64(1)), ("b", float("nan"))],
+    ],
+    ids=["data frame", "dicts", "tuples", "numbers of NumPy"],
+)
+def test_forms_of_one_table(data):
+    table = read_table("train", data)
+    assert (table.name, table.names) == ("train", ("text", "label"))
+    assert [row.number for row in table.rows] == [0, 1]
+    assert cells(table) == [["a", "1"], ["b", ""]]
+
+
+def test_pairs_and_lists_of_labels():
+    assert cells(pair_up("texts", [("a", "b"), ("c", "d")], [{"y", "x"}, []])) == [
+        ["a", "b", ("x", "y")],
+        ["c", "d", ()],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("a text", "^train: a list is needed"),
+        ([], "^train: is empty"),
+        ([("a", "x"), ("b",)], "^train:1: "),
+        ([("a", "b", "c", "d")], "^train:0: "),
+        ([("a", object())], "^train:0: a text, a number or a list of names"),
+        ([("a", ["x", "x"])], "^train:0: names a label twice"),
+    ],
+)
+def test_what_is_no_table(data, message):
+    with pytest.raises(InputError, match=message):
+        read_table("train", data)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "message"),
+    [
+        (["a"], [], "1 entries and its labels 0"),
+        (["a", ("b", "c")], [1, 2], "single texts and pairs"),
+        (["a", 3], [1, 2], "^texts:1: a text"),
+        (["a", "b"], [["x"], "y"], "^texts:1: a list of labels"),
+    ],
+)
+def test_lists_that_do_not_fit(texts, labels, message):
+    with pytest.raises(InputError, match=message):
+        pair_up("texts", texts, labels)
+
+
+def test_numbers_to_predict_are_floats():
+    assert are_numbers([0.5, 1])
+    assert are_numbers(np.array([0.5]))
+    assert not are_numbers([1, 2])
+    assert not are_numbers(["0.5", 0.5])
+    assert not are_numbers([])
+
+
+def test_a_path_is_no_table(tmp_path):
+    assert is_path("x.tsv")
+    assert is_path(tmp_path)
+    assert not is_path([("a", "b")])

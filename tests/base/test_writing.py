@@ -1,0 +1,65 @@
+"""Files that appear whole or not at all."""
+
+import contextlib
+import os
+import stat
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.writing import atomic_paths, atomic_write, hidden_folder
+
+
+def test_a_file_appears_at_the_end(tmp_path):
+    path = tmp_path / "a.txt"
+    with atomic_write(str(path)) as file:
+        file.write("ä\n")
+        assert not path.exists()
+    assert path.read_bytes() == "ä\n".encode()
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_what_fails_leaves_the_file_that_was_there(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("before")
+    with contextlib.suppress(KeyboardInterrupt), atomic_write(str(path)) as file:
+        file.write("after")
+        raise KeyboardInterrupt
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_result_is_as_readable_as_any_other_file(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with atomic_write(str(tmp_path / "a"), "wb") as file:
+            file.write(b"x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_files_that_belong_together_appear_together(tmp_path):
+    paths = [str(tmp_path / name) for name in "ab"]
+    with atomic_paths(paths) as temporaries:
+        for number, temporary in enumerate(temporaries):
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(str(number))
+        assert not any(map(os.path.exists, paths))
+    assert [(tmp_path / name).read_text() for name in "ab"] == ["0", "1"]
+    with pytest.raises(ValueError, match="no"), atomic_paths(paths):
+        raise ValueError("no")
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+@pytest.mark.parametrize("write", [atomic_write, lambda path: atomic_paths([path])])
+def test_no_folder_to_write_to(tmp_path, write):
+    path = str(tmp_path / "none" / "a")
+    with pytest.raises(InputError, match=f"^{path}: cannot be written: "), write(path):
+        pass
+
+
+def test_a_hidden_folder_is_gone_afterwards(tmp_path):
+    with hidden_folder(str(tmp_path)) as hidden:
+        assert os.path.dirname(hidden) == str(tmp_path)
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,88 @@
+"""What --to means, and files that take their place together."""
+
+import os
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.exports.target import Target, check_free, find_target, publish, staging
+
+CONFIG = '{"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}'
+
+
+@pytest.mark.parametrize(
+    ("path", "to_format", "wanted"),
+    [
+        ("out/", "auto", Target("hf", "out", "model.safetensors")),
+        ("out", "tf1", Target("tf1", "out", "bert_model.ckpt")),
+        ("out/model.ckpt-7", "auto", Target("tf1", "out", "model.ckpt-7")),
+        ("x.weights.h5", "auto", Target("h5", ".", "x.weights.h5")),
+        ("out", "hub", Target("hub", "out", "saved_model.pb")),
+    ],
+)
+def test_names(path, to_format, wanted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_target(path, to_format) == wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "to_format", "message"),
+    [
+        ("a.ckpt", "hf", "a name for --to_format=tf1"),
+        ("a.h5", "auto", r"ends in \.weights\.h5"),
+        ("a.safetensors", "auto", "give the folder"),
+        ("a.ckpt.index", "auto", r"give the prefix, a\.ckpt"),
+    ],
+)
+def test_names_that_are_refused(path, to_format, message):
+    with pytest.raises(InputError, match=message):
+        find_target(path, to_format)
+
+
+def test_a_staging_folder_is_gone_and_makes_no_other(tmp_path):
+    with staging(str(tmp_path / "no" / "out")) as staged:
+        assert os.path.dirname(staged) == str(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
+def written(folder, **contents) -> str:
+    folder.mkdir(exist_ok=True)
+    for name, text in contents.items():
+        (folder / name.replace("_json", ".json").replace("_txt", ".txt")).write_text(text)
+    return str(folder)
+
+
+def test_weights_that_are_there_are_not_replaced(tmp_path):
+    target = Target("tf1", written(tmp_path / "out", **{"m.ckpt.index": "old"}), "m.ckpt")
+    with pytest.raises(InputError, match=r"m\.ckpt\.index: exists already"):
+        check_free(target, overwrite=False)
+    check_free(target, overwrite=True)
+
+
+def test_companions_and_weights_take_their_place(tmp_path):
+    weights = {"m.ckpt.index": "i", "m.ckpt.data-00000-of-00001": "d"}
+    staged = written(tmp_path / "staged", bert_config_json=CONFIG, vocab_txt="a\n", **weights)
+    out = tmp_path / "out"
+    target = Target("tf1", written(out, vocab_txt="a\n", notes_txt="mine"), "m.ckpt")
+    new = publish(staged, target, ["bert_config.json", "vocab.txt"], overwrite=False, is_source_folder=False)
+    assert new == ["bert_config.json", "m.ckpt.data-00000-of-00001", "m.ckpt.index"]
+    assert {path.name: path.read_text() for path in out.iterdir()} == weights | {
+        "bert_config.json": CONFIG, "vocab.txt": "a\n", "notes.txt": "mine",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("present", "message"),
+    [
+        ({"vocab_txt": "b\n"}, "vocab.txt: exists already and differs"),
+        ({"labels_txt": "x\n"}, "labels.txt: belongs to another model"),
+        ({"config_json": CONFIG.replace("9", "8")}, "config.json: describes another model"),
+    ],
+)
+def test_companions_of_another_model(tmp_path, present, message):
+    staged = written(tmp_path / "staged", bert_config_json=CONFIG, vocab_txt="a\n", **{"m.weights.h5": "w"})
+    target = Target("h5", written(tmp_path / "out", **present), "m.weights.h5")
+    before = os.listdir(target.folder)
+    with pytest.raises(InputError, match=message):
+        publish(staged, target, ["bert_config.json", "vocab.txt"], overwrite=False, is_source_folder=False)
+    assert os.listdir(target.folder) == before

@@ -1,0 +1,62 @@
+"""best/: what is copied into it, which checkpoints stay, and that nothing of others is removed."""
+
+import json
+
+import pytest
+
+from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.weights.path import model_folder
+
+PARTS = ("index", "data-00000-of-00001")
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "run.json").write_text('{"config": {}, "files": ["flags.txt"], "steps": 3}')
+    (tmp_path / "flags.txt").write_text("--x=1\n")
+    best_checkpoint.prepare(str(tmp_path))
+    for step in (1, 2):
+        for part in PARTS:
+            (tmp_path / "best" / f"model.ckpt-{step}.{part}").write_text("x")
+    return tmp_path
+
+
+def names(folder) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_folder_of_its_own(run):
+    manifest = json.loads((run / "best" / "run.json").read_text())
+    assert manifest == {"config": {}, "steps": 3, "files": ["run.json", "checkpoint", "flags.txt"]}
+    assert (run / "best" / "flags.txt").read_text() == "--x=1\n"
+
+
+def test_checkpoints_of_other_steps_go(run):
+    best_checkpoint.keep_steps(str(run), [2])
+    assert {name for name in names(run / "best") if "ckpt" in name} == {f"model.ckpt-2.{part}" for part in PARTS}
+
+
+def test_best_json_and_the_state_file_say_which_counts(run):
+    best_checkpoint.name_step(str(run), 2)
+    assert (run / "best" / "checkpoint").read_text().splitlines() == [
+        'model_checkpoint_path: "model.ckpt-2"',
+        'all_model_checkpoint_paths: "model.ckpt-2"',
+    ]
+    best_checkpoint.write_choice(str(run), "best", {"step": 2})
+    assert json.loads((run / "best.json").read_text()) == {"folder": "best", "step": 2}
+    assert model_folder(str(run)) == str(run / "best")
+
+
+def test_removed_with_all_that_is_ours(run):
+    best_checkpoint.write_choice(str(run), "best", {})
+    best_checkpoint.name_step(str(run), 2)
+    best_checkpoint.remove(str(run))
+    assert names(run) == {"run.json", "flags.txt"}
+
+
+def test_what_others_put_there_stays(run):
+    (run / "best" / "notes.txt").write_text("mine")
+    best_checkpoint.remove(str(run))
+    assert names(run / "best") == {"notes.txt"}
+    best_checkpoint.remove(str(run))  # a folder of somebody else by now
+    assert names(run / "best") == {"notes.txt"}

@@ -1,0 +1,44 @@
+"""A run that is made longer: when it is, and the plan of learning rates from there."""
+
+import pytest
+
+from bert_cli.runs.output_dir.extension import is_longer, plan_start, plan_warmup
+
+
+@pytest.mark.parametrize(
+    ("before", "steps", "done", "longer"),
+    [
+        ({"steps": 10}, 20, 10, True),
+        ({"steps": 10}, 20, 9, False),  # killed half-way
+        ({"steps": 10}, 10, 10, False),
+        ({"steps": 10}, 5, 10, False),
+        ({"steps": 10, "stopped_at": 6}, 20, 6, True),
+        ({"steps": 10, "stopped_at": 6}, 8, 6, False),  # no more than it had
+        ({}, 20, 10, False),  # it does not say how long it is
+        ({"steps": "10"}, 20, 10, False),
+        ({"steps": 10}, None, 10, False),
+    ],
+)
+def test_when_a_run_is_longer(before, steps, done, longer):
+    assert is_longer(before, steps, done) is longer
+
+
+@pytest.mark.parametrize(
+    ("before", "steps", "done", "start"),
+    [
+        ({"steps": 10}, 20, 10, 10),
+        ({"steps": 10}, 10, 5, 0),
+        ({"steps": 10}, 20, 5, 0),  # killed: the plan it began is stretched
+        ({"steps": 20, "plan_from": 10}, 20, 15, 10),
+        ({"steps": 20, "plan_from": 10}, 8, 5, 0),  # shorter than where the plan began
+        ({"steps": 20, "plan_from": "x"}, 20, 15, 0),
+    ],
+)
+def test_where_the_plan_begins(before, steps, done, start):
+    assert plan_start(before, steps, done) == start
+
+
+def test_warmup_keeps_its_share():
+    assert plan_warmup(10, 100, 0) == 10
+    assert plan_warmup(10, 100, 50) == 5
+    assert plan_warmup(0, 100, 50) == 0

@@ -1,0 +1,72 @@
+"""run.json: what a folder's files have to say still, and whose it is."""
+
+import json
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.model.config import BertConfig
+from bert_cli.runs.output_dir.manifest import (
+    check_config,
+    check_labels,
+    check_vocabulary,
+    read_manifest,
+    vocabulary_digest,
+)
+from bert_cli.weights.path import find_checkpoint
+
+
+@pytest.fixture
+def run(tmp_path, tiny_config):
+    """A folder with a run.json, and its checkpoint."""
+    (tmp_path / "vocab.txt").write_text("a\nb\n")
+    values = {
+        "config": vars(tiny_config()).copy(),
+        "vocabulary": vocabulary_digest(str(tmp_path / "vocab.txt")),
+        "labels": ["x", "y"],
+    }
+    (tmp_path / "run.json").write_text(json.dumps(values))
+    (tmp_path / "bert_config.json").write_text("{}")
+    for name in ("index", "data-00000-of-00001"):
+        (tmp_path / f"model.ckpt-3.{name}").write_bytes(b"x")
+    return tmp_path, find_checkpoint(str(tmp_path / "model.ckpt-3"), "init_checkpoint")
+
+
+def test_a_file_of_somebody_else_is_no_manifest(tmp_path):
+    assert read_manifest(str(tmp_path)) is None
+    (tmp_path / "run.json").write_text('{"config": 7}')
+    assert read_manifest(str(tmp_path)) is None
+
+
+def test_a_damaged_manifest(tmp_path):
+    (tmp_path / "run.json").write_text('{"config": ')
+    with pytest.raises(InputError, match=r"run\.json.*restore it"):
+        read_manifest(str(tmp_path))
+
+
+def test_the_vocabulary_is_that_of_training(run):
+    folder, checkpoint = run
+    path = str(folder / "vocab.txt")
+    check_vocabulary(path, checkpoint)
+    (folder / "vocab.txt").write_text("b\na\n")
+    with pytest.raises(InputError, match="is not the vocabulary that the model was trained with"):
+        check_vocabulary(path, checkpoint)
+    other = folder / "other.txt"
+    other.write_text("c\n")
+    check_vocabulary(str(other), checkpoint)  # the user has given it
+
+
+def test_the_labels_are_those_of_training(run):
+    check_labels(("x", "y"), run[1])
+    with pytest.raises(InputError, match=r"labels\.txt: is not the list of labels .* \(x, y\)"):
+        check_labels(("y", "x"), run[1])
+
+
+def test_the_config_is_that_of_training(run, tiny_config):
+    folder, checkpoint = run
+    path = str(folder / "bert_config.json")
+    check_config(tiny_config(), path, checkpoint)
+    changed: BertConfig = tiny_config(hidden_dropout_prob=0.5)
+    with pytest.raises(InputError, match=r"hidden_dropout_prob is 0\.5, but was 0\.0"):
+        check_config(changed, path, checkpoint)
+    check_config(changed, path, checkpoint, left_out=("hidden_dropout_prob",))

@@ -1,0 +1,180 @@
+"""A module and its test have the same path below bert_cli/ and tests/; what has no test of its own is named here, with the
+file that tests it.
+
+A test of text/tokenization.py is tests/text/test_tokenization.py; where one file would be too long or has a topic of its own,
+the topic stands behind the name: test_tokenization_golden.py. Commands are tested in tests/commands/, as they are called.
+"""
+
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Rooms of tests that mirror no room of the package: whole commands, and the independent re-statements that tests compare with.
+OWN_ROOMS = {"commands", "reference"}
+# Module -> the file that tests it by what commands or its users make of it, because it is a declaration, or a step whose parts
+# have tests and whose order shows in the whole only.
+TESTED_END_TO_END: dict[str, str] = {
+    "api/classifier.py": "commands/test_classifier.py",
+    "api/feature_extractor.py": "commands/test_api.py",
+    "api/question_answerer.py": "commands/test_api.py",
+    "api/tagger.py": "commands/test_api.py",
+    "api/training.py": "commands/test_api_training.py",
+    "base/checksums.py": "records/test_tfrecord.py",
+    "base/head_types.py": "heads/test_classification.py",
+    "base/log.py": "commands/test_log.py",
+    "base/names.py": "commands/test_classify_run.py",
+    "base/version.py": "test_distribution.py",
+    "corpus/beam.py": "commands/test_create_pretraining_beam.py",
+    "corpus/record_source.py": "commands/test_pretrain.py",
+    "corpus/shards.py": "commands/test_create_pretraining_data.py",
+    "corpus/store.py": "commands/test_create_pretraining_data.py",
+    "exports/companions.py": "commands/test_convert.py",
+    "exports/conversion.py": "commands/test_convert.py",
+    "exports/converted.py": "commands/test_convert.py",
+    "exports/exported.py": "commands/test_export.py",
+    "exports/hub_writing.py": "commands/test_convert_hub.py",
+    "exports/modules.py": "commands/test_export.py",
+    "exports/onnx.py": "commands/test_export_onnx.py",
+    "exports/onnx_run.py": "commands/test_export_onnx.py",
+    "exports/saved_models.py": "commands/test_export.py",
+    "exports/text_graph.py": "commands/test_export_text.py",
+    "features/distillation.py": "commands/test_classify_distillation.py",
+    "features/fill_mask.py": "commands/test_fill_mask.py",
+    "features/pretraining_batch.py": "training/test_step_golden.py",
+    "flags/command.py": "commands/test_log.py",
+    "heads/all_heads.py": "commands/test_convert.py",
+    "heads/choice.py": "heads/test_classification.py",
+    "heads/squad.py": "heads/test_losses_by_rule.py",
+    "heads/tagging.py": "commands/test_tag_session.py",
+    "model/deferred_initialization.py": "model/test_layers_initialization.py",
+    "model/shared_trace.py": "model/test_encoder.py",
+    "onnx/bert.py": "onnx/test_packed.py",
+    "onnx/int8.py": "commands/test_engines.py",
+    "outputs/eval_results.py": "outputs/test_classification.py",
+    "outputs/fill_mask.py": "commands/test_fill_mask.py",
+    "outputs/prepare_data.py": "commands/test_prepare_data.py",
+    "outputs/vectors/files.py": "commands/test_extract_features.py",
+    "records/example_proto.py": "records/test_tfrecord.py",
+    "report/comparison.py": "report/test_page.py",
+    "report/overview.py": "report/test_page.py",
+    "report/pretraining.py": "report/test_page.py",
+    "report/run_files.py": "report/test_page.py",
+    "report/tagging.py": "report/test_page.py",
+    "report/training.py": "report/test_page.py",
+    "runs/driver.py": "commands/test_classify_reruns.py",
+    "runs/dry_run.py": "commands/test_dry_run.py",
+    "runs/engine/frozen_encoder.py": "runs/tasks/test_controls.py",
+    "runs/engine/onnx_heads.py": "commands/test_engines.py",
+    "runs/engine/onnx_session.py": "commands/test_engines.py",
+    "runs/engine/predictor.py": "runs/engine/test_session.py",
+    "runs/engine/probe.py": "commands/test_dry_run.py",
+    "runs/engine/training_run.py": "runs/engine/test_session.py",
+    "runs/engine/worker_failure.py": "commands/test_several_devices.py",
+    "runs/extraction/extractor.py": "commands/test_extract_features.py",
+    "runs/extraction/lines.py": "commands/test_extract_features.py",
+    "runs/extraction/onnx_extractor.py": "commands/test_engines.py",
+    "runs/extraction/plan.py": "commands/test_extract_features.py",
+    "runs/extraction/tensorflow_extractor.py": "commands/test_extract_features.py",
+    "runs/int8_comparison.py": "commands/test_export_onnx.py",
+    "runs/loading/builtin.py": "commands/test_builtin_model.py",
+    "runs/loading/checkpoints.py": "commands/test_classify_run.py",
+    "runs/loading/checks.py": "commands/test_model_doubts.py",
+    "runs/loading/hub_modules.py": "commands/test_hub_module.py",
+    "runs/loading/sources.py": "commands/test_classify_model_errors.py",
+    "runs/loading/trained_labels.py": "commands/test_classify_model_errors.py",
+    "runs/loading/trained_model.py": "commands/test_classify_model_errors.py",
+    "runs/preparation/beam.py": "commands/test_create_pretraining_beam.py",
+    "runs/preparation/corpus.py": "commands/test_create_pretraining_data.py",
+    "runs/preparation/instances.py": "commands/test_create_pretraining_data.py",
+    "runs/preparation/prepare_data.py": "commands/test_prepare_data.py",
+    "runs/preparation/vocabulary.py": "commands/test_build_vocab.py",
+    "runs/sweep/cross_validation.py": "commands/test_several.py",
+    "runs/sweep/sweep.py": "commands/test_several.py",
+    "runs/tasks/classification/data.py": "commands/test_classify_own_files.py",
+    "runs/tasks/classification/distillation.py": "commands/test_classify_distillation.py",
+    "runs/tasks/classification/explanation.py": "commands/test_report.py",
+    "runs/tasks/classification/files.py": "commands/test_classify_own_files.py",
+    "runs/tasks/classification/folds.py": "commands/test_several.py",
+    "runs/tasks/classification/interactive.py": "commands/test_classify_texts.py",
+    "runs/tasks/classification/results.py": "commands/test_classify_kinds.py",
+    "runs/tasks/classification/shards.py": "commands/test_shards.py",
+    "runs/tasks/classification/split.py": "commands/test_classify_run.py",
+    "runs/tasks/classification/task.py": "commands/test_classify_run.py",
+    "runs/tasks/fill_mask.py": "commands/test_fill_mask.py",
+    "runs/tasks/interactive.py": "commands/test_classify_texts.py",
+    "runs/tasks/interface.py": "commands/test_classify_run.py",
+    "runs/tasks/opening.py": "commands/test_classify_run.py",
+    "runs/tasks/pretraining.py": "commands/test_pretrain.py",
+    "runs/tasks/pretraining_data.py": "commands/test_pretrain.py",
+    "runs/tasks/squad.py": "commands/test_squad.py",
+    "runs/tasks/squad_interactive.py": "commands/test_squad_answers.py",
+    "runs/tasks/tagging.py": "commands/test_tag.py",
+    "runs/tasks/tagging_data.py": "commands/test_tag_predictions.py",
+    "runs/tensorboard.py": "commands/test_tensorboard.py",
+    "runtime/memory.py": "commands/test_dry_run.py",
+    "runtime/process.py": "commands/test_log.py",
+    "runtime/processor.py": "model/test_onednn.py",
+    "settings/beam.py": "commands/test_create_pretraining_beam.py",
+    "settings/checks.py": "commands/test_dry_run.py",
+    "settings/classification.py": "commands/test_classify_errors.py",
+    "settings/controls.py": "commands/test_controls.py",
+    "settings/data.py": "commands/test_classify_own_files.py",
+    "settings/devices.py": "commands/test_engines.py",
+    "settings/distillation.py": "commands/test_classify_distillation.py",
+    "settings/dry_run.py": "commands/test_dry_run.py",
+    "settings/early_stopping.py": "commands/test_watching.py",
+    "settings/groups.py": "commands/test_classify_errors.py",
+    "settings/long_text.py": "commands/test_classify_long_text.py",
+    "settings/pretraining.py": "commands/test_pretrain.py",
+    "settings/reporting.py": "commands/test_report.py",
+    "settings/shards.py": "commands/test_shards.py",
+    "settings/squad.py": "commands/test_squad_errors.py",
+    "settings/tagging.py": "commands/test_tag_errors.py",
+    "settings/tools.py": "commands/test_convert_errors.py",
+    "training/hyperparameters.py": "runs/tasks/test_controls.py",
+    "training/rounding_residuals.py": "training/test_step_repeatability.py",
+    "weights/names.py": "weights/test_checkpoint.py",
+}
+
+
+def modules() -> set[str]:
+    """Paths below bert_cli/ of all modules but commands, and what explains a folder."""
+    paths = (path.relative_to(ROOT / "bert_cli") for path in (ROOT / "bert_cli").rglob("*.py"))
+    return {path.as_posix() for path in paths if len(path.parts) > 1 and not path.name.startswith("__")}
+
+
+def files_of_tests() -> set[str]:
+    """Paths below tests/ of all tests of rooms; those at the top are of the repository: its pages, samples and Makefile."""
+    paths = (path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py"))
+    return {path.as_posix() for path in paths if len(path.parts) > 1 and path.parts[0] not in OWN_ROOMS}
+
+
+def module_of(test: str) -> str | None:
+    """The module that a test belongs to by its path: of the longest name, so that test_a_b.py is of a_b.py before a.py."""
+    folder, _, name = test.rpartition("/")
+    words = name.removeprefix("test_").removesuffix(".py").split("_")
+    names = (f"{folder}/{'_'.join(words[:end])}.py" for end in range(len(words), 0, -1))
+    return next((name for name in names if name in modules()), None)
+
+
+def test_every_test_has_its_module():
+    assert [test for test in sorted(files_of_tests()) if module_of(test) is None] == []
+
+
+def test_every_module_has_its_test_or_is_named():
+    own = {module_of(test) for test in files_of_tests()}
+    assert sorted(modules() - own - set(TESTED_END_TO_END)) == []
+
+
+def test_what_is_named_is_there_and_has_no_test_of_its_own():
+    assert sorted(set(TESTED_END_TO_END) - modules()) == []
+    assert sorted(set(TESTED_END_TO_END) & {module_of(test) for test in files_of_tests()}) == []
+
+
+def test_the_files_that_test_it_are_there():
+    assert [file for file in sorted(set(TESTED_END_TO_END.values())) if not (ROOT / "tests" / file).is_file()] == []
+
+
+def test_a_topic_belongs_to_the_longest_name():
+    assert module_of("text/test_tokenization_golden.py") == "text/tokenization.py"
+    assert module_of("text/test_tokenizer_json.py") == "text/tokenizer_json.py"
+    assert module_of("text/test_nothing.py") is None

@@ -1,0 +1,37 @@
+"""Modules that a folder's config names: only such as lie inside it."""
+
+import os
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.weights.hub_handle import find_module, is_url, own_module
+
+
+def test_a_module_inside_the_folder(tmp_path):
+    config = str(tmp_path / "bert_config.json")
+    assert own_module(config, "module/1") == str(tmp_path / "module" / "1")
+
+
+@pytest.mark.parametrize("handle", ["", "../other", "module/../../other", "/etc", "https://tfhub.dev/x", "gs://b/x"])
+def test_no_module_elsewhere(tmp_path, handle):
+    assert own_module(str(tmp_path / "bert_config.json"), handle) is None
+
+
+def test_no_link_that_leads_out(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    os.symlink(tmp_path, folder / "module")
+    assert own_module(str(folder / "bert_config.json"), "module") is None
+
+
+def test_what_is_no_module(tmp_path):
+    assert is_url("https://tfhub.dev/x")
+    assert not is_url("gs://bucket/x")
+    with pytest.raises(InputError, match="no such module; --hub_module takes"):
+        find_module(str(tmp_path / "none"), "hub_module")
+    with pytest.raises(InputError, match="holds no module for tensorflow-hub"):
+        find_module(str(tmp_path), "hub_module")
+    (tmp_path / "x.tar.gz").write_bytes(b"\x1f\x8b\x08 no archive")
+    with pytest.raises(InputError, match=r"is no whole \.tar\.gz"):
+        find_module(str(tmp_path / "x.tar.gz"), "hub_module")

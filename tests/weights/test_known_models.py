@@ -1,0 +1,32 @@
+"""A name of a model in place of a path is answered with where the model is to be had."""
+
+import pytest
+
+from bert_cli.weights.known_models import advice
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        (
+            "bert-base-uncased",
+            ["2018_10_18/uncased_L-12_H-768_A-12.zip", "--from=uncased_L-12_H-768_A-12/bert_model.ckpt"],
+        ),
+        ("google-bert/bert-base-cased", ["cased_L-12_H-768_A-12.zip", "--do_lower_case=false"]),
+        ("someone/my-bert", ["https://huggingface.co/someone/my-bert"]),
+        ("distilbert-base", ["its page on huggingface.co"]),
+    ],
+)
+def test_names(path, parts):
+    text = advice(path, "from")
+    for part in parts:
+        assert part in text
+
+
+@pytest.mark.parametrize("path", ["./bert-x", "a/b/bert-x", "bert-x.ckpt", "model.zip", "some-model", "bert"])
+def test_paths(path):
+    assert advice(path, "from") is None
+
+
+def test_uncased_models_need_no_flag():
+    assert "--do_lower_case" not in advice("bert-large-uncased-whole-word-masking", "from")
