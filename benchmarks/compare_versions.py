@@ -11,7 +11,7 @@ help texts, which a change may intend; they are counted on their own, and do not
 that the checkouts may change meanwhile.
 
 --baseline=DIR keeps the results of the first version, and later calls take them from there, where neither that version nor
-the scenario has changed. Exit code: 0 no difference, 1 some.
+the scenario has changed; several processes may share it. Exit code: 0 no difference, 1 some.
 """
 
 import argparse
@@ -33,26 +33,41 @@ from benchmarks.compare_files import compare_files
 from benchmarks.scenarios import MODULES, SCENARIOS, Scenario, make_inputs
 
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+_ROOT = "root.txt"  # of the results of a scenario: the folder that they were made in
 _MINUTES = 10  # that one command may take
 
 
 @dataclasses.dataclass(frozen=True)
+class Results:
+    """What the commands of a scenario left: a folder for each of them. root: the folder that their files may name."""
+
+    folder: pathlib.Path
+    root: str
+    seconds: float
+
+    def failures(self) -> int:
+        """How many commands ended with another exit code than 0, which only scenarios of errors should."""
+        return sum(path.read_text(encoding="utf-8") != "0" for path in self.folder.glob("*/exit_code"))
+
+
+@dataclasses.dataclass(frozen=True)
 class Version:
-    """A version at work in `folder`: its code, the inputs, a folder for each scenario, and `results`."""
+    """A version at work in `folder`: its code, the inputs, a folder for each scenario, and `results`.
+
+    `store`: a folder that keeps results for later, and for other processes that compare at the same time.
+    """
 
     folder: pathlib.Path
     digest: str
+    store: pathlib.Path | None = None
 
-    def results(self, scenario: Scenario) -> pathlib.Path:
-        return self.folder / "results" / scenario.name
-
-    def run(self, scenario: Scenario) -> float:
-        """Run its commands, unless the results are there already; returns the seconds it took."""
-        key = json.dumps({"version": self.digest, "scenario": dataclasses.asdict(scenario)}, indent=1)
-        results = self.results(scenario)
-        if (results / "done.json").exists() and (results / "done.json").read_text(encoding="utf-8") == key:
-            return 0.0
-        began, folder = time.monotonic(), self.folder / scenario.name
+    def run(self, scenario: Scenario) -> Results:
+        """The results of its commands, from the store where they are there already."""
+        key = json.dumps({"version": self.digest, "scenario": dataclasses.asdict(scenario)})
+        kept = self.store and self.store / scenario.name / hashlib.sha256(key.encode()).hexdigest()[:16]
+        if kept and kept.exists():
+            return Results(kept, (kept / _ROOT).read_text(encoding="utf-8"), 0.0)
+        began, folder, results = time.monotonic(), self.folder / scenario.name, self.folder / "results" / scenario.name
         for old in (results, folder):
             shutil.rmtree(old, ignore_errors=True)
             old.mkdir(parents=True)
@@ -60,9 +75,10 @@ class Version:
             self._run_command(line, scenario.stdin, folder, results / f"{number:02d}-{line.split()[0]}")
             for number, line in enumerate(scenario.commands)
         ]
-        if min(codes) >= 0:  # none was killed, which is no result to keep
-            (results / "done.json").write_text(key, encoding="utf-8")
-        return time.monotonic() - began
+        (results / _ROOT).write_text(str(self.folder), encoding="utf-8")
+        if kept and min(codes) >= 0:  # none was killed, which is no result to keep
+            _keep(results, kept)
+        return Results(results, str(self.folder), time.monotonic() - began)
 
     def _run_command(self, line: str, stdin: str, folder: pathlib.Path, results: pathlib.Path) -> int:
         """Run it in `folder`; keep what it said, a copy of each file that it wrote, and the names of those it removed.
@@ -108,7 +124,9 @@ class Version:
         }
 
 
-def open_version(checkout: pathlib.Path, data: pathlib.Path, folder: pathlib.Path) -> Version:
+def open_version(
+    checkout: pathlib.Path, data: pathlib.Path, folder: pathlib.Path, store: pathlib.Path | None = None
+) -> Version:
     """Copy the package, and make the inputs of all scenarios."""
     for old in ("code", "in"):
         shutil.rmtree(folder / old, ignore_errors=True)
@@ -119,7 +137,7 @@ def open_version(checkout: pathlib.Path, data: pathlib.Path, folder: pathlib.Pat
     digest = hashlib.sha256()
     for path in sorted(path for name in ("code", "in") for path in (folder / name).rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(folder)}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return Version(folder, digest.hexdigest())
+    return Version(folder, digest.hexdigest(), store)
 
 
 def _states(folder: pathlib.Path) -> dict[str, tuple[int, int, int]]:
@@ -140,20 +158,29 @@ def _arguments(line: str) -> list[str]:
     return [sys.executable, "-c", start, *shlex.split(rest)]
 
 
-def compare_results(before: Version, after: Version, scenario: Scenario) -> tuple[int, list[str]]:
+def _keep(results: pathlib.Path, kept: pathlib.Path) -> None:
+    """Copy the results; they appear whole, or, where another process was first, not at all."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    copy = pathlib.Path(tempfile.mkdtemp(dir=kept.parent, prefix="copy-"))
+    shutil.copytree(results, copy, dirs_exist_ok=True)
+    try:
+        copy.rename(kept)
+    except OSError:
+        shutil.rmtree(copy)
+
+
+def compare_results(before: Results, after: Results, name: str) -> tuple[int, list[str]]:
     """How many files were compared, and a line for each difference."""
-    folders = before.results(scenario), after.results(scenario)
+    folders = before.folder, after.folder
     names = [
-        {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {"done.json"}
-        for folder in folders
+        {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {_ROOT} for folder in folders
     ]
-    lines = [f"{name}: written by the first version alone" for name in sorted(names[0] - names[1])]
-    lines += [f"{name}: written by the second version alone" for name in sorted(names[1] - names[0])]
-    roots = str(before.folder), str(after.folder)
-    for name in sorted(names[0] & names[1]):
-        for difference in compare_files(folders[0] / name, folders[1] / name, roots):
-            lines.append(f"{name}: {difference}")
-    return len(names[0] | names[1]), [f"{scenario.name}: {line}" for line in lines]
+    lines = [f"{file}: written by the first version alone" for file in sorted(names[0] - names[1])]
+    lines += [f"{file}: written by the second version alone" for file in sorted(names[1] - names[0])]
+    for file in sorted(names[0] & names[1]):
+        differences = compare_files(folders[0] / file, folders[1] / file, (before.root, after.root))
+        lines += [f"{file}: {difference}" for difference in differences]
+    return len(names[0] | names[1]), [f"{name}: {line}" for line in lines]
 
 
 def choose(only: str) -> list[Scenario]:
@@ -192,23 +219,17 @@ def main(arguments: list[str] | None = None) -> int:
     made = settings.work is None
     work = pathlib.Path(tempfile.mkdtemp(prefix="compare-")) if made else settings.work.resolve()
     data = settings.before / "data"
-    first = (settings.baseline.resolve() if settings.baseline else work) / "before"
-    first.mkdir(parents=True, exist_ok=True)
-    before = open_version(settings.before, data, first)
+    before = open_version(settings.before, data, work / "before", settings.baseline and settings.baseline.resolve())
     after = open_version(settings.after, data, work / "after")
-    shutil.rmtree(after.folder / "results", ignore_errors=True)
 
     files, differences, helps = 0, 0, 0
     with concurrent.futures.ThreadPoolExecutor(settings.jobs) as pool:
         runs = {scenario: [pool.submit(version.run, scenario) for version in (before, after)] for scenario in scenarios}
         for number, scenario in enumerate(scenarios, 1):
-            seconds = sum(run.result() for run in runs[scenario])
-            count, lines = compare_results(before, after, scenario)
-            print(
-                f"{number}/{len(scenarios)} {scenario.name}: {count} files, {seconds:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
+            first, second = (run.result() for run in runs[scenario])
+            count, lines = compare_results(first, second, scenario.name)
+            said = f"{number}/{len(scenarios)} {scenario.name}: {count} files, {first.failures()} commands failed"
+            print(f"{said}, {first.seconds + second.seconds:.0f} s", file=sys.stderr, flush=True)
             for line in lines:
                 print(f"help: {line}" if scenario.category else line, flush=True)
             files += count
