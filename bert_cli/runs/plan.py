@@ -10,8 +10,7 @@ from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.history import History
 from bert_cli.runs.callbacks.evaluation import BestEvaluation, interval
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.extension import PLAN_FROM, STEPS, plan_start, plan_warmup
-from bert_cli.runs.output_dir.manifest import COMMAND, read_manifest
+from bert_cli.runs.output_dir.manifest import COMMAND, PLAN_FROM, STEPS, plan_start, plan_warmup, read_manifest
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.settings.training import TrainingSettings

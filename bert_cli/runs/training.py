@@ -9,11 +9,10 @@ from bert_cli.base.names import FLAGS
 from bert_cli.flags.saved import write_flags
 from bert_cli.report import page
 from bert_cli.runs.callbacks.evaluation import BestCheckpoint, EarlyStopping, EvaluationCallback
-from bert_cli.runs.callbacks.recording import HistoryCallback
-from bert_cli.runs.callbacks.tensorboard import TensorBoardCallback
+from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.extension import STOPPED
+from bert_cli.runs.output_dir.manifest import STOPPED
 from bert_cli.runs.plan import TrainingPlan
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task

@@ -8,8 +8,7 @@ import pytest
 
 from bert_cli.base.names import EVENTS
 from bert_cli.outputs.history import History, read_history
-from bert_cli.runs.callbacks.recording import HistoryCallback
-from bert_cli.runs.callbacks.tensorboard import TensorBoardCallback
+from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 
 TRAINING = {"training/loss", "training/learning_rate", "training/examples_per_second"}
 

@@ -1,9 +1,17 @@
-"""run.json, the manifest of a training run: what decided its result, and which files of its folder are its own."""
+"""run.json, the manifest of a training run: what decided its result, which files are its own, and how long it is.
+
+A finished run, also one that was stopped early, is extended by a larger --num_train_epochs or --num_train_steps: a new
+learning-rate plan leads from its last step to the new end, with a warmup of the same share as before and the same peak. A
+run that was killed half-way goes on with the plan that it began; where its steps do not decide what run it is
+(bert-pretrain), that plan takes the new number for its end.
+"""
 
 import dataclasses
 import hashlib
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -12,6 +20,7 @@ from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
+LOG = logging.getLogger("bert_cli")
 COMMAND = "command"  # the key of the command that made the run
 SEVERAL = "several"  # the key of what kind of runs stand in folders within this one
 FILES = "files"  # the key of the names of the files that a run owns
@@ -85,3 +94,35 @@ def check_config(
 
 def _changed(what: str) -> str:
     return f"is not the {what} that the model was trained with ({MANIFEST})"
+
+
+# Keys of run.json: steps in all, the step that the learning-rate plan begins at, and where a run was stopped early.
+STEPS, PLAN_FROM, STOPPED = "steps", "plan_from", "stopped_at"
+OF_LENGTH = (STEPS, PLAN_FROM, STOPPED)
+GROWING = ("num_train_epochs",)  # what may be another value where a run is made longer
+
+
+def is_longer(before: Mapping[str, Any], steps: int | None, done: int) -> bool:
+    """Whether `steps` in all make a finished run longer.
+
+    before: its run.json; one that does not say how long the run is cannot be told to be finished. done: its last step.
+    """
+    whole = before.get(STEPS)
+    end = before.get(STOPPED, whole)
+    return isinstance(whole, int) and isinstance(end, int) and steps is not None and done >= end and steps > whole
+
+
+def plan_start(before: Mapping[str, Any], steps: int, done: int) -> int:
+    """The step at which the learning-rate plan begins; arguments as in `is_longer`. The log says where it is a new one."""
+    if is_longer(before, steps, done):
+        LOG.info("the run is made longer, from %d to %d steps: a new learning-rate plan begins here", done, steps)
+        return done
+    if done < steps != before.get(STEPS, steps):
+        LOG.info("the run has %d steps now, %d before: its learning-rate plan is stretched", steps, before[STEPS])
+    start = before.get(PLAN_FROM, 0)
+    return start if isinstance(start, int) and start < steps else 0
+
+
+def plan_warmup(warmup_steps: int, steps: int, first_step: int) -> int:
+    """Warmup of a plan that begins at first_step: the same share of its steps as warmup_steps of all steps."""
+    return warmup_steps * (steps - first_step) // steps

@@ -32,8 +32,17 @@ from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
-from bert_cli.runs.output_dir.extension import GROWING, OF_LENGTH, STEPS, is_longer
-from bert_cli.runs.output_dir.manifest import COMMAND, FILES, SEVERAL, read_manifest, vocabulary_digest
+from bert_cli.runs.output_dir.manifest import (
+    COMMAND,
+    FILES,
+    GROWING,
+    OF_LENGTH,
+    SEVERAL,
+    STEPS,
+    is_longer,
+    read_manifest,
+    vocabulary_digest,
+)
 from bert_cli.runs.output_dir.written_files import (
     OF_OLDER_RUNS,
     check_ours,

@@ -16,7 +16,7 @@ from bert_cli.runs.callbacks.evaluation import (
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
-from bert_cli.runs.output_dir.extension import is_longer, plan_start, plan_warmup
+from bert_cli.runs.output_dir.manifest import is_longer, plan_start, plan_warmup
 from bert_cli.settings.early_stopping import Watching, check_watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.runs.output_dir.extension import is_longer, plan_start, plan_warmup
+from bert_cli.runs.output_dir.manifest import is_longer, plan_start, plan_warmup
 
 
 @pytest.mark.parametrize(

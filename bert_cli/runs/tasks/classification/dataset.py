@@ -1,6 +1,7 @@
 """What bert-classify has read: its splits, labels and problem type, and the names of the files that follow from them."""
 
 import dataclasses
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,17 +13,18 @@ from bert_cli.examples.glue import GlueTask
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.metrics.classification import known_metrics
+from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.tasks.classification import folds as cross_validation
+from bert_cli.runs.tasks.classification.answers import Answers, make_answers, prediction_files
 from bert_cli.runs.tasks.classification.data import ClassificationData
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.files import prediction_files
-from bert_cli.runs.tasks.classification.results import Answers, make_answers
 from bert_cli.runs.tasks.classification.split import Split, example_lines, survey_of
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
+
+LOG = logging.getLogger("bert_cli")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,9 +104,57 @@ class ClassificationDataset(DivisibleDataset):
 
     def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
         answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
-        splits = {**self.splits, **cross_validation.divided(self.splits["train"], held_out)}
+        splits = {**self.splits, **_divided(self.splits["train"], held_out)}
         return dataclasses.replace(self, splits=splits, answers=answers)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
         train, found = self.splits["train"], [each.details for each in evaluations]
-        return cross_validation.write_folds(paths, train, folds, found)
+        return _write_folds(paths, train, folds, found)
+
+
+def _texts(split: Split) -> tuple[list[ClassificationExample], ClassificationFeatures]:
+    examples = [example for example in split.examples if isinstance(example, ClassificationExample)]
+    assert isinstance(split.features, ClassificationFeatures), "a choice is refused before it is read"
+    return examples, split.features
+
+
+def _divided(split: Split, held_out: np.ndarray) -> dict[str, Split]:
+    """The rows of a split but those held out, bool [n], as "train", and these as "dev"."""
+    (examples, features), splits = _texts(split), {}
+    for name, is_in in (("train", ~held_out), ("dev", held_out)):
+        rows = np.flatnonzero(is_in)
+        splits[name] = Split([examples[row] for row in rows], features.take(rows))
+        LOG.info("%s: %d of %d rows", name, len(rows), len(held_out))
+    return splits
+
+
+def _write_folds(
+    paths: tuple[str, str], split: Split, folds: np.ndarray, parts: Sequence[tuple[Answers, dict[str, Any]]]
+) -> int:
+    """Write out_of_fold.tsv and suspects.tsv, the `paths`; returns how many lines the second has.
+
+    folds: int64 [n], the index in `parts` of the part that each row was held out of: its answers, and the predictions of its
+    model.
+    """
+    examples, features = _texts(split)
+    texts, ids, label_ids = [(each.text_a, each.text_b) for each in examples], features.guids, features.label_ids
+    problem_type, labels = parts[0][0].problem_type, parts[0][0].labels
+    tuned = [answers.labels.thresholds for answers, _ in parts if answers.labels.thresholds is not None]
+    if tuned:
+        # The mean over the folds, which differ where each tunes its own.
+        labels = labels._replace(thresholds=np.mean(tuned, axis=0))
+    name = problem_type.output_name
+    found = {name: _joined(folds, [predictions[name] for _, predictions in parts])}
+    given, columns = problem_type.out_of_fold(label_ids, found, labels)
+    suspects = problem_type.suspects(label_ids, found, labels)
+    files_of_folds.write_suspects(paths[1], ids, suspects, texts)
+    files_of_folds.write_folds(paths[0], ids, folds, given, columns, texts)
+    return len(suspects.rows)
+
+
+def _joined(folds: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The prediction for each row by the model of its part: float32 [n, …]."""
+    joined = np.empty((len(folds), *parts[0].shape[1:]), np.float32)
+    for fold, predictions in enumerate(parts):
+        joined[folds == fold] = predictions
+    return joined

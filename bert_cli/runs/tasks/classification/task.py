@@ -26,12 +26,11 @@ from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
+from bert_cli.runs.tasks.classification.answers import make_answers, write_predictions
 from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.classification.files import write_predictions
-from bert_cli.runs.tasks.classification.results import make_answers
 from bert_cli.runs.tasks.classification.split import Split, make_split
 from bert_cli.runs.tasks.interface import Evaluation, Plan
 from bert_cli.settings.classification import ClassifySettings
