@@ -2,17 +2,19 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.runs.loading.loader import load_model
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -112,35 +114,54 @@ Model = TypeVar("Model", bound=ModelBundle[BertConfig | ModuleConfig])
 Data = TypeVar("Data", bound=Dataset)
 
 
-class Task(Protocol[Model, Data]):
-    """What is of one kind of command alone: methods from values to values, which keep nothing between calls.
+class Task(Generic[Model, Data]):
+    """What belongs to one command alone: methods from values to values, which keep nothing between calls.
 
-    command: its name, for the manifest. freezes_encoder: train nothing of the encoder.
+    command: its name, for the manifest.
     """
 
-    @property
-    def command(self) -> str: ...
+    command: str
+    settings: Any
 
-    @property
-    def freezes_encoder(self) -> bool: ...
+    def __init__(self, settings: Any):
+        self.settings = settings
 
     def again(self, settings: Any) -> Self:
         """A task of the same kind, with other settings, on the same data where that is in memory and no file."""
+        return type(self)(settings)
+
+    @property
+    def freezes_encoder(self) -> bool:
+        """Whether nothing of the encoder is trained."""
+        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
 
     def load(self, checkpoint: CheckpointPath | None) -> Model:
         """The model's files, read and checked against each other; no weights."""
+        settings = self.settings
+        return cast(Model, load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub))
 
     def read(self, model: Model, stack: contextlib.ExitStack) -> Data:
         """Read what the phases need. All that can be wrong with flags and data is said here. stack: closes what stays open."""
+        raise NotImplementedError
 
     def plan(self, model: Model, data: Data) -> Plan:
         """What is to be trained."""
+        raise NotImplementedError
+
+    def fine_tuning_plan(self, rows: int, examples: int, **values: Any) -> Plan:
+        """The plan of --num_train_epochs over so many rows; examples: see Plan, as the other values."""
+        training, fine_tuning = self.settings.training, self.settings.fine_tuning
+        steps = check_steps(rows, training.train_batch_size, fine_tuning.num_train_epochs)
+        warmup_steps = int(steps * fine_tuning.warmup_proportion)
+        return Plan(steps, warmup_steps, examples=examples, bias_correction=fine_tuning.bias_correction, **values)
 
     def make_model(self, model: Model, data: Data, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule: see TrainingRule."""
+        raise NotImplementedError
 
     def onnx_head(self, model: Model, data: Data, flag: str) -> OnnxHead:
         """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""
+        raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")
 
     def training_input(self, data: Data, folder: str | None, resumes: bool, writes: bool) -> "RowInput | StreamInput":
         """What is trained on. Imports TensorFlow.
@@ -148,9 +169,12 @@ class Task(Protocol[Model, Data]):
         folder: of the run, where files may be kept; None for a dry run. resumes: the run goes on from a checkpoint. writes:
         whether this process writes files.
         """
+        raise NotImplementedError
 
     def evaluate(self, predictor: Predictor, data: Data) -> Evaluation:
         """The task's metrics on the dev data."""
+        raise NotImplementedError
 
     def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation | None) -> dict[str, Any]:
         """Write the files of the predictions; returns further entries of the report. evaluation: of the same run, if any."""
+        return {}

@@ -19,12 +19,11 @@ from bert_cli.flags.saved import read_flags
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
-from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_unknown_share
 from bert_cli.runs.loading.loader import load_model
-from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan
+from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
 from bert_cli.runs.tasks.pretraining_data import RecordInput, TextInput, find_files
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.vocabulary import Vocabulary
@@ -56,20 +55,11 @@ class PretrainingDataset(Dataset):
         return ("loss", *names, *pairs)
 
 
-class PretrainingTask:
+class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
     """bert-pretrain; see interface.Task."""
 
     command = "bert-pretrain"
-
-    def __init__(self, settings: PretrainSettings):
-        self.settings = settings
-
-    def again(self, settings: PretrainSettings) -> "PretrainingTask":
-        return PretrainingTask(settings)
-
-    @property
-    def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder
+    settings: PretrainSettings
 
     @functools.cached_property
     def _inputs(self) -> dict[str, tuple[list[str], bool]]:
@@ -151,9 +141,6 @@ class PretrainingTask:
         seed = self.settings.seed.random_seed
         return BertPretrainer(model.config, compute_dtype, seed, data.has_next_sentences, rule)
 
-    def onnx_head(self, model: ModelBundle[BertConfig], data: PretrainingDataset, flag: str) -> OnnxHead:
-        raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")
-
     def training_input(
         self, data: PretrainingDataset, folder: str | None, resumes: bool, writes: bool
     ) -> "StreamInput":
@@ -188,10 +175,6 @@ class PretrainingTask:
 
         shown = examples if data.vocabulary and session.packed else None  # a TPU computes nothing op by op
         return Evaluation(metrics, [], {"eval_examples_per_second": rate}, shown)
-
-    def predict(self, predictor: Predictor, data: PretrainingDataset, evaluation: Evaluation | None) -> dict[str, Any]:
-        """There is nothing to predict."""
-        return {}
 
 
 def absolute_patterns(patterns: str | None) -> str | None:

@@ -22,7 +22,6 @@ from bert_cli.examples.squad import (
 )
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
-from bert_cli.features.stream import check_steps
 from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, scores_v1, scores_v2
 from bert_cli.outputs.dry_run import Survey
@@ -41,9 +40,8 @@ from bert_cli.runs.engine.onnx_heads import OnnxHead, span_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
-from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan
+from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
 from bert_cli.settings.squad import Answers, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -147,25 +145,16 @@ class SquadDataset(Dataset):
             yield from format_features(features, self.examples[name], self.tokenizer, shown)
 
 
-class SquadTask:
+class SquadTask(Task[AnyModel, SquadDataset]):
     """bert-squad; see interface.Task."""
 
     command = "bert-squad"
 
-    def __init__(self, settings: SquadSettings):
-        self.settings = settings
-        self.rules = answer_rules(settings.answers, settings.task.version_2_with_negative)
-
-    def again(self, settings: SquadSettings) -> "SquadTask":
-        return SquadTask(settings)
+    settings: SquadSettings
 
     @property
-    def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
-
-    def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
-        settings = self.settings
-        return load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
+    def rules(self) -> AnswerRules:
+        return answer_rules(self.settings.answers, self.settings.task.version_2_with_negative)
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> SquadDataset:
         settings, task, phases = self.settings, self.settings.task, self.settings.phases
@@ -201,26 +190,18 @@ class SquadTask:
         return features
 
     def plan(self, model: AnyModel, data: SquadDataset) -> Plan:
-        settings, fine_tuning = self.settings, self.settings.fine_tuning
         windows, lower = data.windows["train"], model.tokenizer.do_lower_case
-        by_questions = settings.squad_training.steps_from_examples and len(windows)
-        count = len(data.examples["train"]) if by_questions else len(windows)
-        steps = check_steps(count, settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        by_questions = self.settings.squad_training.steps_from_examples and len(windows)
         sequences = windows.sequences
         arrays = (sequences.token_ids, sequences.offsets, windows.start_positions, windows.end_positions)
-        return Plan(
-            steps=steps,
-            warmup_steps=int(steps * fine_tuning.warmup_proportion),
-            decided={
-                "do_lower_case": lower,
-                "training_data": run_folder.digest(*arrays),
-                "train_windows": len(windows),
-                "train_examples": windows.num_examples,
-            },
-            found={"do_lower_case": lower},
-            bias_correction=fine_tuning.bias_correction,
-            examples=len(windows),
-        )
+        decided = {
+            "do_lower_case": lower,
+            "training_data": run_folder.digest(*arrays),
+            "train_windows": len(windows),
+            "train_examples": windows.num_examples,
+        }
+        rows = len(data.examples["train"]) if by_questions else len(windows)
+        return self.fine_tuning_plan(rows, len(windows), decided=decided, found={"do_lower_case": lower})
 
     def make_model(self, model: AnyModel, data: SquadDataset, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel

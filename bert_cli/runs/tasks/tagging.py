@@ -17,7 +17,6 @@ from bert_cli.base.log import RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.tagging_text import text_example
-from bert_cli.features.stream import check_steps
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
 from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
@@ -33,10 +32,9 @@ from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
-from bert_cli.runs.tasks.interface import Evaluation, Plan
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.runs.tasks.tagging_data import (
     Split,
     TaggingDataset,
@@ -55,55 +53,45 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-class TaggingTask:
+class TaggingTask(Task[AnyModel, TaggingDataset]):
     """bert-tag; see interface.Task."""
 
     command = "bert-tag"
+    settings: TagSettings
 
     def __init__(self, settings: TagSettings, tables: Mapping[str, TaggingFile] = MappingProxyType({})):
         """tables: see tagging_data.read_data."""
-        self.settings, self._tables = settings, tables
+        super().__init__(settings)
+        self._tables = tables
 
     def again(self, settings: TagSettings) -> "TaggingTask":
         return TaggingTask(settings, self._tables)
 
-    @property
-    def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder
-
     def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
-        settings = self.settings
-        model = load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
-        model_layers(settings, model)  # a wrong --layers is reported before the data is read
+        model = super().load(checkpoint)
+        model_layers(self.settings, model)  # a wrong --layers is reported before the data is read
         return model
 
     def read(self, model: AnyModel, stack: contextlib.ExitStack) -> TaggingDataset:
         return read_data(self.settings, model, self._tables)
 
     def plan(self, model: AnyModel, data: TaggingDataset) -> Plan:
-        settings, features = self.settings, data.splits["train"].features
-        sequences, lower = features.sequences, model.tokenizer.do_lower_case
-        fine_tuning = settings.fine_tuning
-        steps = check_steps(len(features), settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        features, lower = data.splits["train"].features, model.tokenizer.do_lower_case
+        sequences = features.sequences
         labelled = features.label_ids[features.label_ids != NOTHING]
-        return Plan(
-            steps=steps,
-            warmup_steps=int(steps * fine_tuning.warmup_proportion),
-            decided={
-                "task_name": "tagging",
-                "layers": data.layers,
-                "labels": list(data.labels),
-                "tag_scheme": data.scheme,
-                "do_lower_case": lower,
-                "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
-                "train_examples": len(features),
-            },
-            found={"do_lower_case": lower, "tag_scheme": data.scheme, "layers": data.layers},
-            labels=data.labels,
-            bias_correction=fine_tuning.bias_correction,
-            examples=len(features),
-            class_weights=controls.class_weights(settings.loss, SINGLE_LABEL, data.labels, labelled),
-        )
+        decided = {
+            "task_name": "tagging",
+            "layers": data.layers,
+            "labels": list(data.labels),
+            "tag_scheme": data.scheme,
+            "do_lower_case": lower,
+            "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+            "train_examples": len(features),
+        }
+        found = {"do_lower_case": lower, "tag_scheme": data.scheme, "layers": data.layers}
+        weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, labelled)
+        values = {"decided": decided, "found": found, "labels": data.labels, "class_weights": weights}
+        return self.fine_tuning_plan(len(features), len(features), **values)
 
     def make_model(
         self, model: AnyModel, data: TaggingDataset, compute_dtype: str, rule: "TrainingRule"

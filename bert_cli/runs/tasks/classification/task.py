@@ -14,7 +14,6 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
-from bert_cli.features.stream import check_steps
 from bert_cli.metrics.classification import main_metrics, needed_later
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
@@ -22,7 +21,6 @@ from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
-from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
@@ -32,10 +30,10 @@ from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
 from bert_cli.runs.tasks.classification.split import Split, make_split
-from bert_cli.runs.tasks.interface import Evaluation, Plan
+from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
+from bert_cli.weights.path import find_checkpoint
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
@@ -44,26 +42,20 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("bert_cli")
 
 
-class ClassificationTask:
+class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     """bert-classify; see interface.Task."""
 
     command = "bert-classify"
+    settings: ClassifySettings
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
         """tables: see data.read_data."""
-        self.settings, self.tables = settings, tables
+        super().__init__(settings)
+        self.tables = tables
         self._known = known_problem_type(settings)
 
     def again(self, settings: ClassifySettings) -> "ClassificationTask":
         return ClassificationTask(settings, self.tables)
-
-    @property
-    def freezes_encoder(self) -> bool:
-        return self.settings.rates.freeze_encoder or not self.settings.hub.hub_trainable
-
-    def load(self, checkpoint: CheckpointPath | None) -> AnyModel:
-        settings = self.settings
-        return load_model(settings.model, checkpoint, settings.encoding.max_seq_length, settings.hub)
 
     def trained_problem_type(self, model: AnyModel) -> ProblemType:
         """What the flags say, else the files of a trained model."""
@@ -105,33 +97,25 @@ class ClassificationTask:
         return ClassificationDataset(settings, answers, model.tokenizer, splits, data, teacher)
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
-        settings, fine_tuning = self.settings, self.settings.fine_tuning
-        features = trained_features(data.splits)
-        sequences, lower = features.sequences, model.tokenizer.do_lower_case
-        steps = check_steps(len(features), settings.training.train_batch_size, fine_tuning.num_train_epochs)
+        features, lower = trained_features(data.splits), model.tokenizer.do_lower_case
+        sequences, problem_type = features.sequences, data.problem_type
         labels = data.labels or None
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
         has_comma = any("," in label for label in data.labels)
-        found = data.data.found if data.data else {}
-        return Plan(
-            steps=steps,
-            warmup_steps=int(steps * fine_tuning.warmup_proportion),
-            decided={
-                "labels": list(labels) if labels else None,
-                "do_lower_case": lower,
-                "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
-                "train_examples": len(features),
-                # Runs from before there were other problem types list none.
-                **({} if data.problem_type is SINGLE_LABEL else {"problem_type": data.problem_type.name}),
-                **({"distill_from": data.teacher.identity} if data.teacher else {}),
-            },
-            found={**found, "problem_type": data.problem_type.name, "do_lower_case": lower}
-            | {"labels": None if has_comma else labels},
-            labels=labels,
-            bias_correction=fine_tuning.bias_correction,
-            examples=len(features),
-            class_weights=controls.class_weights(settings.loss, data.problem_type, data.labels, features.label_ids),
-        )
+        decided = {
+            "labels": list(labels) if labels else None,
+            "do_lower_case": lower,
+            "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
+            "train_examples": len(features),
+            # Runs from before there were other problem types list none.
+            **({} if problem_type is SINGLE_LABEL else {"problem_type": problem_type.name}),
+            **({"distill_from": data.teacher.identity} if data.teacher else {}),
+        }
+        found = {**(data.data.found if data.data else {}), "problem_type": problem_type.name, "do_lower_case": lower}
+        found["labels"] = None if has_comma else labels
+        weights = controls.class_weights(self.settings.loss, problem_type, data.labels, features.label_ids)
+        values = {"decided": decided, "found": found, "labels": labels, "class_weights": weights}
+        return self.fine_tuning_plan(len(features), len(features), **values)
 
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
