@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import copy_file
-from bert_cli.exports.onnx_run import FILES
+from bert_cli.exports.onnx_files import FILES
 from bert_cli.exports.target import staging
 
 # What an export leaves in its folder; what else stands there is not ours to replace.

@@ -10,7 +10,7 @@ from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.stream import alike_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner
-from bert_cli.runs.engine.onnx_session import TOKENS, encoder_parts, load, opened
+from bert_cli.runs.engine.onnx_session import TOKENS, load, network_type, opened
 from bert_cli.runs.extraction.extractor import VectorChoice, gathered
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
@@ -34,7 +34,7 @@ class OnnxFeatures:
 
         optional = POOLER if self._places else ()
         tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
-        self._run = encoder_runner(encoder_parts(self.precision), tensors, self._config, self._places)
+        self._run = encoder_runner(network_type(self.precision), tensors, self._config, self._places)
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
         """See Extractor; there is no attention."""
