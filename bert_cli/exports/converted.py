@@ -118,13 +118,9 @@ def _listed(names: list[str]) -> str:
 
 def write(staged: str, target: Target, converted: Converted, model: ModelBundle, dtype: str) -> list[str]:
     """Write all files into the folder `staged`; returns the names of those beside the weights."""
-    tensors, config, kind = converted.tensors, converted.config, converted.kind
+    config, kind = converted.config, converted.kind
     names = write_sidecars(staged, target, config, model, kind, converted.labels, dtype)
-    if target.format == "hub":
-        vocab, lower = model.vocab_bytes, model.do_lower_case
-        conversion.write_module(staged, target, tensors, config, vocab, lower)
-    else:
-        conversion.write(staged, target, tensors, config, converted.loaded.model, kind, dtype)
+    conversion.write_weights(staged, target, converted.tensors, config, kind, converted.heads, dtype, model)
     return names
 
 

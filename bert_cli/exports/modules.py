@@ -3,13 +3,11 @@
 The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
@@ -20,15 +18,6 @@ from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
 TOKENS_SIGNATURE = "token_ids"
 _TEXTS = tf.TensorSpec([None], tf.string, name="text")
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
-
-
-@contextlib.contextmanager
-def writing(folder: str) -> Iterator[None]:
-    """Turn what goes wrong with files into an InputError."""
-    try:
-        yield
-    except (OSError, tf.errors.OpError) as error:
-        raise InputError(f"{folder}: cannot be written: {why_not_written(error, folder)}") from None
 
 
 def save_classifier(

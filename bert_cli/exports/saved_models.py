@@ -11,7 +11,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.exports import modules
 from bert_cli.exports.exported import Exported
 from bert_cli.exports.head_model import load_classifier, load_head_model
-from bert_cli.exports.hub_writing import save_encoder, write_extras
+from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
 from bert_cli.exports.publishing import exporting
 from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
 from bert_cli.weights.checkpoint import open_checkpoint
@@ -36,7 +36,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
     )  # fmt: skip
     length, pairs = exported.max_seq_length, exported.pairs
-    with modules.writing(folder), exporting(folder) as new:
+    with reported_writing(folder), exporting(folder) as new:
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))
