@@ -18,9 +18,10 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.staging import staging_folder
 from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
 from bert_cli.exports.sidecars import check_words
-from bert_cli.exports.target import check_free, find_target, publish, staging
+from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
@@ -56,7 +57,7 @@ def run(settings: ConvertSettings) -> dict:
 
     converted = convert(model, target, changes, random_seed)
     warn_of_google(model.config, target)
-    with staging(target.folder) as staged:
+    with staging_folder(target.folder) as staged:
         names = write(staged, target, converted, model, dtype)
         differences = compare(staged, target, converted, dtype, random_seed) if changes.check else None
         at_home = files.real(target.folder) == files.real(checkpoint.folder)

@@ -20,7 +20,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.exports import onnx_run
+from bert_cli.exports import onnx_files
 from bert_cli.exports.exported import find_exported
 from bert_cli.exports.publishing import check_target, exporting
 from bert_cli.flags.command import Command
@@ -60,7 +60,7 @@ def run(settings: ExportSettings) -> list[str]:
     if export.format == "onnx":
         with exporting(folder) as new:
             files.make_directory(new)
-            names = onnx_run.write(new, exported, export.quantize == "int8", settings.data.data_dir)
+            names = onnx_files.write(new, exported, export.quantize == "int8", settings.data.data_dir)
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
 

@@ -89,7 +89,7 @@ def run(settings: ExtractSettings) -> int:
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
-    if line := builtin.told(checkpoint, model.config):
+    if line := builtin.builtin_message(checkpoint, model.config):
         LOG.info(line)
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
     form, combine = plan.form_of(extraction, layers, model.config.hidden_size)

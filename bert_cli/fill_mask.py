@@ -75,7 +75,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config, tokenizer, vocab_size = model.config, model.tokenizer, model.vocabulary.size
-    if line := builtin.told(checkpoint, config):
+    if line := builtin.builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds

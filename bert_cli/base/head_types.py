@@ -14,8 +14,59 @@ POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
 # A classifier with one output, for each ending of a context; its name is also that of its problem type.
 CHOICE = "multiple_choice"
-# What a classifier of texts reads: the pooler's output, the last layer's [CLS], or the mean over its tokens.
-POOLED, FIRST, MEAN = HEAD_INPUTS = ("pooled", "cls", "mean")
+
+
+@dataclasses.dataclass(frozen=True)
+class TextInput:
+    """What a classifier of texts reads of the encoder: an entry of HEAD_INPUTS.
+
+    heads.model.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. reads_tokens: it needs the last layer's output
+    of every token; else the last layer computes [CLS] alone.
+    """
+
+    name: str
+    reads_pooler: bool = False
+    reads_tokens: bool = False
+
+
+POOLED = TextInput("pooled", reads_pooler=True)  # the pooler's output, as in Google's scripts
+FIRST = TextInput("cls")  # the last layer's [CLS]
+MEAN = TextInput("mean", reads_tokens=True)  # the mean over the last layer's tokens
+HEAD_INPUTS = {each.name: each for each in (POOLED, FIRST, MEAN)}
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadSpec:
+    """A head and what it reads, from which its Keras and its ONNX network are built.
+
+    kind: CLASSIFIER, TAGGER, SPANS, or ENCODER for none. count: of its outputs. text_input: of a classifier of texts; layers:
+    of a head of tokens, whose outputs it reads side by side, counted as Python does. activation: of
+    a classifier of texts: softmax, sigmoid or identity.
+    """
+
+    kind: str
+    count: int = 0
+    text_input: TextInput = POOLED
+    layers: tuple[int, ...] = (-1,)
+    activation: str = "softmax"
+
+    @property
+    def is_of_texts(self) -> bool:
+        return self.kind == CLASSIFIER
+
+    @property
+    def reads_pooler(self) -> bool:
+        return self.is_of_texts and self.text_input.reads_pooler
+
+    @property
+    def scope(self) -> str:
+        """What the names of its variables begin with."""
+        return HEADS[SPANS] if self.kind == SPANS else ""
+
+    def shapes(self, hidden_size: int) -> dict[str, tuple[int, ...]]:
+        """Shapes of its variables, by their names in a checkpoint."""
+        width = hidden_size * (1 if self.is_of_texts else len(self.layers))
+        return {f"{self.scope}output_weights": (self.count, width), f"{self.scope}output_bias": (self.count,)}
 
 
 @dataclasses.dataclass(frozen=True)

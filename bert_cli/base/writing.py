@@ -4,7 +4,6 @@ import contextlib
 import io
 import json
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -96,23 +95,6 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
         for temporary in temporaries:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(temporary)
-
-
-@contextlib.contextmanager
-def hidden_folder(folder: str) -> Iterator[str]:
-    """A folder of a name of its own in `folder`, local or remote; it is gone when the block ends."""
-    if not is_remote(folder):
-        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as hidden:
-            yield hidden
-        return
-    hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
-    with reported(hidden, "written"):
-        gfile(hidden).makedirs(hidden)
-    try:
-        yield hidden
-    finally:
-        with reported(hidden, "removed"):
-            gfile(hidden).rmtree(hidden)
 
 
 def move_file(source: str, target: str) -> None:

@@ -1,20 +1,18 @@
 """A checkpoint of any format in a model, for bert-convert: loaded, written, compared. Imports TensorFlow."""
 
-import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator
 
 import numpy as np
-import tensorflow as tf
 
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, POOLER, head_of
-from bert_cli.exports.hub_writing import save_encoder
+from bert_cli.exports.hub_writing import reported_writing, save_encoder
 from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.weights.checkpoint import (
     NO_BERT,
     AverageReader,
@@ -84,55 +82,40 @@ def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: 
     return Loaded(model, tensors, report, len(reader.shapes) - len(tensors) - len(unused))
 
 
-def write(
+def write_weights(
     staged: str,
     target: Target,
     tensors: dict[str, np.ndarray],
     config: BertConfig,
-    model: BertWithHeads,
     kind: str | None,
+    heads: tuple[str, ...],
     dtype: str,
+    source: ModelBundle,
 ) -> None:
-    """Write the weights into the folder `staged`, under the target's names.
+    """Write the weights into the folder `staged`, under the target's names; a module with the vocabulary of `source`.
 
-    model: the BertWithHeads that they come from; kind, dtype: see write_safetensors. `config` is that of `tensors`.
+    tensors, config: after all changes; kind, dtype: see write_safetensors. InputError for a module without a pooler, whose
+    output all modules have.
     """
     path = os.path.join(staged, target.name)
     if target.format == "hf":
         assert kind is not None, "conversion_plan finds a kind for every Hugging Face folder"
         write_safetensors(path, tensors, kind, dtype)
         return
-    with _writing(target):
-        if target.format == "tf1":
-            write_tf1(path, tensors)
-        else:
-            model = _model_of(tensors, config, model.head_names)
-            # A bare encoder's file fits a bare BertEncoder.
-            write_keras(path, model if model.head_names else model.encoder, tensors)
-
-
-def write_module(
-    staged: str, target: Target, tensors: dict[str, np.ndarray], config: BertConfig, vocab: bytes | None, lower: bool
-) -> None:
-    """Write the encoder as a module for tensorflow-hub into the folder `staged`; see hub_writing.save_encoder.
-
-    InputError without a pooler, whose output all modules have.
-    """
-    if not any(name.startswith(POOLER) for name in tensors):
+    if target.format == "hub" and not any(name.startswith(POOLER) for name in tensors):
         raise InputError(
             "the checkpoint has no pooler, which a module for tensorflow-hub needs; give another --to_format"
         )
-    with _writing(target):
-        save_encoder(staged, _model_of(tensors, config, ()).encoder, config, vocab, lower)
-
-
-@contextlib.contextmanager
-def _writing(target: Target) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, tf.errors.OpError) as error:
-        path = target.path(target.name)
-        raise InputError(f"{path}: cannot be written: {why_not_written(error, path)}") from None
+    with reported_writing(target.path(target.name)):
+        if target.format == "tf1":
+            write_tf1(path, tensors)
+            return
+        model = _model_of(tensors, config, heads)
+        if target.format == "hub":
+            save_encoder(staged, model.encoder, config, source.vocab_bytes, source.do_lower_case)
+        else:
+            # A bare encoder's file fits a bare BertEncoder.
+            write_keras(path, model if heads else model.encoder, tensors)
 
 
 def _model_of(tensors: dict[str, np.ndarray], config: BertConfig, heads: tuple[str, ...]) -> BertWithHeads:

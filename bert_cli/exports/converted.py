@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, KINDS, POOLED, POOLER, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, KINDS, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.conversion_plan import TITLES, choose_kind
@@ -89,10 +89,8 @@ def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Targ
     last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
     if target.format == "hf" and (width != model.config.hidden_size or model.layers not in last_layers):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
-    if model.head_input != POOLED:
-        read = (
-            f"this classifier reads another output of the encoder than the pooler's (--head_input={model.head_input})"
-        )
+    if not model.text_input.reads_pooler:
+        read = f"this classifier reads another output of the encoder than the pooler's (--head_input={model.text_input.name})"
         if target.format == "hf":
             raise InputError(f"{read}, which Hugging Face's class cannot; --head=encoder converts the encoder alone")
         LOG.warning("warning: %s: our commands know it from flags.txt, others would read the pooler's", read)
@@ -120,13 +118,9 @@ def _listed(names: list[str]) -> str:
 
 def write(staged: str, target: Target, converted: Converted, model: ModelBundle, dtype: str) -> list[str]:
     """Write all files into the folder `staged`; returns the names of those beside the weights."""
-    tensors, config, kind = converted.tensors, converted.config, converted.kind
+    config, kind = converted.config, converted.kind
     names = write_sidecars(staged, target, config, model, kind, converted.labels, dtype)
-    if target.format == "hub":
-        vocab, lower = model.vocab_bytes, model.do_lower_case
-        conversion.write_module(staged, target, tensors, config, vocab, lower)
-    else:
-        conversion.write(staged, target, tensors, config, converted.loaded.model, kind, dtype)
+    conversion.write_weights(staged, target, converted.tensors, config, kind, converted.heads, dtype, model)
     return names
 
 

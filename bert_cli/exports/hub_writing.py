@@ -1,11 +1,14 @@
 """An encoder as a module for tensorflow-hub, for bert-export and bert-convert. Imports TensorFlow."""
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 
 import tensorflow as tf
 
 from bert_cli.base import files
+from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import write_json
 from bert_cli.features import spec
@@ -15,6 +18,15 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 
 _EXTRAS = "assets.extra"  # the place that SavedModel keeps for others' files
+
+
+@contextlib.contextmanager
+def reported_writing(path: str) -> Iterator[None]:
+    """Turn what goes wrong with files into an InputError."""
+    try:
+        yield
+    except (OSError, tf.errors.OpError) as error:
+        raise InputError(f"{path}: cannot be written: {why_not_written(error, path)}") from None
 
 
 def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes | None, do_lower_case: bool) -> None:

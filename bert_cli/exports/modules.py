@@ -3,74 +3,21 @@
 The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_cli.base.errors import InputError, why_not_written
-from bert_cli.base.head_types import POOLED
 from bert_cli.exports.text_graph import GraphTokenizer, pack
 from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
-from bert_cli.model.config import BertConfig
-from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
-from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
-from bert_cli.weights.path import CheckpointPath
 
 TOKENS_SIGNATURE = "token_ids"
 _TEXTS = tf.TensorSpec([None], tf.string, name="text")
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
-
-
-def load_classifier(
-    checkpoint: CheckpointPath,
-    config: BertConfig,
-    labels: Sequence[str] | None,
-    problem_type: str,
-    head_input: str = POOLED,
-) -> BertClassifier:
-    """The model with its weights; InputError where the checkpoint holds no classifier of these labels (None: of a number).
-
-    head_input: see base.head_types.
-    """
-    reader = open_checkpoint(checkpoint)
-    shape = reader.shapes.get("output_weights")
-    if shape is None:
-        raise InputError(
-            f"{reader.description}: has no classifier (no output_weights); give the output_dir of bert-classify, or "
-            "--format=hub for the encoder alone"
-        )
-    count = len(labels) if labels else 1
-    if tuple(shape) != (count, config.hidden_size):
-        what = f"{count} labels ({', '.join(labels)}) need" if labels else "a number needs"
-        raise InputError(
-            f"{reader.description}: output_weights has the shape {list(shape)}, {what} {[count, config.hidden_size]}; check "
-            "--labels"
-        )
-    model = BertClassifier(config, count, problem_type=problem_type, head_input=head_input)
-    load_weights(named_weights(model), reader).check_whole(NO_BERT)
-    return model
-
-
-def load_encoder(checkpoint: CheckpointPath, config: BertConfig) -> BertEncoder:
-    """The encoder with its weights; InputError where one is missing."""
-    model = BertEncoder(config)
-    load_weights(named_weights(model), open_checkpoint(checkpoint)).check_whole(NO_BERT)
-    return model
-
-
-@contextlib.contextmanager
-def writing(folder: str) -> Iterator[None]:
-    """Turn what goes wrong with files into an InputError."""
-    try:
-        yield
-    except (OSError, tf.errors.OpError) as error:
-        raise InputError(f"{folder}: cannot be written: {why_not_written(error, folder)}") from None
 
 
 def save_classifier(

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.writing import copy_file
-from bert_cli.exports.onnx_run import FILES
-from bert_cli.exports.target import staging
+from bert_cli.base.staging import publish_folder, staging_folder
+from bert_cli.exports.onnx_files import FILES
 
 # What an export leaves in its folder; what else stands there is not ours to replace.
 _OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | FILES
@@ -30,32 +29,8 @@ def check_target(folder: str, overwrite: bool) -> None:
 @contextlib.contextmanager
 def exporting(folder: str) -> Iterator[str]:
     """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
-    with staging(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+    with staging_folder(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
         new = os.path.join(staged, "export")
         yield new
         files.make_directory(os.path.dirname(folder))
-        publish(new, folder)
-
-
-def publish(staged: str, folder: str) -> None:
-    """Put the folder `staged` in the place of `folder`, in one step where it is local."""
-    if not files.is_remote(folder):
-        replaced = f"{staged}-replaced"
-        if os.path.isdir(folder):
-            os.rename(folder, replaced)
-        try:
-            os.rename(staged, folder)
-        except OSError:
-            if os.path.isdir(replaced):
-                os.rename(replaced, folder)
-            raise
-        return
-    if files.exists(folder):
-        with files.reported(folder, "replaced"):
-            files.gfile(folder).rmtree(folder)
-    paths = [os.path.join(parent, name) for parent, _, names in os.walk(staged) for name in names]
-    # What makes an export visible comes last.
-    for path in sorted(paths, key=lambda path: os.path.basename(path) == "saved_model.pb"):
-        target = f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}"
-        files.make_directory(os.path.dirname(target))
-        copy_file(path, target)
+        publish_folder(new, folder, last="saved_model.pb")  # a program that watches the folder loads it by this file

@@ -6,12 +6,15 @@ Imports TensorFlow.
 import logging
 import os
 
+from bert_cli.base.head_types import ENCODER, HeadSpec
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports import modules
 from bert_cli.exports.exported import Exported
-from bert_cli.exports.hub_writing import save_encoder, write_extras
+from bert_cli.exports.head_model import load_classifier, load_head_model
+from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
 from bert_cli.exports.publishing import exporting
 from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
+from bert_cli.weights.checkpoint import open_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 
@@ -22,18 +25,18 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
     model, config = exported.model, exported.model.config
-    checkpoint = model.required_checkpoint
+    checkpoint, reader = model.required_checkpoint, open_checkpoint(model.required_checkpoint)
     labels, vocabulary, lower = exported.labels, model.vocabulary, model.do_lower_case
     if is_encoder:
-        loaded = modules.load_encoder(checkpoint, config)
+        loaded = load_head_model(reader, config, HeadSpec(ENCODER)).model
     else:
-        loaded = modules.load_classifier(checkpoint, config, labels, exported.problem_type.name, model.head_input)
+        loaded = load_classifier(reader, model, labels, exported.problem_type)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
     )  # fmt: skip
     length, pairs = exported.max_seq_length, exported.pairs
-    with modules.writing(folder), exporting(folder) as new:
+    with reported_writing(folder), exporting(folder) as new:
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))

@@ -1,16 +1,12 @@
 """Where bert-convert writes to: the format, the files, and their appearing all together."""
 
-import contextlib
 import dataclasses
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, UNFINISHED, VOCABULARY
-from bert_cli.base.writing import copy_file
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.staging import publish_file
 from bert_cli.model.config import read_config
 
 _KERAS_ENDING = ".weights.h5"
@@ -77,24 +73,6 @@ def check_free(target: Target, overwrite: bool) -> None:
             raise InputError(f"{target.path(name)}: exists already; give another --to, or --overwrite")
 
 
-@contextlib.contextmanager
-def staging(folder: str) -> Iterator[str]:
-    """A hidden folder to write to, on the disk of `folder`, which may be missing; it is gone when the block ends."""
-    parent = None
-    if not files.is_remote(folder):
-        parent = os.path.abspath(folder)
-        while not os.path.isdir(parent):
-            parent = os.path.dirname(parent)
-    try:
-        staged = tempfile.mkdtemp(dir=parent, prefix=UNFINISHED)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written to: {error.strerror}") from None
-    try:
-        yield staged
-    finally:
-        shutil.rmtree(staged)
-
-
 def _is_same(name: str, staged: str, present: str) -> bool:
     if files.read_bytes(staged) == files.read_bytes(present):
         return True
@@ -139,15 +117,5 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
     for name in reversed(target.weight_files):  # never new companions beside old weights
         files.remove(target.path(name))
     for name in new:
-        source, destination = os.path.join(staged, name), target.path(name)
-        files.make_directory(os.path.dirname(destination))
-        if files.is_remote(destination):
-            copy_file(source, destination)
-            continue
-        try:
-            with open(source, "rb") as written:
-                os.fsync(written.fileno())
-            os.replace(source, destination)
-        except OSError as error:
-            raise InputError(f"{destination}: cannot be written: {error.strerror}") from None
+        publish_file(os.path.join(staged, name), target.path(name))
     return new

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.base.head_types import POOLED
+from bert_cli.base.head_types import POOLED, TextInput
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, text_rows
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -23,16 +23,16 @@ class BertChoice(BertClassifier):
         config: BertConfig | ModuleConfig,
         compute_dtype: str = "float32",
         seed: int = 0,
-        head_input: str = POOLED,
+        text_input: TextInput = POOLED,
         rule: TrainingRule = PLAIN_TRAINING,
     ):
-        super().__init__(config, 1, compute_dtype, seed, MULTIPLE_CHOICE.name, head_input, rule)
+        super().__init__(config, 1, compute_dtype, seed, MULTIPLE_CHOICE.name, text_input, rule)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
-        read = text_rows(self.encoder, self.head_input, rows, training, seed, packed)  # [B·K, W]
+        read = text_rows(self.encoder, self.text_input, rows, training, seed, packed)  # [B·K, W]
         return tf.reshape(read, [shape[0], shape[1], self.state_width])
 
     def head_logits(self, states, seed=None):

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.base.head_types import POOLED
+from bert_cli.base.head_types import POOLED, TextInput
 from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
 from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
@@ -51,10 +51,10 @@ class BertClassifier(TextModel):
         compute_dtype: str = "float32",
         seed: int = 0,
         problem_type: str = "single_label",
-        head_input: str = POOLED,
+        text_input: TextInput = POOLED,
         rule: TrainingRule = PLAIN_TRAINING,
     ):
-        """problem_type: a key of PROBLEM_TYPES. head_input: see base.head_types.
+        """problem_type: a key of PROBLEM_TYPES.
 
         ValueError for an unknown problem_type, or a regression of several numbers.
         """
@@ -62,14 +62,14 @@ class BertClassifier(TextModel):
         if known is None or (not known.has_named_outputs and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
         super().__init__("classifier_model", config, compute_dtype, seed, rule)
-        self.problem_type, self.head_input = known, head_input
+        self.problem_type, self.text_input = known, text_input
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
         self.head = ClassifierHead(config.hidden_size, label_count, seed)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, W]."""
-        return text_rows(self.encoder, self.head_input, inputs, training, seed, packed)
+        return text_rows(self.encoder, self.text_input, inputs, training, seed, packed)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""

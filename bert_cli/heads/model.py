@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import keras
 import tensorflow as tf
 
-from bert_cli.base.head_types import MEAN, POOLED
+from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
 from bert_cli.features.spec import INPUTS, Column, stated
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.model import ops
@@ -56,8 +56,7 @@ class TaskModel(keras.Model):
     predicts_padding = False
     # The head type's own rate of dropout in training, see TrainingRule.
     head_dropout = 0.0
-    # Of base.head_types.HEAD_INPUTS: what a head of texts reads.
-    head_input = POOLED
+    text_input = POOLED  # of a head of texts
 
     def __init__(
         self,
@@ -96,7 +95,7 @@ class TaskModel(keras.Model):
     @property
     def top_layer(self) -> int | None:
         """The highest layer of the encoder that the loss reads, 0-based; None for the pooled output."""
-        return None if self.head_input == POOLED else self.encoder.config.num_hidden_layers - 1
+        return None if self.text_input.reads_pooler else self.encoder.config.num_hidden_layers - 1
 
     def without_gradient(self, frozen: bool = False) -> set[str]:
         """Names of the variables that the loss does not depend on, those of a `frozen` encoder left aside."""
@@ -155,19 +154,30 @@ def make_encoder(
 
 def text_rows(
     encoder: BertEncoder | ModuleEncoder,
-    head_input: str,
+    text_input: TextInput,
     inputs: dict[str, tf.Tensor],
     training: bool,
     seed: tf.Tensor | None,
     packed: bool,
 ) -> tf.Tensor:
-    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]; head_input: see base.head_types."""
-    is_mean = head_input == MEAN
-    outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=not is_mean)
-    if not is_mean:
-        return outputs["pooled_output" if head_input == POOLED else "first_output"]
-    real = tf.cast(inputs["input_mask"], tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
+    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]."""
+    only_first = not text_input.reads_tokens
+    outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
+    return TEXT_ROWS[text_input.name](outputs, inputs["input_mask"])
+
+
+def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+    """The mean over the tokens without padding, float32 [B, H]; mask: int32 [B, S]."""
+    real = tf.cast(mask, tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
+
+
+# By the name of a TextInput, from the encoder's outputs and input_mask.
+TEXT_ROWS = {
+    POOLED.name: lambda outputs, mask: outputs["pooled_output"],
+    FIRST.name: lambda outputs, mask: outputs["first_output"],
+    MEAN.name: _mean,
+}
 
 
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:

@@ -1,4 +1,4 @@
-"""unpadded.UnpaddedBert with matrix products of whole numbers of 8 bits, in onnxruntime's own operators.
+"""The encoder with int8 matrix products: for --precision=int8 and for the model_int8.onnx of bert-export.
 
 Weights are quantized for each column. Activations are quantized as they come, with one scale for a whole batch, for which
 processors have fast products; two things make up for the one scale:
@@ -9,32 +9,48 @@ processors have fast products; two things make up for the one scale:
 - Rows of what GELU gives differ in their range from token to token. Each is divided by its largest value, which the product
   is multiplied by.
 
-Embeddings, LayerNorm, softmax, residuals, pooler and heads stay float32.
+LayerNorm, softmax, residuals, pooler and heads stay float32.
+
+onnxruntime's own quantize_dynamic has neither correction. Measured with the built-in model on 500 lines of its corpus, the
+mean vectors' cosines to float32 are 0.99976 in the median and 0.99956 for the worst hundredth here, 0.99923 and 0.99875 there;
+on the 1,000 dev examples of the quickstart classifier, probabilities move by 0.0033 on average here and by 0.0053 there.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
+from onnx import TensorProto
 
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
-from bert_cli.onnx.bert import Graph, activate
-from bert_cli.onnx.packed import ONNXRUNTIME_DOMAIN, UnpaddedBert, embedded_runner
+from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.graph import Graph, activate
+from bert_cli.onnx.packed import UnpaddedBert, embedded_runner
 from bert_cli.runtime.processor import processor_flags
 
 # How much of the difference in range goes from the channels of activations to the rows of kernels. Mean vectors of
 # all-MiniLM-L6-v2 lose least at 0.6 to 0.7.
-_SHARE = 0.6
+_MIGRATION = 0.6
 _LEAST_RANGE = 1e-5
 # A row's largest value counts as at least this, so that GELU's smallest, -0.17, is small beside it.
 _LEAST_PEAK = 0.5
-_TOKENS = (8, 32)  # that show the ranges of channels: sequences, and tokens of each
+_CALIBRATION = (8, 32)  # random sequences, and tokens of each
+# The largest weight of a model that any processor may compute: x86 without VNNI adds pairs of products in 16 bits, which
+# weights of 8 bits overflow.
+_PORTABLE_LEVELS = 63
 
 
 def _levels() -> int:
-    """The largest weight. x86 without VNNI adds pairs of products in 16 bits, which those of 8 bits overflow."""
+    """The largest weight on this processor."""
     flags = processor_flags()
-    return 63 if "avx2" in flags and not {"avx512_vnni", "avx_vnni"} & flags else 127
+    return _PORTABLE_LEVELS if "avx2" in flags and not {"avx512_vnni", "avx_vnni"} & flags else 127
+
+
+def quantized_columns(kernel: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
+    """(int8 of the same shape, float32 scales [n]) of a kernel [m, n]."""
+    largest = np.maximum(kernel.max(axis=0), -kernel.min(axis=0))
+    scales = np.maximum(largest, np.finfo(np.float32).tiny) / levels
+    return np.rint(kernel / scales).astype(np.int8), scales.astype(np.float32)
 
 
 def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dict[str, np.ndarray]:
@@ -45,15 +61,18 @@ def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dic
     norms = {node.input[1].removesuffix("/gamma"): node.output[0] for node in graph.nodes if "Norm" in node.op_type}
     for scope, output in norms.items():
         graph.add("ReduceMax", graph.add("Abs", output), graph.numbers(0, 1), name=f"{scope}:range", keepdims=0)
-    size = (_TOKENS[0], min(_TOKENS[1], config.max_position_embeddings))
+    size = (_CALIBRATION[0], min(_CALIBRATION[1], config.max_position_embeddings))
     ids = np.random.default_rng(0).integers(0, config.vocab_size, size).astype(np.int32)
     batch = dict(zip(INPUTS, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
     found = embedded_runner(bert, {f"{scope}:range": [config.hidden_size] for scope in norms})(batch)
     return {scope: found[f"{scope}:range"] for scope in norms}
 
 
-class Int8Bert(UnpaddedBert):
-    """The parts of UnpaddedBert that have products, in 8 bits; `states` gives what float32 would, nearly."""
+class Int8Products(Bert):
+    """The parts of a Bert that have products, in 8 bits; `states` gives nearly what float32 would.
+
+    It stands before the class whose embeddings and attention it computes with, as in Int8Bert.
+    """
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
         super().__init__(graph, tensors, config)
@@ -62,21 +81,20 @@ class Int8Bert(UnpaddedBert):
     def product(self, x: str, kernel: np.ndarray, bias: np.ndarray | None, scope: str) -> str:
         """x · kernel + bias over the last axis, quantized."""
         graph = self.graph
-        largest = np.maximum(kernel.max(axis=0), -kernel.min(axis=0))
-        scales = np.maximum(largest, np.finfo(np.float32).tiny) / self.levels
-        inputs = {
-            "int8": np.rint(kernel / scales).astype(np.int8),
-            "scales": scales.astype(np.float32),
-            "zeros": np.zeros(len(scales), np.int8),
-        } | ({} if bias is None else {"bias": bias})
-        names = [graph.constant(f"{scope}:{name}", value) for name, value in inputs.items()]
-        return graph.add("DynamicQuantizeMatMul", x, *names, domain=ONNXRUNTIME_DOMAIN)
+        values, scales = quantized_columns(kernel, self.levels)
+        quantized, scale, zero = graph.add_outputs("DynamicQuantizeLinear", x, count=3)
+        total = graph.add("MatMulInteger", quantized, graph.constant(f"{scope}:int8", values), zero)
+        factors = graph.add("Mul", scale, graph.constant(f"{scope}:scales", scales))
+        # Standard operators, so that any program computes the file. onnxruntime fuses all of them, the bias too, into its
+        # DynamicQuantizeMatMul, which gives the same bits as that operator written by hand.
+        result = graph.add("Mul", graph.add("Cast", total, to=TensorProto.FLOAT), factors)
+        return result if bias is None else graph.add("Add", result, graph.constant(f"{scope}:bias", bias))
 
     def smooth_norm(self, x: str, scope: str, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
         """(what goes into a product, the kernel of this product, what float32 would give) of a LayerNorm and a `kernel`."""
         graph = self.graph
         weights = np.maximum(np.abs(kernel).max(axis=1), _LEAST_RANGE)
-        factors = np.maximum(self.ranges[scope], _LEAST_RANGE) ** _SHARE / weights ** (1 - _SHARE)
+        factors = np.maximum(self.ranges[scope], _LEAST_RANGE) ** _MIGRATION / weights ** (1 - _MIGRATION)
         factors = factors.astype(np.float32)
         gamma, beta = (
             graph.constant(f"{scope}/{name}:smooth", self.tensors[f"{scope}/{name}"] / factors)
@@ -101,14 +119,15 @@ class Int8Bert(UnpaddedBert):
         return self.product(x, kernel, self.tensors[f"{scope}/bias"], scope)
 
     def states(self) -> list[str]:
-        """As those of Bert."""
-        add, last = self.graph.add, self.config.num_hidden_layers - 1
-        smooth, kernel, x = self.smooth_norm(self.embedded(), "bert/embeddings/LayerNorm", self.heads(0, "kernel"))
+        add, key_bias = self.graph.add, self.key_bias()
+        last = self.config.num_hidden_layers - 1
+        smooth, kernel, x = self.smooth_norm(self.embedded(), "bert/embeddings/LayerNorm", self.projection(0, "kernel"))
         states = [x]
         for number in range(last + 1):
             scope = f"bert/encoder/layer_{number}"
             wide, norm = f"{scope}/intermediate/dense", f"{scope}/output/LayerNorm"
-            context = self.attended(self.product(smooth, kernel, self.heads(number, "bias"), f"{scope}/attention/self"))
+            projected = self.product(smooth, kernel, self.projection(number, "bias"), f"{scope}/attention/self")
+            context = self.attend_projected(projected, key_bias)
             total = add("Add", self.int8_dense(context, f"{scope}/attention/output/dense"), x)
             smooth, kernel, x = self.smooth_norm(
                 total, f"{scope}/attention/output/LayerNorm", self.tensors[f"{wide}/kernel"]
@@ -118,6 +137,30 @@ class Int8Bert(UnpaddedBert):
             if number == last:
                 x = self.norm(total, norm)
             else:
-                smooth, kernel, x = self.smooth_norm(total, norm, self.heads(number + 1, "kernel"))
+                smooth, kernel, x = self.smooth_norm(total, norm, self.projection(number + 1, "kernel"))
             states.append(x)
         return states
+
+
+class Int8Bert(Int8Products, UnpaddedBert):
+    """For texts of one length, on this processor."""
+
+
+class PaddedInt8Bert(Int8Products):
+    """For an exported file: of padded texts, with weights that any processor computes.
+
+    Word embeddings are int8 with a scale for each row, as they are most of the file of a small model.
+    """
+
+    def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
+        super().__init__(graph, tensors, config)
+        self.levels = _PORTABLE_LEVELS
+
+    def word_embeddings(self) -> str:
+        graph, name = self.graph, "bert/embeddings/word_embeddings"
+        values, scales = quantized_columns(self.tensors[name].T, 127)
+        rows = graph.add("Gather", graph.constant(f"{name}:int8", np.ascontiguousarray(values.T)), INPUTS[0])
+        row_scales = graph.add(
+            "Gather", graph.constant(f"{name}:scales", scales[:, np.newaxis]), INPUTS[0]
+        )  # [B, S, 1]
+        return graph.add("Mul", graph.add("Cast", rows, to=TensorProto.FLOAT), row_scales)

@@ -8,19 +8,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bert_cli.base.head_types import CLASSIFIER, POOLED
+from bert_cli.base.head_types import HeadSpec
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
-from bert_cli.onnx.bert import Bert, Graph, assemble
+from bert_cli.onnx.bert import Bert
+from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.session import Runner, make_runner
 
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
 _EMBEDDED = "embedded"  # the input of a graph
-_LARGE = 1024  # bytes from which constants are not copied into a model
+_LARGE = 1024  # bytes; larger constants are not copied into a model
 
 
 class UnpaddedBert(Bert):
     """A Bert of real tokens, whose graph begins at the input `embedded`, float32 [B, S, H]; in float32."""
+
+    is_padded = False
 
     def embedded(self) -> str:
         return _EMBEDDED
@@ -28,28 +31,16 @@ class UnpaddedBert(Bert):
     def key_bias(self) -> str:
         return ""
 
-    def heads(self, number: int, variable: str) -> np.ndarray:
-        """Those of query, key and value of a layer side by side, as they are one product."""
-        scope = f"bert/encoder/layer_{number}/attention/self"
-        return np.concatenate(
-            [self.tensors[f"{scope}/{part}/{variable}"] for part in ("query", "key", "value")], axis=-1
-        )
-
-    def attended(self, projected: str) -> str:
-        """The context [B, S, H] of queries, keys and values side by side, [B, S, 3 H]."""
-        parts = self.graph.split(projected, [self.config.hidden_size] * 3)
+    def attend(self, query: str, key: str, value: str, key_bias: str) -> str:
         heads = self.config.num_attention_heads
-        return self.graph.add("MultiHeadAttention", *parts, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
+        return self.graph.add("MultiHeadAttention", query, key, value, num_heads=heads, domain=ONNXRUNTIME_DOMAIN)
 
     def attention(self, x: str, number: int, key_bias: str) -> str:
         graph, scope = self.graph, f"bert/encoder/layer_{number}/attention/self"
         kernel, bias = (
-            graph.constant(f"{scope}:{variable}", self.heads(number, variable)) for variable in ("kernel", "bias")
+            graph.constant(f"{scope}:{variable}", self.projection(number, variable)) for variable in ("kernel", "bias")
         )
-        return self.attended(graph.add("Add", graph.add("MatMul", x, kernel), bias))
-
-    def mean(self, x: str) -> str:
-        return self.graph.add("ReduceMean", x, self.graph.numbers(1), keepdims=0)
+        return self.attend_projected(graph.add("Add", graph.add("MatMul", x, kernel), bias), key_bias)
 
 
 def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -67,49 +58,38 @@ def embedded_runner(bert: UnpaddedBert, outputs: Mapping[str, Sequence[str | int
 
     Of a batch the mask is not read: all texts have S tokens.
     """
-    apart = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
+    external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
-    model = assemble(bert.graph, (), outputs, fed, apart)
-    run = make_runner(model.SerializeToString(), apart)
+    model = assemble(bert.graph, (), outputs, fed, external)
+    run = make_runner(model.SerializeToString(), external)
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     return lambda batch: run({_EMBEDDED: embed(tables, batch)})
 
 
 def encoder_runner(
-    parts: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, places: Sequence[int]
+    network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, indices: Sequence[int]
 ) -> Runner:
-    """Gives float32 `state_0`, … [B, S, H] of a batch: what the layers in `places` give, 0 for the embedding.
+    """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these indices, 0 for the embedding.
 
-    parts: of what the encoder is made: UnpaddedBert for float32, int8.Int8Bert. tensors: Google's name -> float32. Without
-    places there is one output, `pooled_output` [B, H]. See also embedded_runner.
+    network: UnpaddedBert for float32, int8.Int8Bert. tensors: Google's name -> float32. Without indices there is one output,
+    `pooled_output` [B, H]. See also embedded_runner.
     """
-    bert = parts(Graph(), tensors, config)
+    bert = network(Graph(), tensors, config)
     states, hidden = bert.states(), config.hidden_size
-    if not places:
+    if not indices:
         bert.graph.add("Identity", bert.pooled(states[-1]), name="pooled_output")
         return embedded_runner(bert, {"pooled_output": ("batch", hidden)})
-    for number, place in enumerate(places):
-        bert.graph.add("Identity", states[place], name=f"state_{number}")
-    return embedded_runner(bert, {f"state_{number}": ("batch", "length", hidden) for number in range(len(places))})
+    for number, index in enumerate(indices):
+        bert.graph.add("Identity", states[index], name=f"state_{number}")
+    return embedded_runner(bert, {f"state_{number}": ("batch", "length", hidden) for number in range(len(indices))})
 
 
 def logits_runner(
-    parts: type[UnpaddedBert],
-    tensors: Mapping[str, np.ndarray],
-    config: BertConfig,
-    kind: str,
-    scope: str = "",
-    layers: Sequence[int] = (-1,),
-    head_input: str = POOLED,
+    network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, head: HeadSpec
 ) -> Runner:
-    """Gives `logits` of a batch, float32: [B, n] of a classifier, [B, S, n] of what tells something of each token.
-
-    parts: see encoder_runner. kind: of base.head_types. scope: of the head's variables. layers: whose outputs side by side a
-    head of tokens reads, counted as Python does; head_input: what one of texts does, see base.head_types.
-    """
-    bert = parts(Graph(), tensors, config)
-    states = bert.states()
-    rows = bert.text_rows(states, head_input) if kind == CLASSIFIER else bert.token_rows(states, layers)
-    bert.graph.add("Identity", bert.head(rows, scope), name="logits")
-    count = len(tensors[f"{scope}output_bias"])
-    return embedded_runner(bert, {"logits": ("batch", count) if kind == CLASSIFIER else ("batch", "length", count)})
+    """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens. See encoder_runner."""
+    bert = network(Graph(), tensors, config)
+    bert.graph.add("Identity", bert.logits(head), name="logits")
+    return embedded_runner(
+        bert, {"logits": ("batch", head.count) if head.is_of_texts else ("batch", "length", head.count)}
+    )

@@ -25,17 +25,18 @@ def check_packages(flag: str) -> None:
 class _Running:
     """A session of onnxruntime, and the memory that it reads."""
 
-    def __init__(self, model: str | bytes, apart: Mapping[str, np.ndarray]):
+    def __init__(self, model: str | bytes, external: Mapping[str, np.ndarray]):
         import onnxruntime
 
         # To be kept as long as the session.
-        self._apart = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value)) for name, value in apart.items()
+        self._external = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value))
+            for name, value in external.items()
         }
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS
-        if apart:
-            options.add_external_initializers(list(self._apart), list(self._apart.values()))
+        if external:
+            options.add_external_initializers(list(self._external), list(self._external.values()))
         self._session = onnxruntime.InferenceSession(
             model, options, providers=["CPUExecutionProvider"], disabled_optimizers=_SLOWER
         )
@@ -52,10 +53,10 @@ class _Running:
             raise
 
 
-def make_runner(model: str | bytes, apart: Mapping[str, np.ndarray] | None = None) -> Runner:
+def make_runner(model: str | bytes, external: Mapping[str, np.ndarray] | None = None) -> Runner:
     """A function of the inputs, by name, that gives the outputs of a model: the path of its file, or its bytes.
 
-    apart: constants that the model names without their values; they are read where they are. Inputs that the model does not
+    external: constants that the model names without their values; they are read where they are. Inputs that the model does not
     have are left aside.
     """
-    return _Running(model, apart or {})
+    return _Running(model, external or {})

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import HEAD_INPUTS, POOLED
+from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
 from bert_cli.flags.option import Group, option
 
 OPTIMIZERS = ("adamw", "lamb", "nadam")
@@ -88,13 +88,17 @@ class Head(Group, heading="Controls"):
         0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT, decides=True
     )
     head_input: str = option(
-        POOLED,
+        POOLED.name,
         "what the classifier reads: pooled: the pooler's output, Google's; cls: the last layer's [CLS]; mean: the mean over "
         "the last layer's tokens",
-        choices=HEAD_INPUTS,
+        choices=tuple(HEAD_INPUTS),
         decides=True,
         remembered=True,
     )
+
+    @property
+    def text_input(self) -> TextInput:
+        return HEAD_INPUTS[self.head_input]
 
 
 def given_weights(text: str) -> dict[str, float]:

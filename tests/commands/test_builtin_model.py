@@ -173,10 +173,10 @@ def test_own_files_are_no_built_in_model(present, own):
     model = ModelFiles(**own)
     assert builtin.training_start("", model) is None
     assert builtin.training_start("", ModelFiles()) == builtin.pretrained_model() is not None
-    level, line = builtin.told_random("", is_builtin=False)
+    level, line = builtin.random_start_message("", is_builtin=False)
     assert (level, line.startswith("warning: no --init_checkpoint")) == (logging.WARNING, True)
     expected = (logging.INFO, "--init_checkpoint=random: the model starts from random weights")
-    assert builtin.told_random("random", is_builtin=False) == expected
+    assert builtin.random_start_message("random", is_builtin=False) == expected
     with pytest.raises(InputError, match="--init_checkpoint is needed"):
         builtin.ready_checkpoint("", model)
 

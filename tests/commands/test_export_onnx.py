@@ -17,7 +17,7 @@ from tests.commands.helpers import as_problem
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs the extra onnx"),
-    # onnxruntime's quantizer calls functions of onnx that say so.
+    # onnx warns of functions that it calls itself.
     pytest.mark.filterwarnings("ignore:.*onnx.*:DeprecationWarning"),
 ]
 FILES = {"model.onnx", "vocab.txt", "labels.txt", "bert_config.json", "tokenizer_config.json"}

@@ -140,11 +140,11 @@ def test_what_no_classifier_is(problem_type, count):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("head_input", HEAD_INPUTS)
-def test_what_the_head_reads(head_input, packed):
+@pytest.mark.parametrize("text_input", HEAD_INPUTS.values(), ids=list(HEAD_INPUTS))
+def test_what_the_head_reads(text_input, packed):
     weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
-    model = BertClassifier(CONFIG, 3, head_input=head_input)
-    choice = BertChoice(CONFIG, head_input=head_input)
+    model = BertClassifier(CONFIG, 3, text_input=text_input)
+    choice = BertChoice(CONFIG, text_input=text_input)
     for name, variable in named_weights(model).items():
         variable.assign(weights[name])
     for name, variable in named_weights(choice).items():
@@ -152,11 +152,11 @@ def test_what_the_head_reads(head_input, packed):
     outputs, _ = encode(SIZES, weights, *SEQUENCES)
     last = outputs["sequence_output"]  # [B, S, H]
     means = [row[: mask.sum()].mean(axis=0) for row, mask in zip(last, MASK, strict=True)]
-    read = {"pooled": outputs["pooled_output"], "cls": last[:, 0], "mean": np.array(means)}[head_input]
+    read = {"pooled": outputs["pooled_output"], "cls": last[:, 0], "mean": np.array(means)}[text_input.name]
     wanted = read @ weights["output_weights"].T + weights["output_bias"]
     inputs = {name: tf.constant(values) for name, values in zip(INPUTS, SEQUENCES, strict=True)}
     np.testing.assert_allclose(model(inputs, packed=packed), wanted, rtol=1e-4, atol=1e-5)
     endings = {name: tf.reshape(values, [2, 2, 6]) for name, values in inputs.items()}
     np.testing.assert_allclose(choice(endings, packed=packed), wanted[:, 0].reshape(2, 2), rtol=1e-4, atol=1e-5)
     pooler = {"bert/pooler/dense/kernel", "bert/pooler/dense/bias"}
-    assert model.without_gradient() == choice.without_gradient() == (set() if head_input == "pooled" else pooler)
+    assert model.without_gradient() == choice.without_gradient() == (set() if text_input.reads_pooler else pooler)

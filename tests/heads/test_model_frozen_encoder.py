@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_cli.base.head_types import FIRST, MEAN
 from bert_cli.features.ragged import StatedRows
 from bert_cli.features.spec import INPUTS
 from bert_cli.heads.choice import BertChoice
@@ -22,10 +23,10 @@ SEED = tf.constant([3, 5])
 CASES = {
     "single_label": (lambda: BertClassifier(CONFIG, 3), np.array([2, 0, 1, 1], np.int32)),
     "multi_label, mean": (
-        lambda: BertClassifier(CONFIG, 2, problem_type="multi_label", head_input="mean"),
+        lambda: BertClassifier(CONFIG, 2, problem_type="multi_label", text_input=MEAN),
         np.array([[1, 0], [0, 0], [1, 1], [0, 1]], np.float32),
     ),
-    "choice": (lambda: BertChoice(CONFIG, head_input="cls"), np.array([1, 0], np.int32)),
+    "choice": (lambda: BertChoice(CONFIG, text_input=FIRST), np.array([1, 0], np.int32)),
     "distilled": (lambda: DistilledClassifier(CONFIG, 3, temperature=2.0, share=0.5), np.array([2, 0, 1, 1], np.int32)),
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy_bert
 import pytest
 
-from bert_cli.base.head_types import CLASSIFIER, FIRST, MEAN, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, FIRST, MEAN, POOLED, TAGGER, HeadSpec
 from bert_cli.features.spec import INPUTS
 
 if importlib.util.find_spec("onnx") is None:
@@ -122,8 +122,8 @@ def test_weights_of_seven_bits_where_the_processor_adds_in_sixteen(monkeypatch):
 
 
 @BOTH
-@pytest.mark.parametrize("head_input", [FIRST, MEAN, "pooled"])
-def test_a_head_of_texts(head_input, parts, least, of_logits):
+@pytest.mark.parametrize("text_input", [FIRST, MEAN, POOLED])
+def test_a_head_of_texts(text_input, parts, least, of_logits):
     config, plain, weights = weights_of()
     rng = np.random.default_rng(0)
     head = {"output_weights": rng.normal(size=(3, 64)), "output_bias": np.array([0.1, -0.2, 0.3])}
@@ -131,8 +131,8 @@ def test_a_head_of_texts(head_input, parts, least, of_logits):
     inputs = batch()
     wanted = oracle(plain, weights, inputs)
     last = wanted["encoder_outputs"][-1]
-    rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), "pooled": wanted["pooled_output"]}[head_input]
-    found = logits_runner(parts, weights, config, CLASSIFIER, head_input=head_input)(inputs)["logits"]
+    rows = {FIRST: last[:, 0], MEAN: last.mean(axis=1), POOLED: wanted["pooled_output"]}[text_input]
+    found = logits_runner(parts, weights, config, HeadSpec(CLASSIFIER, 3, text_input))(inputs)["logits"]
     assert likeness(found, rows @ head["output_weights"].T + head["output_bias"]) > of_logits
 
 
@@ -144,5 +144,5 @@ def test_a_head_of_tokens_reads_layers_side_by_side(parts, least, of_logits):
     inputs = batch()
     states = oracle(plain, weights, inputs)["encoder_outputs"]
     wanted = np.concatenate([states[0], states[2]], axis=-1) @ weights["output_weights"].T + 1
-    found = logits_runner(parts, weights, config, TAGGER, layers=(0, -1))(inputs)["logits"]
+    found = logits_runner(parts, weights, config, HeadSpec(TAGGER, 9, layers=(0, -1)))(inputs)["logits"]
     assert likeness(found, wanted) > of_logits

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, POOLER
+from bert_cli.base.head_types import POOLER
 from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.stream import alike_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bert_cli.onnx.packed import UnpaddedBert
 
 LOG = logging.getLogger("bert_cli")
-# At once: what they make of activations stays in the processor's cache.
+# That are computed at once: with more, activations do not stay in the processor's cache.
 TOKENS = 1024
 
 
@@ -45,7 +45,7 @@ class _Slot:
 def load(
     checkpoint: CheckpointPath, shapes: dict[str, tuple[int, ...]], optional: str | tuple[str, ...], model: str
 ) -> tuple[dict[str, np.ndarray], list[str], int]:
-    """(the weights by Google's names, what is to be said of loading them, global_step or 0).
+    """(the weights by Google's names, lines for the log, global_step or 0).
 
     optional: see LoadReport.check_whole; model: what the checkpoint should be.
     """
@@ -59,7 +59,7 @@ def load(
 
 
 def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertConfig, str]:
-    """(the config, the precision, which is told). InputError for what is no BERT, and where the extra is missing."""
+    """(the config, the precision, which is logged). InputError for what is no BERT, and where the extra is missing."""
     flag = devices.onnxruntime_flag
     assert flag, "TensorFlow is asked for"
     check_packages(flag)
@@ -70,8 +70,8 @@ def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertCon
     return config, precision
 
 
-def encoder_parts(precision: str) -> "type[UnpaddedBert]":
-    """Of what a graph of this precision is made. Imports onnx."""
+def network_type(precision: str) -> "type[UnpaddedBert]":
+    """The class that builds a graph of this precision. Imports onnx."""
     from bert_cli.onnx.int8 import Int8Bert
     from bert_cli.onnx.packed import UnpaddedBert
 
@@ -97,15 +97,12 @@ class OnnxSession(Predictor):
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         from bert_cli.onnx.packed import logits_runner
 
-        head, hidden = self._head, self._config.hidden_size
-        width = hidden * (1 if head.kind == CLASSIFIER else len(head.layers))
-        shapes = encoder_shapes(self._config)
-        shapes |= {f"{head.scope}output_weights": (head.count, width), f"{head.scope}output_bias": (head.count,)}
-        tensors, lines, step = load(checkpoint, shapes, () if head.reads_pooler else POOLER, head.model)
+        spec = self._head.spec
+        shapes = encoder_shapes(self._config) | spec.shapes(self._config.hidden_size)
+        tensors, lines, step = load(checkpoint, shapes, () if spec.reads_pooler else POOLER, self._head.model)
         for line in lines:
             LOG.info(line)
-        parts = encoder_parts(self.precision)
-        self._run = logits_runner(parts, tensors, self._config, head.kind, head.scope, head.layers, head.head_input)
+        self._run = logits_runner(network_type(self.precision), tensors, self._config, spec)
         return step
 
     def _computed(
@@ -114,4 +111,4 @@ class OnnxSession(Predictor):
         assert self._run, "load_trained comes first"
         for rows in alike_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
             batch = features.batch(rows)
-            yield rows, self._head.told(self._run(batch)["logits"], batch)
+            yield rows, self._head.postprocess(self._run(batch)["logits"], batch)

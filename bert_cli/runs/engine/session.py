@@ -149,11 +149,11 @@ class Session(Predictor):
             self._deferred.initialize_except([])
         elif checkpoint:
             report = self._fill(open_checkpoint(checkpoint))
-            told = builtin.told(checkpoint, self.model.encoder.config)
+            told = builtin.builtin_message(checkpoint, self.model.encoder.config)
             for line in [told] if told else report.lines():
                 LOG.info(line)
         else:
-            LOG.log(*builtin.told_random(init_checkpoint, model.is_builtin))
+            LOG.log(*builtin.random_start_message(init_checkpoint, model.is_builtin))
 
     def _fill(self, reader: Reader) -> LoadReport:
         """See load_weights; what the checkpoint lacks is drawn."""

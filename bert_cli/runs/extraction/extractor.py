@@ -1,8 +1,7 @@
 """What gives vectors: the part of an encoder that has nothing to do with what computes it. Imports no TensorFlow."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -31,35 +30,42 @@ class VectorChoice:
         return self.batch_size * self.max_seq_length
 
 
-class Extractor(Protocol):
-    """An encoder: FeaturesSession with TensorFlow, OnnxFeatures with onnxruntime."""
+class Extractor:
+    """An encoder that gives vectors: FeaturesSession with TensorFlow, OnnxFeatures with onnxruntime."""
 
     precision: str
+    choice: VectorChoice
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """Take the weights. InputError where one is missing; the pooler's count only where it is asked for."""
+        raise NotImplementedError
+
+    def batches(
+        self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(windows, values) of batches; values: float32 [B, L, H], without pooling [B, S, L, H].
+
+        The attention of each window is put into `attention`, where it is asked for.
+        """
+        raise NotImplementedError
 
     def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Vectors float32 [T, L, H] of all tokens in their places, or with pooling [windows, L, H] (for mean: the sum); and
+        """Vectors float32 [T, L, H] of all tokens in their order, or with pooling [windows, L, H] (for mean: the sum); and
         where it was asked for, the attention of each window, float32 [layers, N, length, length], else an empty list.
         """
-
-
-def gathered(
-    features: ExtractionFeatures, pooling: str, batches: Iterable[tuple[np.ndarray, np.ndarray]]
-) -> np.ndarray:
-    """The vectors of Extractor.extract from (windows, values) of batches; values: [B, L, H], without pooling [B, S, L, H]."""
-    vectors: np.ndarray | None = None
-    for rows, values in batches:
-        if vectors is None:
-            count = len(features.token_ids) if pooling == "none" else len(features.sequences)
-            vectors = np.empty((count, *values.shape[-2:]), np.float32)
-        if pooling == "none":
-            _put_tokens(vectors, values, rows, features)
-        else:
-            vectors[rows] = values
-    assert vectors is not None, "a chunk holds at least one line"
-    return vectors
+        attention: dict[int, np.ndarray] = {}
+        vectors: np.ndarray | None = None
+        pools = self.choice.pooling != "none"
+        for rows, values in self.batches(features, attention):
+            if vectors is None:
+                count = len(features.sequences) if pools else len(features.token_ids)
+                vectors = np.empty((count, *values.shape[-2:]), np.float32)
+            if pools:
+                vectors[rows] = values
+            else:
+                _put_tokens(vectors, values, rows, features)
+        assert vectors is not None, "a chunk holds at least one line"
+        return vectors, [attention[row] for row in sorted(attention)]
 
 
 def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:

@@ -5,15 +5,13 @@ import itertools
 import logging
 import sys
 import time
-import zipfile
-from collections.abc import Callable, Iterable
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.text_lines import split_line
-from bert_cli.features.extraction import ExtractionFeatures, extraction_chunks
+from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write_attention
-from bert_cli.outputs.vectors.files import Form, Writer, open_writer
+from bert_cli.outputs.vectors.files import Form, open_writer
 from bert_cli.outputs.vectors.rows import feature_rows
 from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
@@ -21,7 +19,7 @@ from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
+from bert_cli.settings.tools import Attention, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
@@ -38,35 +36,6 @@ def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: 
     from bert_cli.runs.extraction.tensorflow_extractor import FeaturesSession
 
     return FeaturesSession(config, devices, choice)
-
-
-def extract_lines(
-    session: Extractor,
-    chunks: Iterable[ExtractionFeatures],
-    extraction: Extraction,
-    combine: str,
-    tokenizer: FullTokenizer,
-    writer: Writer,
-    archive: zipfile.ZipFile | None,
-    progress: Callable[[int], None],
-) -> tuple[int, int]:
-    """Compute and write all chunks; returns the numbers of lines and of lines that were cut.
-
-    writer: of features_files.open_writer; archive: for the attention, None where it is not asked for; progress is called
-    with the number of lines that are done.
-    """
-    convert, dtype = tokenizer.convert_ids_to_tokens, "<f2" if extraction.float16 else "<f4"
-    lines = cut = 0
-    for features in chunks:
-        vectors, attention = session.extract(features)
-        writer.write(feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert))
-        if archive:
-            ends = features.offsets.tolist()
-            tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
-            write_attention(archive, features.first_line, tokens, attention, dtype)
-        lines, cut = lines + len(features), cut + features.num_truncated
-        progress(features.first_line + len(features))
-    return lines, cut
 
 
 def write_features(
@@ -91,6 +60,7 @@ def write_features(
         settings.encoding.max_seq_length,
     )
     limits = plan.chunk_limits(model.config, len(form.layers), form.kind == "line", bool(attentions))
+    convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done))
         if done:
@@ -101,7 +71,16 @@ def write_features(
         archive = stack.enter_context(open_archive(attentions)) if attentions else None
         began = time.monotonic()
         progress = plan.reporter(total, done, stack)
-        lines, cut = extract_lines(session, chunks, extraction, combine, tokenizer, writer, archive, progress)
+        for features in chunks:
+            vectors, attention = session.extract(features)
+            writer.write(feature_rows(vectors, features, extraction.pooling, combine, extraction.normalize, convert))
+            if archive:
+                ends = features.offsets.tolist()
+                tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
+                dtype = "<f2" if extraction.float16 else "<f4"
+                write_attention(archive, features.first_line, tokens, attention, dtype)
+            lines, cut = lines + len(features), cut + features.num_truncated
+            progress(features.first_line + len(features))
         rate = lines / (time.monotonic() - began)
     LOG.info("%d lines, %.1f a second", lines, rate)
     if cut:

@@ -13,7 +13,7 @@ from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runs.engine.session import Session
 from bert_cli.runs.engine.training_run import memory_advice
-from bert_cli.runs.extraction.extractor import VectorChoice, gathered
+from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
@@ -22,14 +22,14 @@ from bert_cli.weights.path import HUB, CheckpointPath
 _ATTENTION_TOKENS = 1024  # in a batch, where attention is asked for: it takes layers · heads · length numbers a token
 
 
-class FeaturesSession(Session):
+class FeaturesSession(Extractor, Session):
     """A BertEncoder with its strategy and precision."""
 
     def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
         super().__init__(
             lambda precision: make_encoder(config, precision), devices, choice.max_seq_length, weights_follow=True
         )
-        self._choice = choice
+        self.choice = choice
         self._runner = self.runner(self._forward, spec.EXTRACTION)
 
     def load(self, checkpoint: CheckpointPath) -> None:
@@ -39,7 +39,7 @@ class FeaturesSession(Session):
         self._fill_to_predict(
             open_checkpoint(checkpoint),
             "it is not the model of this config; check --init_checkpoint and --bert_config_file",
-            () if self._choice.pooling == "pooler" else POOLER,
+            () if self.choice.pooling == "pooler" else POOLER,
         )
 
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
@@ -48,46 +48,39 @@ class FeaturesSession(Session):
         What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
         """
         inputs = {name: batch[name] for name in spec.INPUTS}
-        only_pooler = self._choice.pooling == "pooler" and not self._choice.attention
+        only_pooler = self.choice.pooling == "pooler" and not self.choice.attention
         outputs = self.model(
-            inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self._choice.attention
+            inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self.choice.attention
         )
         results = {}
-        if self._choice.pooling == "pooler":
+        if self.choice.pooling == "pooler":
             results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
         else:
             states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
-            results["vectors"] = self._pool([states[place] for place in self._choice.places], batch["counted"])
-        if self._choice.attention:
+            results["vectors"] = self._pool([states[place] for place in self.choice.places], batch["counted"])
+        if self.choice.attention:
             results["attention"] = tf.stack(outputs["attention_probs"], axis=1)
         return results
 
     def _pool(self, states: list[tf.Tensor], counted: tf.Tensor) -> tf.Tensor:
         """states: L of float32 [B, S, H]; counted: int32 [B, S], 1 for the tokens that count."""
-        if self._choice.pooling == "mean":
+        if self.choice.pooling == "mean":
             weights = tf.cast(counted, tf.float32)[:, tf.newaxis]  # [B, 1, S]
             return tf.concat([tf.matmul(weights, state) for state in states], axis=1)
-        if self._choice.pooling == "max":
+        if self.choice.pooling == "max":
             real = counted[:, :, tf.newaxis] > 0
             states = [tf.reduce_max(tf.where(real, state, state.dtype.min), axis=1) for state in states]
             return tf.stack(states, axis=1)
-        if self._choice.pooling == "cls":
+        if self.choice.pooling == "cls":
             return tf.stack([state[:, 0] for state in states], axis=1)
         return tf.stack(states, axis=2)
 
-    def extract(self, features: ExtractionFeatures) -> tuple[np.ndarray, list[np.ndarray]]:
-        """See extractor.Extractor."""
-        attention: dict[int, np.ndarray] = {}
-        vectors = gathered(features, self._choice.pooling, self._batches(features, attention))
-        return vectors, [attention[row] for row in sorted(attention)]
-
-    def _batches(
+    def batches(
         self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """What `gathered` reads; the attention of each window is put into `attention`, where it is asked for."""
         sequences, lengths = features.sequences, features.sequences.lengths
-        tokens = self._choice.tokens
-        if self._choice.attention:
+        tokens = self.choice.tokens
+        if self.choice.attention:
             tokens = min(tokens, _ATTENTION_TOKENS)
 
         def make_batch(rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -97,7 +90,7 @@ class FeaturesSession(Session):
         for rows in length_groups(lengths, tokens):
             with memory_advice("batch_size"):
                 results = self._runner(rows, make_batch)
-            if self._choice.attention:
+            if self.choice.attention:
                 for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
                     attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
             yield rows, results["vectors"]

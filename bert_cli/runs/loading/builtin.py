@@ -65,7 +65,7 @@ def ready_checkpoint(init_checkpoint: str, model: ModelFiles, otherwise: str = "
     return find_checkpoint(init_checkpoint or otherwise, strict=model.strict)
 
 
-def told(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
+def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
     """The line that says that the pre-trained model in the box is used; None where it is not."""
     if not checkpoint or checkpoint.handle != BUILTIN_MODEL:
         return None
@@ -73,7 +73,7 @@ def told(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -
     return f"no model was given: the built-in one is used, pre-trained on English text: {size}"
 
 
-def told_random(init_checkpoint: str, is_builtin: bool) -> tuple[int, str]:
+def random_start_message(init_checkpoint: str, is_builtin: bool) -> tuple[int, str]:
     """(level, line) of the log that says that training starts from random weights. is_builtin: with the config in the box."""
     if init_checkpoint == RANDOM:
         which = "the small built-in network" if is_builtin else "the model"

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import POOLED, TAGGER
+from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS
 from bert_cli.examples.glue import TASKS
@@ -117,9 +117,9 @@ class ModelBundle(ModelPaths, Generic[Config]):
         return tuple(int(layer) for layer in self.saved_flags.get("layers", "-1").split(","))
 
     @property
-    def head_input(self) -> str:
-        """What a classifier of texts reads; see base.head_types."""
-        return self.saved_flags.get("head_input", POOLED)
+    def text_input(self) -> TextInput:
+        """What a classifier of texts reads."""
+        return HEAD_INPUTS[self.saved_flags.get("head_input", POOLED.name)]
 
     @property
     def vocab_bytes(self) -> bytes | None:

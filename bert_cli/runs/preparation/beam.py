@@ -12,7 +12,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import STANDARD
-from bert_cli.base.writing import hidden_folder, move_file
+from bert_cli.base.staging import staging_folder
+from bert_cli.base.writing import move_file
 from bert_cli.corpus import beam
 from bert_cli.corpus.shards import Job
 from bert_cli.corpus.store import check_has_sentences
@@ -65,7 +66,7 @@ def make_with_beam(
     """
     runner, began = str(settings.runner), time.time()
     options = _options(settings)
-    with hidden_folder(os.path.dirname(outputs[0]) or ".") as folder:
+    with staging_folder(os.path.dirname(outputs[0]) or ".", may_be_remote=True) as folder:
         LOG.info("%d files go through Apache Beam, --runner=%s", len(inputs), runner)
         _run(options, runner, job, inputs, len(outputs), num_shards, folder)
         read = read_json_object(os.path.join(folder, beam.READ))

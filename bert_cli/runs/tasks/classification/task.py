@@ -125,20 +125,20 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
         from bert_cli.heads.windows import BertWindowsClassifier
 
-        seed, head_input = self.settings.seed.random_seed, self.settings.head.head_input
+        seed, text_input = self.settings.seed.random_seed, self.settings.head.text_input
         if data.problem_type.has_endings:
-            return BertChoice(model.config, compute_dtype, seed, head_input, rule)
+            return BertChoice(model.config, compute_dtype, seed, text_input, rule)
         count = data.problem_type.output_count(data.labels)
         has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, compute_dtype, seed, data.problem_type.name, head_input, rule)
+        arguments = (model.config, count, compute_dtype, seed, data.problem_type.name, text_input, rule)
         if data.teacher:
             distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
             return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
         return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
-        head_input, long_text = self.settings.head.head_input, self.settings.encoding.long_text
-        return text_head(data.problem_type, data.labels, head_input, long_text, flag)
+        text_input, long_text = self.settings.head.text_input, self.settings.encoding.long_text
+        return text_head(data.problem_type, data.labels, text_input, long_text, flag)
 
     def training_input(
         self, data: ClassificationDataset, folder: str | None, resumes: bool, writes: bool

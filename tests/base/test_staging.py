@@ -1,0 +1,51 @@
+"""Results of several files that appear together, in local and in remote places."""
+
+import os
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.staging import publish_file, publish_folder, staging_folder
+
+
+def test_staging_folder_is_on_the_disk_of_a_missing_folder(tmp_path):
+    with staging_folder(str(tmp_path / "not" / "yet")) as staged:
+        assert os.path.dirname(staged) == str(tmp_path)
+        assert os.path.basename(staged).startswith(".writing-")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_publish_file_makes_its_folder(tmp_path):
+    (tmp_path / "staged").write_text("new")
+    publish_file(str(tmp_path / "staged"), str(tmp_path / "a" / "b"))
+    assert (tmp_path / "a" / "b").read_text() == "new"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "staged").write_text("newer")
+    with pytest.raises(InputError, match="folder: cannot be written: Is a directory"):
+        publish_file(str(tmp_path / "staged"), str(tmp_path / "folder"))
+
+
+def test_publish_folder_replaces_the_old_one(tmp_path):
+    for name in ("staged", "model"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"of_{name}").touch()
+    publish_folder(str(tmp_path / "staged"), str(tmp_path / "model"), last="saved_model.pb")
+    assert os.listdir(tmp_path / "model") == ["of_staged"]
+
+
+def test_publish_folder_to_a_remote_place(tmp_path):
+    """In TensorFlow's own memory: what was there is gone, and folders within are kept."""
+    import tensorflow as tf
+
+    staged = tmp_path / "export"
+    (staged / "encoder" / "assets").mkdir(parents=True)
+    (staged / "encoder" / "saved_model.pb").write_bytes(b"new")
+    (staged / "encoder" / "assets" / "vocab.txt").write_bytes(b"words")
+    tf.io.gfile.makedirs("ram://export-test/model")
+    with tf.io.gfile.GFile("ram://export-test/model/saved_model.pb", "wb") as file:
+        file.write(b"old")
+    publish_folder(str(staged), "ram://export-test/model", last="saved_model.pb")
+    assert tf.io.gfile.listdir("ram://export-test/model") == ["encoder"]
+    for name, content in (("saved_model.pb", b"new"), ("assets/vocab.txt", b"words")):
+        with tf.io.gfile.GFile(f"ram://export-test/model/encoder/{name}", "rb") as file:
+            assert file.read() == content

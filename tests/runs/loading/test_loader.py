@@ -1,0 +1,121 @@
+"""The one loader: what it takes from the flags and from beside a checkpoint, and what it refuses."""
+
+import dataclasses
+import json
+import pathlib
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import MEAN, TAGGER
+from bert_cli.runs.loading.bundle import TextModelBundle
+from bert_cli.runs.loading.loader import load_model
+from bert_cli.settings.groups import ModelFiles
+from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog"]
+SIZES = {
+    "vocab_size": 7, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+    "hidden_act": "gelu", "max_position_embeddings": 16, "type_vocab_size": 2, "initializer_range": 0.02,
+}  # fmt: skip
+FLAGS = ModelFiles()
+
+
+@pytest.fixture
+def checkpoint(tmp_path) -> CheckpointPath:
+    """A Google checkpoint of 7 words, without its weights, which the loader does not read."""
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    (tmp_path / "bert_config.json").write_text(json.dumps(SIZES))
+    return CheckpointPath(TF1, str(tmp_path / "bert_model.ckpt"))
+
+
+def folder_of(checkpoint: CheckpointPath) -> pathlib.Path:
+    return pathlib.Path(checkpoint.folder)
+
+
+def test_a_google_checkpoint(checkpoint):
+    model = load_model(FLAGS, checkpoint, 16)
+    assert model.config.hidden_size == 8
+    assert model.tokenizer.tokenize("A dog") == ["a", "dog"]
+    assert (model.labels, model.problem_type, model.classifier_kind) == (None, None, None)
+    assert model.text_input.reads_pooler
+    assert model.layers == (-1,)
+    assert not model.is_builtin
+
+
+def test_nothing_is_the_builtin_network():
+    model = load_model(FLAGS, None, 16)
+    assert model.is_builtin
+    assert model.checkpoint is None
+
+
+def test_what_a_run_saved(checkpoint):
+    folder = folder_of(checkpoint)
+    (folder / "flags.txt").write_text(
+        "--problem_type=multi_label\n--do_lower_case=false\n--head_input=mean\n--layers=-1,0\n"
+    )
+    (folder / "labels.txt").write_text("yes\nno\n")
+    model = load_model(FLAGS, checkpoint, 16)
+    assert model.labels == ("yes", "no")
+    assert model.problem_type.name == "multi_label"
+    assert model.text_input is MEAN
+    assert model.layers == (-1, 0)
+    assert not model.do_lower_case
+    (folder / "flags.txt").write_text("--tag_scheme=BIO\n")
+    assert load_model(FLAGS, checkpoint, 16).classifier_kind == TAGGER
+
+
+def test_fingerprint_is_of_the_content(checkpoint):
+    before = load_model(FLAGS, checkpoint, 16).fingerprint
+    assert load_model(FLAGS, checkpoint, 16).fingerprint == before
+    folder = folder_of(checkpoint)
+    (folder / "vocab.txt").write_text("\n".join([*WORDS[:-1], "cat"]) + "\n")
+    changed = load_model(FLAGS, checkpoint, 16).fingerprint
+    assert {flag for flag, value in changed.items() if value != before[flag]} == {"vocab_file"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "length", "message"),
+    [
+        ("vocab.txt", None, 16, "--vocab_file is needed (none stands in"),
+        ("bert_config.json", None, 16, "--bert_config_file is needed (none stands in"),
+        ("vocab.txt", "\n".join([*WORDS, "more"]), 16, "they belong to different models"),
+        ("unrelated", "", 17, "--max_seq_length=17 is above the model's 16 positions"),
+    ],
+)
+def test_refusals(checkpoint, name, content, length, message):
+    path = folder_of(checkpoint) / name
+    path.unlink(missing_ok=True)
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError) as raised:
+        load_model(FLAGS, checkpoint, length)
+    assert message in str(raised.value)
+
+
+def test_strict_refuses_a_vocabulary_that_is_too_small(checkpoint):
+    (folder_of(checkpoint) / "vocab.txt").write_text("\n".join(WORDS[:-1]))
+    assert load_model(FLAGS, checkpoint, 16).vocabulary.size == 6
+    with pytest.raises(InputError, match="fewer than vocab_size 7"):
+        load_model(dataclasses.replace(FLAGS, strict=True), checkpoint, 16)
+
+
+def test_token_ids_need_no_vocabulary(checkpoint):
+    (folder_of(checkpoint) / "vocab.txt").unlink()
+    model = load_model(FLAGS, checkpoint, 16, needs_bert=True, needs_vocab=False)
+    assert not isinstance(model, TextModelBundle)
+    assert (model.vocabulary, model.tokenizer, model.vocab_bytes) == (None, None, None)
+
+
+def test_a_converted_hugging_face_folder_is_read_by_its_own_config(checkpoint):
+    folder = folder_of(checkpoint)
+    (folder / "config.json").write_text(json.dumps(SIZES | {"hidden_act": "gelu_new", "model_type": "bert"}))
+    found = CheckpointPath(HUGGING_FACE, str(folder))
+    assert load_model(FLAGS, found, 16).config_file == str(folder / "bert_config.json")
+    model = load_model(FLAGS, found, None, needs_bert=True, needs_vocab=False, to_convert=True)
+    assert model.config_file == str(folder / "config.json")
+    assert model.config.activation == "gelu_tanh"
+    assert model.vocab_bytes == (folder / "vocab.txt").read_bytes()
+    (folder / "labels.txt").write_text("")
+    with pytest.raises(InputError, match=r"labels.txt: is empty"):
+        load_model(FLAGS, found, None, needs_bert=True, needs_vocab=False, to_convert=True)
