@@ -19,7 +19,7 @@ class Regression(ProblemType):
 
     name = "regression"
     summary = "a number"
-    metrics = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
+    metrics: tuple[str, ...] = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
     label_dtype = "float32"
     activation = "identity"
     output_name = "values"
