@@ -182,6 +182,17 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
     return lines
 
 
+def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer) -> list[str]:
+    """The tokens and ids of one sequence as lines for the log, without padding, in the form of the original."""
+    ids, mask, segments = (values[0] for values in sequences.padded([number], sequences.longest([number])).values())
+    return [
+        f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
+        f"input_ids: {' '.join(map(str, ids))}",
+        f"input_mask: {' '.join(map(str, mask))}",
+        f"segment_ids: {' '.join(map(str, segments))}",
+    ]
+
+
 def format_features(
     features: ClassificationFeatures,
     labels: Sequence[str],
@@ -195,16 +206,10 @@ def format_features(
     lines = []
     for row in range(min(count, len(features))):
         place = features.first_sequence(row)
-        length = features.sequences.longest([place])
-        padded = {name: values[0] for name, values in features.sequences.padded([place], length).items()}
-        tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"].tolist())
         lines += [
             "*** Example ***",
             f"guid: {features.guids[row]}",
-            f"tokens: {' '.join(tokens)}",
-            f"input_ids: {' '.join(map(str, padded['input_word_ids']))}",
-            f"input_mask: {' '.join(map(str, padded['input_mask']))}",
-            f"segment_ids: {' '.join(map(str, padded['input_type_ids']))}",
+            *sequence_lines(features.sequences, place, tokenizer),
             f"label: {_label_text(features.label_ids[row], labels)}",
         ]
     return lines

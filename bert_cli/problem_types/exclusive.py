@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.problem_types.columns import Column, Probabilities, probability_record, significant
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
+from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -43,9 +43,7 @@ class Exclusive(ProblemType):
             "probabilities": Probabilities(self.output_names(found, labels), found["probabilities"]),
         }
 
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         probabilities, wanted = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids)
         wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
         rows = [

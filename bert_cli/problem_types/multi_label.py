@@ -12,6 +12,7 @@ from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import Column, probability_record, significant
 from bert_cli.problem_types.label_cells import LabelCells
 from bert_cli.problem_types.problem_type import (
+    EvalRows,
     Found,
     LabelSet,
     ProblemType,
@@ -127,9 +128,7 @@ class MultiLabel(ProblemType):
         )
         return Scores(results, details, multi_label.format_multi_label(details))
 
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         """Wrong by the distance of the worst decision from the label."""
         probabilities, has = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids) > 0
         missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)

@@ -16,6 +16,8 @@ from bert_cli.problem_types.label_cells import LabelCells
 
 # The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n], and `losses` [n].
 Found = Mapping[str, np.ndarray]
+# Rows of eval_examples.jsonl, and how wrong each is: float64 [n], 0 where it is right.
+EvalRows = tuple[list[dict[str, Any]], np.ndarray]
 
 
 class LabelSet(NamedTuple):
@@ -104,9 +106,9 @@ class ProblemType(abc.ABC):
         cell = cells.rows[row][0]
         return cell if isinstance(cell, tuple) else (cell,)
 
-    @abc.abstractmethod
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
         """The label of each row, as `label_array` takes it. InputError, with the line, for one that does not fit."""
+        raise self._impossible("labels in one column")
 
     @abc.abstractmethod
     def label_array(self, given: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
@@ -116,9 +118,9 @@ class ProblemType(abc.ABC):
         """What rows are sorted by before they are divided, so that each part has its share of every label."""
         return str(label)
 
-    @abc.abstractmethod
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
         """Training rows of each of `count` labels for --class_weights, float64: [L], or [L, 2] (without, with the label)."""
+        raise self._impossible("class weights")
 
     def label_weights(self, weights: np.ndarray) -> np.ndarray:
         """Given weights [L] in the shape of label_counts."""
@@ -131,8 +133,8 @@ class ProblemType(abc.ABC):
         """`output_name` and `losses` of float32 logits [n, outputs], as the head computes them in TensorFlow."""
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """The inverse of the activation, float32 [n, L], for distillation. ValueError where there is none."""
-        raise ValueError(f"{self.name}: {self.distillation_refusal}")
+        """The inverse of the activation, float32 [n, L], for distillation."""
+        raise self._impossible("distillation")
 
     @abc.abstractmethod
     def decisions(self, found: Found, labels: LabelSet) -> list[Any]:
@@ -146,9 +148,9 @@ class ProblemType(abc.ABC):
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         """Columns of predictions.tsv between id and text."""
 
-    @abc.abstractmethod
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """(the prediction of row 0 for JSON, the score that its words add up to in each row: float64 [rows])."""
+        raise self._impossible("explanations")
 
     # Evaluation.
 
@@ -157,10 +159,8 @@ class ProblemType(abc.ABC):
         """Metrics; batch_size: of the evaluation, on which the original's `loss` depends. InputError for NaN."""
 
     @abc.abstractmethod
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
-        """(rows of eval_examples.jsonl, how wrong each is: float64 [n], 0 where it is right)."""
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
+        """What eval_examples.jsonl has of each row."""
 
     @abc.abstractmethod
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -170,13 +170,17 @@ class ProblemType(abc.ABC):
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         """How far a row of eval_rows is from its label, also where the prediction is right; larger is worse."""
 
-    @abc.abstractmethod
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
         """(the given label of each row, the columns of out_of_fold.tsv that follow it)."""
+        raise self._impossible("cross-validation")
 
-    @abc.abstractmethod
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """Suspected label errors among rows that were predicted by models that had not seen them."""
+        raise self._impossible("cross-validation")
+
+    def _impossible(self, what: str) -> NotImplementedError:
+        # The flags that ask for it are refused with a sentence before data is read; see the *_refusal attributes.
+        return NotImplementedError(f"{self.name} has no {what}")
 
 
 def named_probabilities(found: Found, labels: LabelSet) -> dict[str, Column]:

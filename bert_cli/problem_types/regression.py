@@ -11,7 +11,7 @@ from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES, regression_metrics
 from bert_cli.problem_types.columns import Column, significant
 from bert_cli.problem_types.label_cells import LabelCells
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType, Scores, Suspects
 
 
 class Regression(ProblemType):
@@ -52,9 +52,6 @@ class Regression(ProblemType):
     def stratum(self, label: Any) -> float:
         return float(str(label))
 
-    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        raise InputError(f"--class_weights: {self.class_weights_refusal}")
-
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
 
@@ -76,9 +73,7 @@ class Regression(ProblemType):
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
         return Scores(regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, [])
 
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         predicted = np.asarray(found["values"], np.float64)
         pairs = zip(np.asarray(label_ids, np.float64).tolist(), predicted.tolist(), strict=True)
         rows = [{"value": significant(value), "predicted": significant(other)} for value, other in pairs]

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from bert_cli.metrics.selection import lower_is_better
+from bert_cli.metrics.selection import best_of
 from bert_cli.report.figures import SERIES, Line, lines
 from bert_cli.report.headline import best_step, main_metric, spoken
 from bert_cli.report.overview import score
@@ -32,7 +32,7 @@ def comparison_tiles(runs: Sequence[Run]) -> list[Tile]:
     values = [run.results[metric] for run in runs if metric in run.results]
     if not metric or not values:
         return [Tile(str(len(runs)), "runs")]
-    best = min(values) if lower_is_better(metric) else max(values)
+    best = best_of(metric, values)
     command = runs[0].command
     owner = names_of(runs)[[run.results.get(metric) for run in runs].index(best)]
     found = [Tile(str(len(runs)), "runs"), Tile(score(command, metric, best), f"best {spoken(metric)}", owner)]
@@ -69,7 +69,7 @@ def _results(runs: Sequence[Run]) -> list[Card]:
     values = [run.results.get(first) for run in runs]
     known = [value for value in values if value is not None]
     if known:
-        top = min(known) if lower_is_better(first) else max(known)
+        top = best_of(first, known)
         best = frozenset(row for row, value in enumerate(values) if value == top)
     return [
         Card("card-compared", "Held-out data", "table", Table(("run", *keys, "training"), rows, best), is_wide=True)

@@ -74,15 +74,8 @@ def lengths_cards(run: Run) -> list[Card]:
         middles = [edge + (width - 1) / 2 for edge in edges]
         # A bar without rows behind the last one ends the line on the ground.
         series.append(Line(split, middles, [100 * count / total for count in (*each["counts"], 0)], steps=True))
-        rows.append(
-            (
-                split,
-                number(each["rows"]),
-                number(each["median"], 0),
-                number(each["longest"]),
-                number(cut.get(split, "")),
-            )
-        )
+        numbers = number(each["rows"]), number(each["median"], 0), number(each["longest"])
+        rows.append((split, *numbers, number(cut.get(split, ""))))
     longest = max(each["longest"] for each in found.values())
     mark = limit if longest > 0.6 * limit else None
     figure = lines("lengths", "Tokens of the inputs", series, "tokens", "per cent of the inputs", mark=mark)
@@ -97,12 +90,8 @@ def lengths_cards(run: Run) -> list[Card]:
 
 def commands(run: Run) -> list[tuple[str, str]]:
     """(what for, command) to repeat the run, to use it, and to make this page again."""
-    name, folder = run.command, shlex.quote(os.path.abspath(run.folder) if "://" not in run.folder else run.folder)
-    flags = (
-        shlex.quote(f"{run.folder}/{FLAGS}")
-        if "://" in run.folder
-        else shlex.quote(os.path.abspath(f"{run.folder}/{FLAGS}"))
-    )
+    name, folder = run.command, run.folder if "://" in run.folder else os.path.abspath(run.folder)
+    flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     is_choice = problem_type(run.manifest.get("problem_type")).has_endings
     if is_choice:
