@@ -49,7 +49,7 @@ class ProblemType(abc.ABC):
     summary          in the help of --problem_type
     metrics          keys of eval_results.txt by which one evaluation can be better than another, the main one first
     label_shape      of label_ids in the letters of features.spec, and label_dtype, as NumPy calls it
-    head_type        key of base.head_types.KINDS
+    head_type        key of base.head_types.HEAD_TYPES
     activation       of the logits: softmax, sigmoid or identity
     output_name      the array of predictions; exported_name: the output of exported models
     hugging_face     problem_type in a config.json, None where the architecture says it

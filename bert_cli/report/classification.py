@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.figures import SERIES, Line, lines, points, thinned
-from bert_cli.report.parts import Card, Section, Table, figure_card, number, percent
+from bert_cli.report.parts import Card, ReportTable, Section, figure_card, number, percent
 from bert_cli.report.run_files import Run
 
 _BINS = 10
@@ -50,7 +50,7 @@ def _classes(evaluation: Mapping[str, Any]) -> list[Card]:
         return []
     rows = [(name, *(number(each[key]) for key in ("precision", "recall", "f1")), number(each["support"]))
             for name, each in classes.items()]  # fmt: skip
-    table = Table(("label", "precision", "recall", "F1", "rows"), rows)
+    table = ReportTable(("label", "precision", "recall", "F1", "rows"), rows)
     return [Card("card-classes", "Each label", "table", table, is_wide=True)]
 
 
@@ -61,7 +61,7 @@ def _label_scores(evaluation: Mapping[str, Any]) -> list[Card]:
     keys = ("threshold", "precision", "recall", "f1", "roc_auc", "average_precision", "support")
     rows = [(name, *(number(each[key]) for key in keys)) for name, each in scores.items()]
     head = ("label", "threshold", "precision", "recall", "F1", "area under ROC", "average precision", "rows")
-    return [Card("card-labels", "Each label", "table", Table(head, rows), is_wide=True)]
+    return [Card("card-labels", "Each label", "table", ReportTable(head, rows), is_wide=True)]
 
 
 def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[float], list[float], list[int], float]:

@@ -9,7 +9,7 @@ from bert_cli.metrics.selection import best_of
 from bert_cli.report.figures import SERIES, Line, lines
 from bert_cli.report.headline import best_step, main_metric, spoken
 from bert_cli.report.overview import score
-from bert_cli.report.parts import Card, Section, Table, Tile, clock, figure_card, number
+from bert_cli.report.parts import Card, ReportTable, Section, Tile, clock, figure_card, number
 from bert_cli.report.run_files import Run
 
 _NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
@@ -72,7 +72,9 @@ def _results(runs: Sequence[Run]) -> list[Card]:
         top = best_of(first, known)
         best = frozenset(row for row, value in enumerate(values) if value == top)
     return [
-        Card("card-compared", "Held-out data", "table", Table(("run", *keys, "training"), rows, best), is_wide=True)
+        Card(
+            "card-compared", "Held-out data", "table", ReportTable(("run", *keys, "training"), rows, best), is_wide=True
+        )
     ]
 
 
@@ -111,5 +113,5 @@ def _differences(runs: Sequence[Run]) -> Card:
     changed = [key for key in keys if len({each.get(key) for each in settings}) > 1]
     rows = [(key, *(each.get(key, "") for each in settings)) for key in changed]
     note = "" if rows else "All settings that decide a result are equal."
-    table = Table(("setting", *names_of(runs)), rows)
+    table = ReportTable(("setting", *names_of(runs)), rows)
     return Card("card-differences", "Settings that differ", "table", table, note, is_wide=True)

@@ -9,7 +9,7 @@ from bert_cli.metrics.selection import lower_is_better
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.figures import Line, lines
 from bert_cli.report.headline import best_step, main_metric, spoken
-from bert_cli.report.parts import Card, Section, Table, Tile, clock, facts, figure_card, memory, number
+from bert_cli.report.parts import Card, ReportTable, Section, Tile, clock, facts, figure_card, memory, number
 from bert_cli.report.run_files import Run
 
 # Keys of run.json that are no settings, or are told elsewhere.
@@ -58,7 +58,7 @@ def results_card(run: Run) -> Card | None:
     if not run.results:
         return None
     rows = [(name, f"{value:,.7g}") for name, value in run.results.items()]
-    return Card("card-results", EVAL_RESULTS, "table", Table(("name", "value"), rows))
+    return Card("card-results", EVAL_RESULTS, "table", ReportTable(("name", "value"), rows))
 
 
 def lengths_cards(run: Run) -> list[Card]:
@@ -80,7 +80,7 @@ def lengths_cards(run: Run) -> list[Card]:
     mark = limit if longest > 0.6 * limit else None
     figure = lines("lengths", "Tokens of the inputs", series, "tokens", "per cent of the inputs", mark=mark)
     head = ("split", "inputs", "median", "longest", "cut") if cut else ("split", "inputs", "median", "longest")
-    table = Table(head, [row[: len(head)] for row in rows])
+    table = ReportTable(head, [row[: len(head)] for row in rows])
     note = f"In tokens, [CLS] and [SEP] among them; what is longer than {limit} is cut."
     return [
         figure_card("card-lengths", "Lengths", figure, note),
