@@ -116,6 +116,7 @@ def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
     separator = ";" if first.count(";") > first.count(",") else ","
     if separator == ";":
         LOG.info("%s: its columns are separated by semicolons", path)
+    # strict: without it, a quote that is never closed swallows the rest of the file as one cell.
     reader = csv.reader(_again(first, lines), delimiter=separator, strict=True)
     start = 1
     try:

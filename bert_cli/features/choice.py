@@ -73,6 +73,7 @@ def choice_features(examples: Sequence[ChoiceRow], tokenizer: FullTokenizer, max
     num_truncated = 0
     for example in examples:
         _check(example, len(examples[0].endings))
+        # Once for all endings: the context is the longest part of most sequences.
         context = tokenizer.encode(example.context)
         for ending in example.endings:
             packed = pack(context, tokenizer.encode(ending), max_seq_length, cls_id, sep_id)

@@ -18,6 +18,7 @@ class Selection(NamedTuple):
 
 
 def lower_is_better(name: str) -> bool:
+    # Whole words of the name: as a part of one, "mae" is also found in the name of an entity type.
     return any(part in _LOWER_IS_BETTER for part in name.lower().split("_"))
 
 
@@ -37,6 +38,7 @@ def find_metric(given: str, known: Sequence[str], kind: str = "this run") -> str
 def is_better(name: str, value: float, other: float) -> bool:
     """Whether a value of this metric is better than another one. A NaN is not, and everything is better than a NaN."""
     if value != value or other != other:
+        # NaN is the only value that differs from itself.
         return value == value
     return value < other if lower_is_better(name) else value > other
 

@@ -65,6 +65,7 @@ class ProblemType(abc.ABC):
     name: str
     summary: str
     metrics: tuple[str, ...]
+    # The defaults are those of single-label classification, the type of most models.
     label_dtype = "int32"
     label_shape: tuple[str, ...] = ("B",)
     head_type = CLASSIFIER
@@ -86,6 +87,7 @@ class ProblemType(abc.ABC):
     @property
     def has_named_outputs(self) -> bool:
         """Whether each output is a label with a name."""
+        # Numbers have one output without a name, and endings are different ones in each row.
         return not self.is_numeric and not self.has_endings
 
     def output_count(self, labels: Sequence[str]) -> int:

@@ -39,6 +39,7 @@ class Regression(ProblemType):
         given = [str(row[0]) for row in cells.rows]
         for line, cell in zip(cells.lines, given, strict=True):
             try:
+                # float() also reads nan and inf; one of them makes every later loss NaN.
                 is_finite = math.isfinite(float(cell))
             except ValueError:
                 is_finite = False
@@ -50,6 +51,7 @@ class Regression(ProblemType):
         return np.array([0.0 if label is None else float(label) for label in given], np.float32)
 
     def stratum(self, label: Any) -> float:
+        # By value: sorted as text, 10 would come before 9.
         return float(str(label))
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -86,6 +88,7 @@ class Regression(ProblemType):
         return abs(row["value"] - row["predicted"])
 
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
+        # str of a float32 is its shortest decimal; formatted as float64 it would have 17 digits.
         return [str(value) for value in label_ids], {"predicted": found["values"].astype(np.float32)}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:

@@ -70,6 +70,7 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[floa
 
     confidence: float [n], the probability of the predicted label; is_right: bool [n].
     """
+    # A confidence of exactly 1 belongs to the last bin.
     places = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
     counts = np.bincount(places, minlength=_BINS)
     some = counts > 0
@@ -112,10 +113,12 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     known = [column for column in range(has.shape[1]) if has[:, column].any() and not has[:, column].all()]
     if not known:
         return []
+    # The colours suffice for SERIES labels; those with the most rows have the steadiest curves.
     known.sort(key=lambda column: -int(has[:, column].sum()))
     series = [Line("by chance", [0, 1], [0, 1], dashed=True)]
     for column in sorted(known[:SERIES]):
         x, y = roc_curve(has[:, column], probabilities[:, column])
+        # In the order of the columns, as everywhere else in the page.
         series.append(Line(head["labels"][column], x.tolist(), y.tolist()))
     series.append(series.pop(0))
     figure = lines("roc", "ROC of the labels", series, "false positive rate", "true positive rate", (-0.03, 1.03))
@@ -169,6 +172,7 @@ def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -
         taken = {column for column, share in enumerate(shares) if share >= head["thresholds"][column]}
     order = sorted(range(len(labels)), key=lambda column: -shares[column])
     bars = order[:_SHOWN_PROBABILITIES]
+    # The right label is shown also where it is not among the most probable ones.
     bars += sorted(own - set(bars))
     shown["bars"] = [{"label": told[column], "share": shares[column], "is_own": column in own} for column in bars]
     names = [", ".join(labels[column] for column in sorted(each)) or "none" for each in (own, taken)]

@@ -65,6 +65,7 @@ def _results(runs: Sequence[Run]) -> list[Card]:
         (name, *(number(run.results.get(key)) for key in keys), clock(run.report.get("train_seconds")))
         for name, run in zip(names_of(runs), runs, strict=True)
     ]
+    # Several runs may share the best value; all of them are marked.
     best: frozenset[int] = frozenset()
     values = [run.results.get(first) for run in runs]
     known = [value for value in values if value is not None]

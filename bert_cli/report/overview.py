@@ -91,6 +91,7 @@ def lengths_cards(run: Run) -> list[Card]:
 def commands(run: Run) -> list[tuple[str, str]]:
     """(what for, command) to repeat the run, to use it, and to make this page again."""
     name, folder = run.command, run.folder if "://" in run.folder else os.path.abspath(run.folder)
+    # Quoted: a path may hold spaces, and commands are copied from the page.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     is_choice = problem_type(run.manifest.get("problem_type")).has_endings
