@@ -70,8 +70,8 @@ class HeadSpec:
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
-    """A kind of model: the `heads` that belong to it, and the class of transformers that loads just that.
+class HeadType:
+    """A head type: the `heads` that belong to it, and the class of transformers that loads just that.
 
     needs_pooler: False where that class has none; its weights would be unexpected.
     """
@@ -81,15 +81,15 @@ class Kind:
     needs_pooler: bool = True
 
 
-KINDS = {
-    ENCODER: Kind((), "BertModel"),
-    PRETRAINING: Kind((MASKED_LM, NEXT_SENTENCE), "BertForPreTraining"),
-    MASKED_LM: Kind((MASKED_LM,), "BertForMaskedLM", needs_pooler=False),
-    NEXT_SENTENCE: Kind((NEXT_SENTENCE,), "BertForNextSentencePrediction"),
-    CLASSIFIER: Kind((CLASSIFIER,), "BertForSequenceClassification"),
-    CHOICE: Kind((CLASSIFIER,), "BertForMultipleChoice"),
-    TAGGER: Kind((CLASSIFIER,), "BertForTokenClassification", needs_pooler=False),
-    SPANS: Kind((SPANS,), "BertForQuestionAnswering", needs_pooler=False),
+HEAD_TYPES = {
+    ENCODER: HeadType((), "BertModel"),
+    PRETRAINING: HeadType((MASKED_LM, NEXT_SENTENCE), "BertForPreTraining"),
+    MASKED_LM: HeadType((MASKED_LM,), "BertForMaskedLM", needs_pooler=False),
+    NEXT_SENTENCE: HeadType((NEXT_SENTENCE,), "BertForNextSentencePrediction"),
+    CLASSIFIER: HeadType((CLASSIFIER,), "BertForSequenceClassification"),
+    CHOICE: HeadType((CLASSIFIER,), "BertForMultipleChoice"),
+    TAGGER: HeadType((CLASSIFIER,), "BertForTokenClassification", needs_pooler=False),
+    SPANS: HeadType((SPANS,), "BertForQuestionAnswering", needs_pooler=False),
 }
 
 

@@ -71,6 +71,7 @@ def find_choice_labels(file: OwnFile) -> str:
     or where nothing fits.
     """
     found = {_cell(row) for row in file.rows}
+    # Names first: endings in columns called 0 and 1 are named by them.
     fitting = [each for each in (NAME, LETTER, FROM_0, FROM_1) if found <= _spellings(file, each).keys()]
     if {FROM_0, FROM_1} <= set(fitting) and NAME not in fitting:
         raise InputError(
@@ -81,6 +82,7 @@ def find_choice_labels(file: OwnFile) -> str:
         return fitting[0]
     # The error is that of what fits most rows.
     counts = Counter(_cell(row) for row in file.rows)
+    # No form fits all rows; the error should be about the form that most rows have.
     known = {each: sum(counts[name] for name in _spellings(file, each)) for each in (FROM_0, NAME, LETTER)}
     return max(known, key=lambda each: known[each])
 

@@ -115,11 +115,13 @@ def _rows_of_split(
     path: str, rows: list[Row], has_header: bool, layout: FileLayout, language: str
 ) -> tuple[Sequence[int], list[Row]]:
     """(numbers, rows) of those rows that are examples of the split; numbers count the header, as the original's guids do."""
+    # Numbers count the header, because guids of the original do.
     numbers: Sequence[int] = range(int(has_header), len(rows))
     if layout.by_language:
         numbers = array("q", [number for number in numbers if rows[number].cell(0) == language])
     if layout.broken_rows:
         broken = [rows[number].line for number in numbers if len(rows[number].cells) < layout.minimum]
+        # A few rows are damage that the benchmark ships; many mean that the columns are others.
         if 0 < len(broken) < len(numbers) / 100:
             LOG.warning("%s: left out %d row(s) that are cut short, the first is line %d", path, len(broken), broken[0])
             numbers = array("q", [number for number in numbers if len(rows[number].cells) >= layout.minimum])

@@ -68,6 +68,7 @@ def place_columns(
     label column that the flags name may be missing. choices: columns of endings, as the flags name them. InputError where a
     column is missing or in doubt, and where the header is.
     """
+    # The first row decides the width; own_rows.check_width holds the others to it.
     width = len(sample[0].cells)
     if width == 1 and format_of(path) != JSONL:
         if choices:
@@ -155,6 +156,7 @@ def _names(
 def _is_header(cells: Sequence[str]) -> bool:
     """Whether the first row holds two usual names or more, and no number and nothing twice."""
     known = _TEXT_NAMES | {name for pair in _PAIRS for name in pair} | _LABEL_NAMES | _ID_NAMES
+    # A header never repeats a name; two equal cells are data.
     is_plausible = len(set(cells)) == len(cells) and not any(map(is_number, cells))
     return is_plausible and sum(_plain(cell) in known for cell in cells) >= 2
 
@@ -230,6 +232,7 @@ def _labels(
         return ()
     error = _ask(path, sample, names, "label", "label_column")
     body = sample[1:] if names else sample
+    # A hint for the data of Kaggle, which has a column of 0 and 1 for each label.
     binary = [n for n in range(width) if n not in texts and body and all(row.cell(n) in ("0", "1") for row in body)]
     if names and len(binary) > 1 and not found:
         both = ",".join(names[n] for n in binary)

@@ -101,6 +101,7 @@ def _own_file(
     needs_label: bool,
     choices: Sequence[str] = (),
 ) -> OwnFile:
+    # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         raise InputError(f"{path}: is empty; rows of a text and a label are needed")
@@ -143,9 +144,11 @@ def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
 def find_problem_type(file: OwnFile, separator: str | None) -> ProblemType:
     """The problem type that the labels of a file have. InputError where decimals may be labels or numbers."""
     has_lists = any(isinstance(cell, tuple) for row in file.rows for cell in row.labels)
+    # Flags and lists leave no doubt; a cell such as "a,b" without them is one label.
     if has_lists or separator or len(file.places.labels) > 1:
         return MULTI_LABEL
     decimals = [row for row in file.rows if "." in row.labels[0]]
+    # Whole numbers are taken for names of classes; only a decimal point leaves it open.
     if decimals and all(is_number(str(row.labels[0])) for row in file.rows):
         first = decimals[0]
         raise InputError(
@@ -193,6 +196,7 @@ def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | N
         )
     for name, line in found:
         if counts[name] == 1:
+            # A label with one row is mostly a typing error.
             close = difflib.get_close_matches(name, [other for other in counts if other != name], n=1)
             hint = f"; the nearest other name is {quoted(close[0])}" if close else ""
             LOG.warning("%s:%d: warning: the label %s has this row alone%s", file.path, line, quoted(name), hint)

@@ -84,44 +84,31 @@ def _open(path: str) -> Iterator[Iterator[str]]:
             raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
 
 
-class _Blank:
-    """Counts blank lines, and tells those that are not at the end of a file."""
-
-    def __init__(self, path: str):
-        self.path = path
-        self.waiting: list[int] = []
-        self.found: list[int] = []
-
-    def add(self, number: int) -> None:
-        self.waiting.append(number)
-
-    def row(self) -> None:
-        self.found += self.waiting
-        self.waiting.clear()
-
-    def tell(self) -> None:
-        if self.found:
-            LOG.warning("%s: skipped %d blank line(s), the first is line %d", self.path, len(self.found), self.found[0])
+def _warn_of_blank_lines(path: str, blank: list[int], last: int) -> None:
+    """blank: numbers of lines. Those after the `last` row are no mistake: many editors end a file with one."""
+    found = [number for number in blank if number < last]
+    if found:
+        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, len(found), found[0])
 
 
 def _tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
-    blank = _Blank(path)
+    blank, last = [], 0
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")
         if "\t" not in line and not line.strip():
-            blank.add(number)
+            blank.append(number)
             continue
         if "\r" in line:
             raise InputError(
                 f"{path}:{number}: a carriage return inside the line; remove it, or save the file with \\n line ends"
             )
-        blank.row()
+        last = number
         yield Row(number, line.split("\t"))
-    blank.tell()
+    _warn_of_blank_lines(path, blank, last)
 
 
 def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
-    blank = _Blank(path)
+    blank, last = [], 0
     csv.field_size_limit(_LONGEST_CELL)
     lines = iter(lines)
     first = next(lines, "")
@@ -129,15 +116,16 @@ def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
     separator = ";" if first.count(";") > first.count(",") else ","
     if separator == ";":
         LOG.info("%s: its columns are separated by semicolons", path)
+    # strict: without it, a quote that is never closed swallows the rest of the file as one cell.
     reader = csv.reader(_again(first, lines), delimiter=separator, strict=True)
     start = 1
     try:
         for cells in reader:
             if cells:
-                blank.row()
+                last = start
                 yield Row(start, cells)
             else:
-                blank.add(start)
+                blank.append(start)
             start = reader.line_num + 1
     except csv.Error as error:
         if "end of data" in str(error) or "field larger" in str(error):
@@ -147,7 +135,7 @@ def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
         raise InputError(
             f"{path}:{reader.line_num}: {error} (the row begins in line {start}); a quote inside a quoted cell is doubled"
         ) from None
-    blank.tell()
+    _warn_of_blank_lines(path, blank, last)
 
 
 def _again(first: str, others: Iterator[str]) -> Iterator[str]:
@@ -158,12 +146,12 @@ def _again(first: str, others: Iterator[str]) -> Iterator[str]:
 
 def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
     names: list[str] = []
-    blank = _Blank(path)
+    blank, last = [], 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
-            blank.add(number)
+            blank.append(number)
             continue
-        blank.row()
+        last = number
         try:
             values = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -177,7 +165,7 @@ def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
             names = list(values)
             yield Row(0, list(names))
         yield Row(number, [_json_cell(values.get(name)) for name in names])
-    blank.tell()
+    _warn_of_blank_lines(path, blank, last)
 
 
 def _json_cell(value: object) -> Any:

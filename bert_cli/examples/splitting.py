@@ -40,11 +40,14 @@ def split_dev(
     """
     strata = [problem_type.stratum(example.label) for example in examples]
     order = _sorted_rows(strata, seed)
+    # Nearly every number occurs once, so the rules of rare labels would keep all of them.
     if not problem_type.is_numeric:
         counts = Counter(strata)
         order = [row for row in order if counts[strata[row]] > 1]
+    # Rounded positions, not every k-th row from a start: any share gives the nearest number of rows.
     chosen = {row for place, row in enumerate(order) if int((place + 1) * share + 0.5) > int(place * share + 0.5)}
     if not problem_type.is_numeric:
+        # A label whose rows were all chosen would never be trained; its first row goes back.
         kept = {stratum for row, stratum in enumerate(strata) if row not in chosen}
         for row in order:
             if strata[row] not in kept:

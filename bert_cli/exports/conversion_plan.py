@@ -6,7 +6,7 @@ Imports no TensorFlow.
 import logging
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, KINDS, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -39,7 +39,7 @@ def check_dtype(dtype: str, target: Target) -> None:
 
 
 def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
-    """A key of KINDS for --head and the heads that were found; None where the target takes several side by side.
+    """A key of HEAD_TYPES for --head and the heads that were found; None where the target takes several side by side.
 
     InputError where it cannot.
     """
@@ -48,7 +48,7 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
             raise InputError(f"--head={head}: a module for tensorflow-hub holds the encoder alone")
         return ENCODER
     if head != "auto":
-        lacking = [name for name in KINDS[head].heads if name not in found]
+        lacking = [name for name in HEAD_TYPES[head].heads if name not in found]
         if lacking:
             raise InputError(
                 f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has {', '.join(found) or 'no head'}"
@@ -56,7 +56,7 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
         return head
     if found == (CLASSIFIER,):
         return model.classifier_kind if model.classifier_kind in (TAGGER, CHOICE) else CLASSIFIER
-    kind = next((name for name, kind in KINDS.items() if kind.heads == found), None)
+    kind = next((name for name, kind in HEAD_TYPES.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(
             f"the checkpoint has {', '.join(found)}; Hugging Face has no class for all: choose with --head"

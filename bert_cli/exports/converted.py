@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, KINDS, POOLER, TAGGER
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
 from bert_cli.exports import conversion
 from bert_cli.exports.conversion_plan import TITLES, choose_kind
@@ -55,7 +55,7 @@ def convert(
     config, reader = model.config, conversion.open_source(model.required_checkpoint, changes.average_last)
     found = conversion.heads_in(reader)
     kind = choose_kind(changes.head, found, model, target)
-    heads = found if kind is None else KINDS[kind].heads
+    heads = found if kind is None else HEAD_TYPES[kind].heads
     loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.classifier_shape if CLASSIFIER in heads else None
     if kind == CHOICE and shape and shape[0] != 1:
@@ -64,7 +64,7 @@ def convert(
         )
     labels = _labels(shape, model, target) if shape and kind != CHOICE else None
     tensors, left_out = dict(loaded.tensors), []
-    if target.format == "hf" and kind and not KINDS[kind].needs_pooler:
+    if target.format == "hf" and kind and not HEAD_TYPES[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
     elif "bert/pooler/dense/kernel" not in tensors:
@@ -99,7 +99,7 @@ def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Targ
 
 def _log(converted: Converted, target: Target, dtype: str) -> None:
     loaded, found, left_out = converted.loaded, converted.found, converted.left_out
-    architecture = KINDS[converted.kind].architecture if target.format == "hf" and converted.kind else ""
+    architecture = HEAD_TYPES[converted.kind].architecture if target.format == "hf" and converted.kind else ""
     named = f", {architecture}" if architecture else ""
     LOG.info("converted to a %s%s: %d weights, %s", TITLES[target.format], named, len(converted.tensors), dtype)
     if loaded.leftovers:

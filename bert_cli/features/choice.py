@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.features.classification import sequence_lines
 from bert_cli.features.packing import check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
@@ -72,6 +73,7 @@ def choice_features(examples: Sequence[ChoiceRow], tokenizer: FullTokenizer, max
     num_truncated = 0
     for example in examples:
         _check(example, len(examples[0].endings))
+        # Once for all endings: the context is the longest part of most sequences.
         context = tokenizer.encode(example.context)
         for ending in example.endings:
             packed = pack(context, tokenizer.encode(ending), max_seq_length, cls_id, sep_id)
@@ -108,14 +110,6 @@ def format_choices(features: ChoiceFeatures, tokenizer: FullTokenizer, count: in
         lines += ["*** Example ***", f"guid: {features.guids[row]}"]
         for ending in range(features.num_endings):
             place = row * features.num_endings + ending
-            length = features.sequences.longest([place])
-            ids, mask, types = (values[0] for values in features.sequences.padded([place], length).values())
-            lines += [
-                f"ending: {ending}",
-                f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
-                f"input_ids: {' '.join(map(str, ids))}",
-                f"input_mask: {' '.join(map(str, mask))}",
-                f"segment_ids: {' '.join(map(str, types))}",
-            ]
+            lines += [f"ending: {ending}", *sequence_lines(features.sequences, place, tokenizer)]
         lines.append(f"label: {features.label_ids[row]}")
     return lines

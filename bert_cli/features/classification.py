@@ -66,6 +66,7 @@ class ClassificationFeatures:
         if self.row_starts is None:
             inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
             return inputs | {"label_ids": self.label_ids[rows]}
+        # Texts have different numbers of windows; the batch is as deep as the deepest needs.
         starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
         places = starts[:, None] + np.arange((ends - starts).max())
         inside = places < ends[:, None]
@@ -120,6 +121,7 @@ def classification_features(
     """
     check_max_seq_length(max_seq_length, pairs=any(example.text_b is not None for example in examples))
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+    # Arrays of machine numbers: a list would keep a pointer of 8 bytes for each id of 4.
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
     text_tokens, row_starts = array("i"), array("q", [0])
     num_truncated = num_cut = 0
@@ -182,6 +184,17 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
     return lines
 
 
+def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer) -> list[str]:
+    """The tokens and ids of one sequence as lines for the log, without padding, in the form of the original."""
+    ids, mask, segments = (values[0] for values in sequences.padded([number], sequences.longest([number])).values())
+    return [
+        f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
+        f"input_ids: {' '.join(map(str, ids))}",
+        f"input_mask: {' '.join(map(str, mask))}",
+        f"segment_ids: {' '.join(map(str, segments))}",
+    ]
+
+
 def format_features(
     features: ClassificationFeatures,
     labels: Sequence[str],
@@ -195,16 +208,10 @@ def format_features(
     lines = []
     for row in range(min(count, len(features))):
         place = features.first_sequence(row)
-        length = features.sequences.longest([place])
-        padded = {name: values[0] for name, values in features.sequences.padded([place], length).items()}
-        tokens = tokenizer.convert_ids_to_tokens(padded["input_word_ids"].tolist())
         lines += [
             "*** Example ***",
             f"guid: {features.guids[row]}",
-            f"tokens: {' '.join(tokens)}",
-            f"input_ids: {' '.join(map(str, padded['input_word_ids']))}",
-            f"input_mask: {' '.join(map(str, padded['input_mask']))}",
-            f"segment_ids: {' '.join(map(str, padded['input_type_ids']))}",
+            *sequence_lines(features.sequences, place, tokenizer),
             f"label: {_label_text(features.label_ids[row], labels)}",
         ]
     return lines

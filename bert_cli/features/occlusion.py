@@ -65,8 +65,10 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
 
 def uncovering_orders(count: int, budget: int, seed: int) -> list[np.ndarray]:
     """Orders of `count` words, in pairs: as many as `budget` rows allow, one pair at least, MOST_PAIRS at most."""
+    # An order needs a row for each word, and orders come in pairs.
     pairs = min(MOST_PAIRS, max(1, budget // (2 * max(1, count))))
     generator = np.random.default_rng(seed)
+    # The first pair needs no luck: the order of the text, and backwards.
     orders = [np.arange(count), *(generator.permutation(count) for _ in range(pairs - 1))]
     return [order for forward in orders for order in (forward, forward[::-1])]
 

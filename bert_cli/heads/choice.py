@@ -37,5 +37,6 @@ class BertChoice(BertClassifier):
 
     def head_logits(self, states, seed=None):
         """See TextModel: float32 [B, K, W] -> [B, K]."""
+        # One logit for each sequence; the softmax over K comes in the loss.
         logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
         return tf.reshape(logits, tf.shape(states)[:2])

@@ -26,6 +26,7 @@ class DistilledClassifier(BertClassifier):
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
+        # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
         hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
         soft = self.divergence(batch["teacher_logits"] / self.temperature, logits / self.temperature)
         losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard

@@ -82,6 +82,7 @@ def _focused(losses: tf.Tensor, gamma: float | None) -> tf.Tensor:
 
 def softmax_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
     """KL(softmax(teacher) ‖ softmax(student)) in nats, of logits [B, L]: float32 [B]."""
+    # From log-probabilities: the ratio of two tiny probabilities would be 0 / 0.
     known = tf.nn.log_softmax(teacher)
     return tf.reduce_sum(tf.exp(known) * (known - tf.nn.log_softmax(student)), axis=-1)
 
@@ -108,6 +109,7 @@ class Formulas:
 
 
 FORMULAS = {
+    # A new problem type needs one line here; its name joins it to its object in problem_types.
     SINGLE_LABEL.name: Formulas(tf.nn.softmax, softmax_losses, softmax_divergence),
     MULTI_LABEL.name: Formulas(
         tf.nn.sigmoid,

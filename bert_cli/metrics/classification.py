@@ -54,6 +54,7 @@ def needed_later() -> None:
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
     """Mean over batches (of `batch_size` consecutive examples, the last may be short) of the mean loss in the batch."""
+    # The original averages its batches, and so counts the rows of a short last batch more than others.
     losses = np.asarray(losses, np.float64)
     return float(np.mean([losses[start : start + batch_size].mean() for start in range(0, len(losses), batch_size)]))
 
@@ -74,6 +75,7 @@ def f1(label_ids: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
     """
     from sklearn.metrics import f1_score
 
+    # As GLUE has it for MRPC and QQP: the F1 of "is a paraphrase", not a mean with that of its opposite.
     if num_labels == 2:
         return float(f1_score(label_ids, predicted, labels=[1], average="macro", zero_division=0))
     return float(f1_score(label_ids, predicted, average="macro", zero_division=0))
@@ -126,6 +128,7 @@ def pearson(values: np.ndarray, predicted: np.ndarray) -> float:
     """Pearson's correlation coefficient, -1…1; 0 where all values or all predictions are equal, as it is undefined there."""
     from scipy.stats import pearsonr
 
+    # SciPy would warn and give NaN.
     if np.ptp(values) == 0 or np.ptp(predicted) == 0:
         return 0.0
     return float(pearsonr(values, predicted).statistic)

@@ -34,12 +34,14 @@ def tune_thresholds(label_ids: np.ndarray, probabilities: np.ndarray) -> np.ndar
 def _best_threshold(has: np.ndarray, probability: np.ndarray) -> float:
     if not has.any():
         return DEFAULT_THRESHOLD
+    # One pass over the sorted probabilities tries all thresholds; trying each by itself is quadratic.
     order = np.argsort(-probability, kind="stable")
     descending = probability[order]
     hits = np.cumsum(has[order])
     following = np.append(descending[1:], 0.0)
     is_cut = np.append(descending[1:] < descending[:-1], True)  # equal probabilities are on one side
     f1 = 2 * hits[is_cut] / (np.flatnonzero(is_cut) + 1 + has.sum())
+    # Between two probabilities, not on one: a rerun with other rounding decides the same.
     candidates = (descending[is_cut] + following[is_cut]) / 2
     best = candidates[f1 == f1.max()]
     return float(best[np.abs(best - DEFAULT_THRESHOLD).argmin()])

@@ -17,6 +17,7 @@ def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sente
     loss = sums["masked_lm_losses"].sum() / total
     starts = np.arange(0, len(sums["masked_lm_losses"]), batch_size)
     masked, weights = (np.add.reduceat(sums[name], starts) for name in ("masked_lm_losses", "masked_lm_weights"))
+    # Google adds 1e-5 to the number of masked tokens, so that an empty batch divides by something.
     batch_losses = masked / (weights + 1e-5)
     metrics = {
         "masked_lm_accuracy": np.float32(sums["masked_lm_correct"].sum() / total),

@@ -18,6 +18,7 @@ class Selection(NamedTuple):
 
 
 def lower_is_better(name: str) -> bool:
+    # Whole words of the name: as a part of one, "mae" is also found in the name of an entity type.
     return any(part in _LOWER_IS_BETTER for part in name.lower().split("_"))
 
 
@@ -37,8 +38,14 @@ def find_metric(given: str, known: Sequence[str], kind: str = "this run") -> str
 def is_better(name: str, value: float, other: float) -> bool:
     """Whether a value of this metric is better than another one. A NaN is not, and everything is better than a NaN."""
     if value != value or other != other:
+        # NaN is the only value that differs from itself.
         return value == value
     return value < other if lower_is_better(name) else value > other
+
+
+def best_of(name: str, values: Sequence[float]) -> float:
+    """The best of one value or more."""
+    return min(values) if lower_is_better(name) else max(values)
 
 
 def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int = 0) -> Selection | None:

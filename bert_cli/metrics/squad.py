@@ -16,6 +16,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 def normalize_answer(text: str) -> str:
     """Lower case, without ASCII punctuation and articles, one space between words."""
+    # The order matters: punctuation goes before articles, so "a." is an article too.
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
@@ -111,6 +112,7 @@ def _best_threshold(
     """
     # Equal odds stay in the order of their file, as in the official script, which looks at thresholds between them too.
     answered = [qas_id for qas_id in null_odds if qas_id in gold and qas_id in predictions]
+    # Starts with no question answered; each step down the sorted odds answers one more.
     current = best = float(sum(not gold[qas_id] for qas_id in answered))  # all get no answer
     threshold = 0.0
     for qas_id in sorted(answered, key=null_odds.__getitem__):

@@ -68,6 +68,7 @@ def tagging_scores(
     for own, other in zip(gold_entities, predicted_entities, strict=True):
         wanted.update(entity_type for entity_type, _, _ in own)
         found.update(entity_type for entity_type, _, _ in other)
+        # Entities of one sentence never start at the same word, so a set loses none.
         right.update(entity_type for entity_type, _, _ in set(own) & set(other))
     types = {kind: EntityCounts(wanted[kind], found[kind], right[kind]) for kind in sorted(wanted | found)}
     return TaggingScores(words, correct_words, EntityCounts(wanted.total(), found.total(), right.total()), types)

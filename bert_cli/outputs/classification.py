@@ -44,6 +44,7 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
     """
     for column in columns.values():
         if isinstance(column, Probabilities | np.ndarray):
+            # Before the file is opened: a model that gives NaN leaves no half-written table.
             check_numbers(column.rows if isinstance(column, Probabilities) else column)
     with atomic_write(path) as file:
         if output_format == "jsonl":

@@ -59,6 +59,7 @@ def write_eval_examples(path: str, found: EvalExamples) -> None:
     """Write the file, whole or not at all. Half of a surrogate pair, which JSON can bring, becomes a question mark."""
     with atomic_write(path) as file:
         for line in (found.head, *found.rows):
+            # Without spaces, as a row may hold hundreds of probabilities.
             text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
             file.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
 
@@ -93,9 +94,11 @@ def classification_examples(
     text_of: Callable[[int], dict[str, Any]],
 ) -> EvalExamples:
     """Of bert-classify, n rows. label_ids: see ProblemType.label_array; text_of: the id and the texts of a row, for JSON."""
+    # Many labels make long rows: numbers, not rows, decide the size of the file.
     predictions, count = found[problem_type.output_name], len(label_ids)
     kept = kept_rows(count, predictions.size // max(1, count))
     numbers, wrong = problem_type.eval_rows(label_ids[kept], {problem_type.output_name: predictions[kept]}, labels)
+    # The order of the members is that of files from before, which are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
     if not problem_type.has_endings:
         head["labels"] = list(labels.names)

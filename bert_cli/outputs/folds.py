@@ -17,6 +17,7 @@ def write_folds(
     path: str, ids: Sequence[str], folds: np.ndarray, given: Sequence[str], found: dict[str, Column], texts: Texts
 ) -> None:
     """Write out_of_fold.tsv: id, fold (from 1), given (the label of the data), what was `found` of each row, text."""
+    # From 1, as the log and --cross_validation count folds.
     numbers = [str(fold + 1) for fold in folds.tolist()]
     write_table(path, {"id": ids, "fold": numbers, "given": given, **found, **text_columns(texts)}, "tsv")
 

@@ -24,6 +24,7 @@ def write_glue_submission(folder: str, name: str, ids: Sequence[str], prediction
                 f"--glue_submission: the id {given!r} of row {row} is no whole number; the leaderboard wants the column "
                 "index of the test file as the benchmark ships it"
             )
+        # By value: 7 and 07 are one index to the leaderboard.
         if int(given) in seen:
             raise InputError(
                 f"--glue_submission: the id {given} of row {row} stands there before; give each row its own"

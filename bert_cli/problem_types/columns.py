@@ -25,6 +25,7 @@ def number_cells(numbers: np.ndarray) -> list[list[str]]:
 
 def probability_record(names: Sequence[str], probabilities: np.ndarray) -> dict[str, float]:
     """{name: probability}, ready for JSON, each as the shortest decimal that gives the same float32; float32 [names]."""
+    # By way of the text: float() of a float32 would show the digits that float64 adds.
     cells = number_cells(probabilities[np.newaxis])[0]
     return {name: float(cell) for name, cell in zip(names, cells, strict=True)}
 

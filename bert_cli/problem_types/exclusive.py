@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from bert_cli.problem_types.columns import Column, Probabilities, probability_record, significant
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
+from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
     """Over the last axis, in the dtype of the logits."""
+    # The largest logit becomes 0, so that no exponential overflows.
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
@@ -25,6 +26,7 @@ class Exclusive(ProblemType):
         return labels.names
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
+        # The loss comes from the logarithms: a probability that float32 rounds to 0 still has a finite loss.
         logs = log_softmax(logits)
         return {"probabilities": np.exp(logs), "losses": -logs[np.arange(len(label_ids)), label_ids]}
 
@@ -43,10 +45,9 @@ class Exclusive(ProblemType):
             "probabilities": Probabilities(self.output_names(found, labels), found["probabilities"]),
         }
 
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         probabilities, wanted = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids)
+        # Confidence is what orders mistakes in the report: the worst mistake is the surest one.
         wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
         rows = [
             {"label": int(label), "probabilities": [significant(each) for each in row]}

@@ -12,6 +12,7 @@ from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import Column, probability_record, significant
 from bert_cli.problem_types.label_cells import LabelCells
 from bert_cli.problem_types.problem_type import (
+    EvalRows,
     Found,
     LabelSet,
     ProblemType,
@@ -61,6 +62,7 @@ class MultiLabel(ProblemType):
     def _parse_columns(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
         """From a column of 0 and 1 for each label; the columns may be in another order than `labels`."""
         names = cells.columns
+        # With a header the names decide, whatever the order; without one only the order is left.
         if cells.has_header and set(names) == set(labels):
             order = [names.index(label) for label in labels]
         elif len(names) == len(labels):
@@ -78,6 +80,7 @@ class MultiLabel(ProblemType):
     def label_array(self, given: Sequence[Sequence[int] | None], labels: Sequence[str]) -> np.ndarray:
         none = (0,) * len(labels)
         rows = [none if label is None else label for label in given]
+        # An empty list has no second axis by itself; the model wants [0, L].
         return np.array(rows, np.float32).reshape(len(rows), len(labels))
 
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
@@ -99,6 +102,7 @@ class MultiLabel(ProblemType):
 
     def decisions(self, found: Found, labels: LabelSet) -> list[tuple[str, ...]]:
         """The labels at or above their thresholds, in the order of `labels`."""
+        # In float64, as the thresholds are: see over_thresholds.
         over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
         return [_named(labels, row) for row in over]
 
@@ -127,9 +131,7 @@ class MultiLabel(ProblemType):
         )
         return Scores(results, details, multi_label.format_multi_label(details))
 
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         """Wrong by the distance of the worst decision from the label."""
         probabilities, has = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids) > 0
         missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)
@@ -137,6 +139,7 @@ class MultiLabel(ProblemType):
             {"labels": own, "probabilities": [significant(each) for each in row]}
             for own, row in zip(has.astype(int).tolist(), probabilities.tolist(), strict=True)
         ]
+        # A row is as wrong as its worst decision: a mean over many absent labels would hide one bad miss.
         return rows, missed.max(axis=1)
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -163,6 +166,7 @@ class MultiLabel(ProblemType):
         has, probabilities = label_ids > 0, found["probabilities"]
         rows, columns_of = np.nonzero(has != (probabilities >= _thresholds(labels)))
         probability = np.where(has, probabilities, 1.0 - probabilities)[rows, columns_of]
+        # Each label of a row is a decision of its own, so a row may be listed more than once.
         order = np.argsort(probability, kind="stable")
         given = has[rows, columns_of][order]
         columns: dict[str, Column] = {

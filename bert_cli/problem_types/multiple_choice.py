@@ -1,17 +1,13 @@
 """Multiple choice: one of K endings of a context is right. A logit for each ending, softmax over the endings."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE
 from bert_cli.metrics.classification import LOSSES, choice_metrics
-from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.exclusive import Exclusive
-from bert_cli.problem_types.label_cells import LabelCells
-from bert_cli.problem_types.problem_type import Found, LabelSet, Scores, Suspects
+from bert_cli.problem_types.problem_type import Found, LabelSet, Scores
 
 
 class MultipleChoice(Exclusive):
@@ -32,31 +28,15 @@ class MultipleChoice(Exclusive):
     def output_names(self, found: Found, labels: LabelSet) -> Sequence[str]:
         return [str(ending) for ending in range(found["probabilities"].shape[1])]
 
-    def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
-        raise InputError(f"{cells.path}: the labels of a choice are read with its endings; give --choice_columns")
-
     def label_array(self, given: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
         return np.array([0 if label is None else label for label in given], np.int32)
-
-    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        raise InputError(f"--class_weights: {self.class_weights_refusal}")
 
     def decisions(self, found: Found, labels: LabelSet) -> list[int]:
         """The index of the most probable ending, of equal ones the first."""
         return found["probabilities"].argmax(axis=1).tolist()
 
-    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        # A word of the context is in K sequences at once, so there is no one text to mask it in.
-        raise InputError("the endings of a choice are not explained")
-
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
         return Scores(choice_metrics(label_ids, found["losses"], found["probabilities"], batch_size), {}, [])
-
-    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
-        raise InputError("--cross_validation is about texts with labels or numbers, not about a choice of endings")
-
-    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        raise InputError("--cross_validation is about texts with labels or numbers, not about a choice of endings")
 
 
 MULTIPLE_CHOICE = MultipleChoice()

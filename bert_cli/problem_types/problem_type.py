@@ -16,6 +16,8 @@ from bert_cli.problem_types.label_cells import LabelCells
 
 # The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n], and `losses` [n].
 Found = Mapping[str, np.ndarray]
+# Rows of eval_examples.jsonl, and how wrong each is: float64 [n], 0 where it is right.
+EvalRows = tuple[list[dict[str, Any]], np.ndarray]
 
 
 class LabelSet(NamedTuple):
@@ -47,7 +49,7 @@ class ProblemType(abc.ABC):
     summary          in the help of --problem_type
     metrics          keys of eval_results.txt by which one evaluation can be better than another, the main one first
     label_shape      of label_ids in the letters of features.spec, and label_dtype, as NumPy calls it
-    head_type        key of base.head_types.KINDS
+    head_type        key of base.head_types.HEAD_TYPES
     activation       of the logits: softmax, sigmoid or identity
     output_name      the array of predictions; exported_name: the output of exported models
     hugging_face     problem_type in a config.json, None where the architecture says it
@@ -63,6 +65,7 @@ class ProblemType(abc.ABC):
     name: str
     summary: str
     metrics: tuple[str, ...]
+    # The defaults are those of single-label classification, the type of most models.
     label_dtype = "int32"
     label_shape: tuple[str, ...] = ("B",)
     head_type = CLASSIFIER
@@ -84,6 +87,7 @@ class ProblemType(abc.ABC):
     @property
     def has_named_outputs(self) -> bool:
         """Whether each output is a label with a name."""
+        # Numbers have one output without a name, and endings are different ones in each row.
         return not self.is_numeric and not self.has_endings
 
     def output_count(self, labels: Sequence[str]) -> int:
@@ -104,9 +108,9 @@ class ProblemType(abc.ABC):
         cell = cells.rows[row][0]
         return cell if isinstance(cell, tuple) else (cell,)
 
-    @abc.abstractmethod
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
         """The label of each row, as `label_array` takes it. InputError, with the line, for one that does not fit."""
+        raise self._impossible("labels in one column")
 
     @abc.abstractmethod
     def label_array(self, given: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
@@ -116,9 +120,9 @@ class ProblemType(abc.ABC):
         """What rows are sorted by before they are divided, so that each part has its share of every label."""
         return str(label)
 
-    @abc.abstractmethod
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
         """Training rows of each of `count` labels for --class_weights, float64: [L], or [L, 2] (without, with the label)."""
+        raise self._impossible("class weights")
 
     def label_weights(self, weights: np.ndarray) -> np.ndarray:
         """Given weights [L] in the shape of label_counts."""
@@ -131,8 +135,8 @@ class ProblemType(abc.ABC):
         """`output_name` and `losses` of float32 logits [n, outputs], as the head computes them in TensorFlow."""
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
-        """The inverse of the activation, float32 [n, L], for distillation. ValueError where there is none."""
-        raise ValueError(f"{self.name}: {self.distillation_refusal}")
+        """The inverse of the activation, float32 [n, L], for distillation."""
+        raise self._impossible("distillation")
 
     @abc.abstractmethod
     def decisions(self, found: Found, labels: LabelSet) -> list[Any]:
@@ -146,9 +150,9 @@ class ProblemType(abc.ABC):
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         """Columns of predictions.tsv between id and text."""
 
-    @abc.abstractmethod
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """(the prediction of row 0 for JSON, the score that its words add up to in each row: float64 [rows])."""
+        raise self._impossible("explanations")
 
     # Evaluation.
 
@@ -157,10 +161,8 @@ class ProblemType(abc.ABC):
         """Metrics; batch_size: of the evaluation, on which the original's `loss` depends. InputError for NaN."""
 
     @abc.abstractmethod
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
-        """(rows of eval_examples.jsonl, how wrong each is: float64 [n], 0 where it is right)."""
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
+        """What eval_examples.jsonl has of each row."""
 
     @abc.abstractmethod
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -170,13 +172,17 @@ class ProblemType(abc.ABC):
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         """How far a row of eval_rows is from its label, also where the prediction is right; larger is worse."""
 
-    @abc.abstractmethod
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
         """(the given label of each row, the columns of out_of_fold.tsv that follow it)."""
+        raise self._impossible("cross-validation")
 
-    @abc.abstractmethod
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """Suspected label errors among rows that were predicted by models that had not seen them."""
+        raise self._impossible("cross-validation")
+
+    def _impossible(self, what: str) -> NotImplementedError:
+        # The flags that ask for it are refused with a sentence before data is read; see the *_refusal attributes.
+        return NotImplementedError(f"{self.name} has no {what}")
 
 
 def named_probabilities(found: Found, labels: LabelSet) -> dict[str, Column]:

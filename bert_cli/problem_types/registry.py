@@ -7,6 +7,7 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 
+# The order is that of --help and of error messages.
 PROBLEM_TYPES: dict[str, ProblemType] = {
     each.name: each for each in (SINGLE_LABEL, MULTI_LABEL, REGRESSION, MULTIPLE_CHOICE)
 }

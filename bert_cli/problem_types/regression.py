@@ -11,7 +11,7 @@ from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES, regression_metrics
 from bert_cli.problem_types.columns import Column, significant
 from bert_cli.problem_types.label_cells import LabelCells
-from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType, Scores, Suspects
+from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType, Scores, Suspects
 
 
 class Regression(ProblemType):
@@ -19,7 +19,7 @@ class Regression(ProblemType):
 
     name = "regression"
     summary = "a number"
-    metrics = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
+    metrics: tuple[str, ...] = ("eval_pearson", "eval_spearman", "eval_rmse", "eval_mae", *LOSSES)
     label_dtype = "float32"
     activation = "identity"
     output_name = "values"
@@ -39,6 +39,7 @@ class Regression(ProblemType):
         given = [str(row[0]) for row in cells.rows]
         for line, cell in zip(cells.lines, given, strict=True):
             try:
+                # float() also reads nan and inf; one of them makes every later loss NaN.
                 is_finite = math.isfinite(float(cell))
             except ValueError:
                 is_finite = False
@@ -50,10 +51,8 @@ class Regression(ProblemType):
         return np.array([0.0 if label is None else float(label) for label in given], np.float32)
 
     def stratum(self, label: Any) -> float:
+        # By value: sorted as text, 10 would come before 9.
         return float(str(label))
-
-    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        raise InputError(f"--class_weights: {self.class_weights_refusal}")
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}
@@ -76,9 +75,7 @@ class Regression(ProblemType):
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
         return Scores(regression_metrics(label_ids, found["losses"], found["values"], batch_size), {}, [])
 
-    def eval_rows(
-        self, label_ids: np.ndarray, found: Found, labels: LabelSet
-    ) -> tuple[list[dict[str, Any]], np.ndarray]:
+    def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         predicted = np.asarray(found["values"], np.float64)
         pairs = zip(np.asarray(label_ids, np.float64).tolist(), predicted.tolist(), strict=True)
         rows = [{"value": significant(value), "predicted": significant(other)} for value, other in pairs]
@@ -91,6 +88,7 @@ class Regression(ProblemType):
         return abs(row["value"] - row["predicted"])
 
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
+        # str of a float32 is its shortest decimal; formatted as float64 it would have 17 digits.
         return [str(value) for value in label_ids], {"predicted": found["values"].astype(np.float32)}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:

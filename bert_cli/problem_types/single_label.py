@@ -28,11 +28,13 @@ class SingleLabel(Exclusive):
         empty = [line for line, row in zip(cells.lines, cells.rows, strict=True) if not row[0]]
         if empty:
             raise InputError(f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one")
+        # A JSON list with one name is read as that name, as JSON lines often have lists.
         named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
         cells.check_known(named, labels)
         return [names[0] for names in named]
 
     def label_array(self, given: Sequence[str | None], labels: Sequence[str]) -> np.ndarray:
+        # A row to predict has no label. The original feeds index 0 for it, and nobody reads its loss.
         index = {label: number for number, label in enumerate(labels)}
         return np.array([0 if label is None else index[label] for label in given], np.int32)
 
@@ -41,6 +43,7 @@ class SingleLabel(Exclusive):
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
         """Up to a constant in each row, which a softmax ignores."""
+        # A probability of 0 has no logarithm; the smallest normal float32 is far below any that matters.
         return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
     def decisions(self, found: Found, labels: LabelSet) -> list[str]:
@@ -78,6 +81,7 @@ class SingleLabel(Exclusive):
         best = probabilities.argmax(axis=1)
         differing = np.flatnonzero(best != label_ids)
         given = probabilities[differing, label_ids[differing]]
+        # A stable sort, so that equal probabilities stay in file order and a second run writes the same file.
         rows = differing[np.argsort(given, kind="stable")]
         columns: dict[str, Column] = {
             "given": [labels.names[label] for label in label_ids[rows]],

@@ -8,7 +8,7 @@ import numpy as np
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.figures import SERIES, Line, lines, points, thinned
-from bert_cli.report.parts import Card, Section, Table, figure_card, number, percent
+from bert_cli.report.parts import Card, ReportTable, Section, figure_card, number, percent
 from bert_cli.report.run_files import Run
 
 _BINS = 10
@@ -50,7 +50,7 @@ def _classes(evaluation: Mapping[str, Any]) -> list[Card]:
         return []
     rows = [(name, *(number(each[key]) for key in ("precision", "recall", "f1")), number(each["support"]))
             for name, each in classes.items()]  # fmt: skip
-    table = Table(("label", "precision", "recall", "F1", "rows"), rows)
+    table = ReportTable(("label", "precision", "recall", "F1", "rows"), rows)
     return [Card("card-classes", "Each label", "table", table, is_wide=True)]
 
 
@@ -61,7 +61,7 @@ def _label_scores(evaluation: Mapping[str, Any]) -> list[Card]:
     keys = ("threshold", "precision", "recall", "f1", "roc_auc", "average_precision", "support")
     rows = [(name, *(number(each[key]) for key in keys)) for name, each in scores.items()]
     head = ("label", "threshold", "precision", "recall", "F1", "area under ROC", "average precision", "rows")
-    return [Card("card-labels", "Each label", "table", Table(head, rows), is_wide=True)]
+    return [Card("card-labels", "Each label", "table", ReportTable(head, rows), is_wide=True)]
 
 
 def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[float], list[float], list[int], float]:
@@ -70,6 +70,7 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[floa
 
     confidence: float [n], the probability of the predicted label; is_right: bool [n].
     """
+    # A confidence of exactly 1 belongs to the last bin.
     places = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
     counts = np.bincount(places, minlength=_BINS)
     some = counts > 0
@@ -112,10 +113,12 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     known = [column for column in range(has.shape[1]) if has[:, column].any() and not has[:, column].all()]
     if not known:
         return []
+    # The colours suffice for SERIES labels; those with the most rows have the steadiest curves.
     known.sort(key=lambda column: -int(has[:, column].sum()))
     series = [Line("by chance", [0, 1], [0, 1], dashed=True)]
     for column in sorted(known[:SERIES]):
         x, y = roc_curve(has[:, column], probabilities[:, column])
+        # In the order of the columns, as everywhere else in the page.
         series.append(Line(head["labels"][column], x.tolist(), y.tolist()))
     series.append(series.pop(0))
     figure = lines("roc", "ROC of the labels", series, "false positive rate", "true positive rate", (-0.03, 1.03))
@@ -169,6 +172,7 @@ def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -
         taken = {column for column, share in enumerate(shares) if share >= head["thresholds"][column]}
     order = sorted(range(len(labels)), key=lambda column: -shares[column])
     bars = order[:_SHOWN_PROBABILITIES]
+    # The right label is shown also where it is not among the most probable ones.
     bars += sorted(own - set(bars))
     shown["bars"] = [{"label": told[column], "share": shares[column], "is_own": column in own} for column in bars]
     names = [", ".join(labels[column] for column in sorted(each)) or "none" for each in (own, taken)]

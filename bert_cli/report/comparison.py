@@ -5,11 +5,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from bert_cli.metrics.selection import lower_is_better
+from bert_cli.metrics.selection import best_of
 from bert_cli.report.figures import SERIES, Line, lines
 from bert_cli.report.headline import best_step, main_metric, spoken
 from bert_cli.report.overview import score
-from bert_cli.report.parts import Card, Section, Table, Tile, clock, figure_card, number
+from bert_cli.report.parts import Card, ReportTable, Section, Tile, clock, figure_card, number
 from bert_cli.report.run_files import Run
 
 _NOT_COMPARED = {"files", "vocabulary", "training_data", "labels"}
@@ -32,7 +32,7 @@ def comparison_tiles(runs: Sequence[Run]) -> list[Tile]:
     values = [run.results[metric] for run in runs if metric in run.results]
     if not metric or not values:
         return [Tile(str(len(runs)), "runs")]
-    best = min(values) if lower_is_better(metric) else max(values)
+    best = best_of(metric, values)
     command = runs[0].command
     owner = names_of(runs)[[run.results.get(metric) for run in runs].index(best)]
     found = [Tile(str(len(runs)), "runs"), Tile(score(command, metric, best), f"best {spoken(metric)}", owner)]
@@ -65,14 +65,17 @@ def _results(runs: Sequence[Run]) -> list[Card]:
         (name, *(number(run.results.get(key)) for key in keys), clock(run.report.get("train_seconds")))
         for name, run in zip(names_of(runs), runs, strict=True)
     ]
+    # Several runs may share the best value; all of them are marked.
     best: frozenset[int] = frozenset()
     values = [run.results.get(first) for run in runs]
     known = [value for value in values if value is not None]
     if known:
-        top = min(known) if lower_is_better(first) else max(known)
+        top = best_of(first, known)
         best = frozenset(row for row, value in enumerate(values) if value == top)
     return [
-        Card("card-compared", "Held-out data", "table", Table(("run", *keys, "training"), rows, best), is_wide=True)
+        Card(
+            "card-compared", "Held-out data", "table", ReportTable(("run", *keys, "training"), rows, best), is_wide=True
+        )
     ]
 
 
@@ -111,5 +114,5 @@ def _differences(runs: Sequence[Run]) -> Card:
     changed = [key for key in keys if len({each.get(key) for each in settings}) > 1]
     rows = [(key, *(each.get(key, "") for each in settings)) for key in changed]
     note = "" if rows else "All settings that decide a result are equal."
-    table = Table(("setting", *names_of(runs)), rows)
+    table = ReportTable(("setting", *names_of(runs)), rows)
     return Card("card-differences", "Settings that differ", "table", table, note, is_wide=True)

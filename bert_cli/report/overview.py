@@ -9,7 +9,7 @@ from bert_cli.metrics.selection import lower_is_better
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.figures import Line, lines
 from bert_cli.report.headline import best_step, main_metric, spoken
-from bert_cli.report.parts import Card, Section, Table, Tile, clock, facts, figure_card, memory, number
+from bert_cli.report.parts import Card, ReportTable, Section, Tile, clock, facts, figure_card, memory, number
 from bert_cli.report.run_files import Run
 
 # Keys of run.json that are no settings, or are told elsewhere.
@@ -58,7 +58,7 @@ def results_card(run: Run) -> Card | None:
     if not run.results:
         return None
     rows = [(name, f"{value:,.7g}") for name, value in run.results.items()]
-    return Card("card-results", EVAL_RESULTS, "table", Table(("name", "value"), rows))
+    return Card("card-results", EVAL_RESULTS, "table", ReportTable(("name", "value"), rows))
 
 
 def lengths_cards(run: Run) -> list[Card]:
@@ -74,20 +74,13 @@ def lengths_cards(run: Run) -> list[Card]:
         middles = [edge + (width - 1) / 2 for edge in edges]
         # A bar without rows behind the last one ends the line on the ground.
         series.append(Line(split, middles, [100 * count / total for count in (*each["counts"], 0)], steps=True))
-        rows.append(
-            (
-                split,
-                number(each["rows"]),
-                number(each["median"], 0),
-                number(each["longest"]),
-                number(cut.get(split, "")),
-            )
-        )
+        numbers = number(each["rows"]), number(each["median"], 0), number(each["longest"])
+        rows.append((split, *numbers, number(cut.get(split, ""))))
     longest = max(each["longest"] for each in found.values())
     mark = limit if longest > 0.6 * limit else None
     figure = lines("lengths", "Tokens of the inputs", series, "tokens", "per cent of the inputs", mark=mark)
     head = ("split", "inputs", "median", "longest", "cut") if cut else ("split", "inputs", "median", "longest")
-    table = Table(head, [row[: len(head)] for row in rows])
+    table = ReportTable(head, [row[: len(head)] for row in rows])
     note = f"In tokens, [CLS] and [SEP] among them; what is longer than {limit} is cut."
     return [
         figure_card("card-lengths", "Lengths", figure, note),
@@ -97,12 +90,9 @@ def lengths_cards(run: Run) -> list[Card]:
 
 def commands(run: Run) -> list[tuple[str, str]]:
     """(what for, command) to repeat the run, to use it, and to make this page again."""
-    name, folder = run.command, shlex.quote(os.path.abspath(run.folder) if "://" not in run.folder else run.folder)
-    flags = (
-        shlex.quote(f"{run.folder}/{FLAGS}")
-        if "://" in run.folder
-        else shlex.quote(os.path.abspath(f"{run.folder}/{FLAGS}"))
-    )
+    name, folder = run.command, run.folder if "://" in run.folder else os.path.abspath(run.folder)
+    # Quoted: a path may hold spaces, and commands are copied from the page.
+    flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
     found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     is_choice = problem_type(run.manifest.get("problem_type")).has_endings
     if is_choice:

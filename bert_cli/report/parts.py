@@ -34,7 +34,7 @@ class Section:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class ReportTable:
     """head: names of the columns; rows: cells, text or numbers; numbers stand on the right. best: marked rows."""
 
     head: Sequence[str]

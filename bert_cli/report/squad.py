@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.report.figures import Line, lines
-from bert_cli.report.parts import Card, Section, Table, figure_card, number
+from bert_cli.report.parts import Card, ReportTable, Section, figure_card, number
 from bert_cli.report.run_files import Run
 
 _SHOWN = 12  # wrong ones, and half as many right ones
@@ -31,7 +31,7 @@ def _scores(run: Run) -> list[Card]:
             rows.append((name, number(exact, 2), number(results.get(f"{start}f1"), 2), number(total)))
     if not rows:
         return []
-    return [Card("card-scores", "Scores", "table", Table(("questions", "exact match %", "F1 %", "count"), rows))]
+    return [Card("card-scores", "Scores", "table", ReportTable(("questions", "exact match %", "F1 %", "count"), rows))]
 
 
 def threshold_curve(rows: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

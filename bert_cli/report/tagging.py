@@ -5,7 +5,7 @@ from typing import Any
 
 from bert_cli.examples.tag_schemes import entities
 from bert_cli.report.figures import SERIES
-from bert_cli.report.parts import Card, Section, Table, number
+from bert_cli.report.parts import Card, ReportTable, Section, number
 from bert_cli.report.run_files import Run
 
 _SHOWN = 24
@@ -25,7 +25,7 @@ def tagging_section(run: Run) -> Section:
     ]  # fmt: skip
     cards = []
     if rows:
-        table = Table(("type", "precision %", "recall %", "F1 %", "entities"), rows)
+        table = ReportTable(("type", "precision %", "recall %", "F1 %", "entities"), rows)
         note = "An entity is right where its first word, its last word and its type are, as conlleval counts them."
         cards.append(Card("card-types", "Each type", "table", table, note, is_wide=True))
     if run.examples and run.examples.rows:

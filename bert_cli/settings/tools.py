@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.base.head_types import KINDS
+from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.flags.option import Group, group, option
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, read_names
@@ -124,7 +124,7 @@ class Changes(Group, heading="Changes"):
         "auto",
         "what to keep on top of the encoder; auto: everything. tagger: output_weights is a classifier of tokens; auto takes "
         "it for one where labels.txt has the tag O",
-        choices=("auto", *KINDS),
+        choices=("auto", *HEAD_TYPES),
     )
     float16: bool = option(False, "store float16 (Hugging Face folders only: the other formats hold float32)")
     bfloat16: bool = option(False, "store bfloat16 (Hugging Face folders only)")

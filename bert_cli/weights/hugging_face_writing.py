@@ -6,7 +6,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, KINDS
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
 from bert_cli.model.config import BertConfig
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
@@ -23,7 +23,7 @@ _CLASSIFIER_DROPOUT = 0.1
 def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32") -> None:
     """Write weights (Google's name -> float32 array) as transformers names them.
 
-    kind: a key of KINDS. dtype: a key of DTYPES; InputError where a number is too large for it.
+    kind: a key of HEAD_TYPES. dtype: a key of DTYPES; InputError where a number is too large for it.
     """
     renamed = {}
     for name, values in tensors.items():
@@ -57,7 +57,7 @@ def hugging_face_config(
     form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
     values = {
-        "architectures": [KINDS[kind].architecture],
+        "architectures": [HEAD_TYPES[kind].architecture],
         "attention_probs_dropout_prob": config.attention_probs_dropout_prob,
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
         "hidden_dropout_prob": config.hidden_dropout_prob,
@@ -75,7 +75,7 @@ def hugging_face_config(
         "type_vocab_size": config.type_vocab_size,
         "vocab_size": config.vocab_size,
     }
-    if CLASSIFIER in KINDS[kind].heads:
+    if CLASSIFIER in HEAD_TYPES[kind].heads:
         values["classifier_dropout"] = _CLASSIFIER_DROPOUT
     if labels is not None:
         values["id2label"] = {str(number): label for number, label in enumerate(labels)}
@@ -88,7 +88,7 @@ def hugging_face_config(
 def read_hugging_face_problem(path: str) -> ProblemType | None:
     """The problem type that a config.json names, or its architecture; None for neither. InputError for no JSON object."""
     values = read_json_object(path)
-    if values.get("architectures") == [KINDS[CHOICE].architecture]:
+    if values.get("architectures") == [HEAD_TYPES[CHOICE].architecture]:
         return MULTIPLE_CHOICE
     named = values.get("problem_type")
     return next((each for each in PROBLEM_TYPES.values() if named and each.hugging_face == named), None)
@@ -97,11 +97,11 @@ def read_hugging_face_problem(path: str) -> ProblemType | None:
 def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
     """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its architecture.
 
-    The architecture is a key of KINDS, None where the file names none of these. InputError for a file that is
+    The architecture is a key of HEAD_TYPES, None where the file names none of these. InputError for a file that is
     no JSON object, or numbers its labels with gaps.
     """
     values = read_json_object(path)
-    kinds = {kind.architecture: name for name, kind in KINDS.items()}
+    kinds = {kind.architecture: name for name, kind in HEAD_TYPES.items()}
     named = values.get("architectures")
     first = named[0] if isinstance(named, list) and named else None
     kind = kinds.get(first) if isinstance(first, str) else None

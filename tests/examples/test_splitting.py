@@ -2,7 +2,10 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
@@ -72,3 +75,15 @@ def test_fewer_rows_than_folds():
         InputError, match="--cross_validation=5: there are 3 rows to train on; give at most as many parts"
     ):
         stratified_folds(["x"] * 3, 5, 0)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=5, max_size=40), st.integers(2, 5))
+def test_sizes_differ_by_one_row_at_most(labels, count):
+    folds = stratified_folds(labels, count, seed=3)
+    sizes = np.bincount(folds, minlength=count)
+    assert len(folds) == len(labels)
+    assert sizes.max() - sizes.min() <= 1
+    for label in set(labels):
+        of_label = np.bincount(folds[[each == label for each in labels]], minlength=count)
+        assert of_label.max() - of_label.min() <= 1
+    np.testing.assert_array_equal(folds, stratified_folds(labels, count, seed=3))

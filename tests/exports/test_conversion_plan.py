@@ -5,7 +5,7 @@ import types
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, ENCODER, KINDS, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
 from bert_cli.exports.conversion_plan import check_dtype, choose_kind
 from bert_cli.exports.target import Target
 
@@ -18,8 +18,8 @@ def kind_of(head, found, target, own=None):
 
 def test_auto_is_the_kind_that_has_what_was_found():
     for kind in ("masked_lm", "spans", ENCODER):
-        assert KINDS[kind].heads is not None
-        assert kind_of("auto", KINDS[kind].heads, HF) == kind
+        assert HEAD_TYPES[kind].heads is not None
+        assert kind_of("auto", HEAD_TYPES[kind].heads, HF) == kind
     assert kind_of("auto", (CLASSIFIER,), HF) == CLASSIFIER
     assert kind_of("auto", (CLASSIFIER,), HF, own=TAGGER) == TAGGER
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from bert_cli.base.errors import InputError
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import LabelSet
 
@@ -29,5 +28,6 @@ def test_evaluate_has_accuracy_alone():
 
 
 def test_an_ending_is_no_class():
-    with pytest.raises(InputError, match="--class_weights: is about labels, and the endings of a choice are none"):
+    assert MULTIPLE_CHOICE.class_weights_refusal == "is about labels, and the endings of a choice are none"
+    with pytest.raises(NotImplementedError, match="multiple_choice has no class weights"):
         MULTIPLE_CHOICE.label_counts(np.array([0]), 3)

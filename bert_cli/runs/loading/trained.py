@@ -5,7 +5,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CLASSIFIER, KINDS, SPANS, TAGGER
+from bert_cli.base.head_types import CLASSIFIER, HEAD_TYPES, SPANS, TAGGER
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG
 from bert_cli.flags.option import build
@@ -59,7 +59,7 @@ def command_of(checkpoint: CheckpointPath) -> str | None:
     values = read_json(path, "fetch the model again")
     named = values.get("architectures") if isinstance(values, dict) else None
     named = named if isinstance(named, list) else []
-    return next((command for command, kind in _KIND.items() if KINDS[kind].architecture in named), None)
+    return next((command for command, kind in _KIND.items() if HEAD_TYPES[kind].architecture in named), None)
 
 
 def check_command(checkpoint: CheckpointPath, command: str) -> None:
