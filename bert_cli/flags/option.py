@@ -1,6 +1,6 @@
 """A flag is a field of a group: a frozen dataclass whose fields say all that is to be known of their flags.
 
-    class Training(Group, heading="Training"):
+    class Training(FlagGroup, heading="Training"):
         learning_rate: float = option(5e-5, "peak learning rate of Adam", lower=0.0, decides=True)
 
 A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are the command's own:
@@ -58,7 +58,7 @@ def option(default: Any, help: str, **facts: Any) -> Any:
 
 
 @typing.dataclass_transform(frozen_default=True)
-class Group:
+class FlagGroup:
     """A group of flags: each subclass is a frozen dataclass of options. heading: of its flags in --help."""
 
     heading: ClassVar[str]
@@ -70,7 +70,7 @@ class Group:
 
 
 def group(
-    kind: type[Group],
+    kind: type[FlagGroup],
     own: dict[str, str | dict[str, Any]] | None = None,
     *,
     only: Collection[str] | None = None,

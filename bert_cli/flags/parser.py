@@ -21,6 +21,7 @@ _KNOWN_MISTAKES = {
     "max_seq_len": "the flag is --max_seq_length",
     "num_epochs": "the flag is --num_train_epochs",
 }
+_NUMBERS: dict[type, Any] = {int: absl_flags.IntegerParser, float: absl_flags.FloatParser}
 # What absl and Python say about a value, and the same for people.
 _PLAINER = (
     (r"invalid literal for int\(\).*", "a whole number is needed"),
@@ -88,14 +89,10 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
-        elif option.grid:
-            number = absl_flags.IntegerParser if flag.kind is int else absl_flags.FloatParser
-            parser = _NumberOrList(number(option.lower, option.upper))
+        elif flag.kind in _NUMBERS:
+            number = _NUMBERS[flag.kind](option.lower, option.upper)
+            parser = _NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
-        elif flag.kind is int:
-            absl_flags.DEFINE_integer(name, flag.default, text, option.lower, option.upper, flag_values=values)
-        elif flag.kind is float:
-            absl_flags.DEFINE_float(name, flag.default, text, option.lower, option.upper, flag_values=values)
         else:
             absl_flags.DEFINE_string(name, None, text, flag_values=values)
     return values

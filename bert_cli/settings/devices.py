@@ -3,7 +3,7 @@
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import trains_together
 
 INT8 = "int8"
@@ -29,7 +29,7 @@ def _onnxruntime_flag(engine: str, precision: str) -> str | None:
     return f"--engine={ONNXRUNTIME}"
 
 
-class Devices(Group, heading="Devices"):
+class Devices(FlagGroup, heading="Devices"):
     """What computes, and in which precision."""
 
     batch_size: int = option(32, "texts that are computed at once", lower=1)

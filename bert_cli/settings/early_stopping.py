@@ -1,7 +1,7 @@
 """The flags of an eye on training: evaluations on the way, the best checkpoint, and an early end."""
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 
 EPOCH = "epoch"
 
@@ -13,7 +13,7 @@ def read_eval_every(text: str) -> str:
     return text
 
 
-class Watching(Group, heading="Evaluation during training"):
+class Watching(FlagGroup, heading="Evaluation during training"):
     """Evaluation during training, the best checkpoint, and early stopping."""
 
     eval_every: str = option(

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.outputs.sweep import (
-    Row,
+    RunRow,
     best_row,
     format_several,
     mean_and_deviation,
@@ -12,9 +12,9 @@ from bert_cli.outputs.sweep import (
 )
 
 RUNS = [
-    Row("run-1", {"random_seed": 7}, {"eval_accuracy": 0.5, "eval_loss": 0.9, "eval_examples": 10}, {}),
-    Row("run-2", {"random_seed": 8}, {"eval_accuracy": 0.7, "eval_loss": 0.4, "eval_examples": 10}, {}),
-    Row("run-3", {"random_seed": 9}, {"eval_accuracy": 0.9, "eval_loss": 0.5, "eval_examples": 10}, {}),
+    RunRow("run-1", {"random_seed": 7}, {"eval_accuracy": 0.5, "eval_loss": 0.9, "eval_examples": 10}, {}),
+    RunRow("run-2", {"random_seed": 8}, {"eval_accuracy": 0.7, "eval_loss": 0.4, "eval_examples": 10}, {}),
+    RunRow("run-3", {"random_seed": 9}, {"eval_accuracy": 0.9, "eval_loss": 0.5, "eval_examples": 10}, {}),
 ]
 
 
@@ -51,8 +51,8 @@ def test_runs_tsv(tmp_path):
 
 def test_grid_tsv_of_several_runs_each(tmp_path):
     rows = [
-        Row("grid-a", {"learning_rate": 5e-5, "num_train_epochs": 2.0}, {"f1": 80.0, "total": 9}, {"f1": 1.5}),
-        Row("grid-b", {"learning_rate": 3e-5, "num_train_epochs": 2.0}, {"f1": 81.0, "total": 9}, {"f1": 0.5}),
+        RunRow("grid-a", {"learning_rate": 5e-5, "num_train_epochs": 2.0}, {"f1": 80.0, "total": 9}, {"f1": 1.5}),
+        RunRow("grid-b", {"learning_rate": 3e-5, "num_train_epochs": 2.0}, {"f1": 81.0, "total": 9}, {"f1": 0.5}),
     ]
     write_several(str(tmp_path / "grid.tsv"), rows, has_mean=False)
     assert (tmp_path / "grid.tsv").read_text().splitlines() == [
@@ -69,7 +69,7 @@ def test_grid_tsv_of_several_runs_each(tmp_path):
 
 def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
     """As that of a type of entities which the held-out part of a fold has not."""
-    rows = [Row("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), Row("fold-2", {}, {"f1": 82.0}, {})]
+    rows = [RunRow("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), RunRow("fold-2", {}, {"f1": 82.0}, {})]
     write_several(str(tmp_path / "folds.tsv"), rows, has_mean=True)
     assert (tmp_path / "folds.tsv").read_text().splitlines()[:2] == ["folder\tf1", "fold-1\t80.0"]
     for metric in ("f1", "f1_x"):
@@ -79,7 +79,10 @@ def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
 
 
 def test_a_run_that_diverged_is_in_the_table_and_in_nothing_else(tmp_path):
-    rows = [Row("a", {"learning_rate": 9.0}, {}, {}), *(run._replace(settings={"learning_rate": 1.0}) for run in RUNS)]
+    rows = [
+        RunRow("a", {"learning_rate": 9.0}, {}, {}),
+        *(run._replace(settings={"learning_rate": 1.0}) for run in RUNS),
+    ]
     write_several(str(tmp_path / "grid.tsv"), rows, has_mean=True)
     header, first, *others = [line.split("\t") for line in (tmp_path / "grid.tsv").read_text().splitlines()]
     assert first == ["a", "9.0", *[""] * (len(header) - 2)]

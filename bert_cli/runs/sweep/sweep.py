@@ -36,7 +36,7 @@ from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs.sweep import (
     DEVIATION,
     MEAN,
-    Row,
+    RunRow,
     best_row,
     ended,
     format_several,
@@ -147,7 +147,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     if not any(reports):
         raise DivergedError(f"{folder}: the training of all {len(parts)} runs diverged; try a lower --learning_rate")
     rows = [
-        Row(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
+        RunRow(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
         for part, report in zip(parts, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
