@@ -82,13 +82,13 @@ class Request:
 
 
 @contextlib.contextmanager
-def deferred(told: Callable[[str], None]) -> Iterator[Request]:
-    """Within it a signal is noted, for work that comes to a good end by itself; told(name of the signal) says so."""
+def deferred(report: Callable[[str], None]) -> Iterator[Request]:
+    """Within it a signal is noted, for work that comes to a good end by itself; report(name of the signal) logs it."""
     request = Request()
 
     def note(number: int) -> None:
         request.number = number
-        told(Stopped(number).name)
+        report(Stopped(number).name)
 
     with _handled(note):
         yield request
