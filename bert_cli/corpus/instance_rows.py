@@ -51,6 +51,7 @@ class RowFormat:
         token_ids, segment_start, positions, labels, is_random_next, num_dropped = instance
         padding = [0] * (self.max_seq_length - len(token_ids))
         no_labels = [0] * (self.max_predictions_per_seq - len(positions))
+        # A row holds 65535 at most; a document cut by more is as cut as can be.
         head = (len(token_ids), segment_start, len(positions), is_random_next, min(num_dropped, _MOST_DROPPED))
         return self._layout.pack(*head, *token_ids, *padding, *positions, *no_labels, *labels, *no_labels)
 

@@ -76,6 +76,7 @@ class CorpusSource:
         return rows[np.random.default_rng([self._seed, number]).permutation(len(rows))]
 
     def _shard_instances(self, number: int) -> Iterator[Instance]:
+        # A text holds both numbers; of their sum, two runs with neighbouring seeds would share shards.
         rng = random.Random(f"{self._seed} shard {number}")
         start, count = number * self._shard_documents, len(self._documents)
         stop = start + self._shard_documents

@@ -184,5 +184,6 @@ def _fish(command: str, known: Sequence[_Known], words_are_files: bool) -> str:
         description = flag.help.replace("\\", "\\\\").replace("'", "\\'")
         lines.append(f"complete -c {command} -l {flag.name}{kind} -d '{description}'")
         if flag.is_boolean:
+            # fish knows no negated flags, so each is a flag of its own.
             lines.append(f"complete -c {command} -l no{flag.name} -d 'not: {description}'")
     return "\n".join(lines)

@@ -65,6 +65,7 @@ class FlagGroup:
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     def __init_subclass__(cls, heading: str):
+        # A subclass has its annotations by now, so it becomes a dataclass without a decorator of its own.
         cls.heading = heading
         dataclasses.dataclass(frozen=True)(cls)
 
@@ -132,6 +133,7 @@ def every_flag(settings_class: type) -> list[Flag]:
                 flags.append(
                     Flag(name, kind.heading, place.name, field.name, _kind(types_of[field.name]), default, known)
                 )
+        # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group may stand inside another one.
         names = [flag.name for flag in found]
         end = names.index(facts["after"]) + 1 if facts["after"] else len(names)
         found[end:end] = flags

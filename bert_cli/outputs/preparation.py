@@ -14,6 +14,7 @@ _UNKNOWN_SHARE = 0.05
 
 def _text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
     """Rows of name, figure (set to the right) and remark as lines without trailing blanks."""
+    # Here, as only the end of a command needs it.
     from rich.console import Console
     from rich.table import Table
 

@@ -124,6 +124,7 @@ def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has
         cells = [_figure(means[name], deviations.get(name)) for name in names]
         table.add_row("mean ± standard deviation", *[""] * len(flags), *cells)
     text = io.StringIO()
+    # As wide as the widest table: rich would else tear cells at the width of a terminal.
     Console(file=text, width=200, color_system=None, highlight=False, markup=False).print(table)
     return [line.rstrip() for line in text.getvalue().splitlines()]
 

@@ -52,6 +52,7 @@ class _ByteRows:
 def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Varint form of values [n, width], none negative: bytes and which of them are used, both [n, bytes]."""
     bits = int(values.max(initial=0)).bit_length()
+    # One byte each, which is the number itself: segment ids, masks and labels.
     if bits <= 7:
         return values.astype(np.uint8), None
     if bits > _TABLE_BITS:

@@ -33,6 +33,7 @@ def wait_for_workers(timeout: int) -> None:
     began = logged = time.monotonic()
     with _listening(cluster, endpoints) as server:
         while missing := [name for name in others if not _is_listening(*endpoints[name])]:
+            # monotonic: the clock of a machine may be set while it waits.
             now, listed = time.monotonic(), ", ".join(f"{name} ({others[name]})" for name in missing)
             if now - began >= timeout:
                 raise TemporaryError(

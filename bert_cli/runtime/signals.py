@@ -48,10 +48,12 @@ def _handled(first: Callable[[int], None]) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         if received or os.getpid() != owner:  # a process that was forked has no part in it
+            # sys.exit would wait for threads and run what is registered for the end, in a process that shall end now.
             os._exit(128 + number)
         received.append(number)
         first(number)
 
+    # None: a handler that was not set by Python, which could not be put back.
     before = {number: signal.getsignal(number) for number in _NAMES}
     changed = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
     for number in changed:

@@ -72,6 +72,7 @@ def check_distillation(values: dict[str, Any]) -> None:
     defaults = Distillation()
     if values["distill_from"] and not values["do_train"]:
         raise InputError("--distill_from is about --do_train, which is missing")
+    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be none.
     for name in ("unlabeled_file", "distill_temperature", "distill_share"):
         if values[name] != getattr(defaults, name) and not values["distill_from"]:
             raise InputError(f"--{name} is about --distill_from, which is missing")

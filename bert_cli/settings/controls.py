@@ -99,6 +99,7 @@ class Head(FlagGroup, heading="Controls"):
 
 def given_weights(text: str) -> dict[str, float]:
     """The weights by label that --class_weights names. ValueError where it names none, or one twice."""
+    # From the right: a label may hold the sign itself.
     pairs = [part.rpartition("=") for part in text.split(",")]
     weights = {name.strip(): float(weight) for name, _, weight in pairs}
     if len(weights) < len(pairs) or "" in weights or not all(0 <= weight < float("inf") for weight in weights.values()):

@@ -57,6 +57,7 @@ class Devices(FlagGroup, heading="Devices"):
         "second, on the CPU",
         choices=("auto", TENSORFLOW, ONNXRUNTIME),
     )
+    # From here on the flags of Google's scripts, so that old command lines go on working.
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
     tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
     tpu_zone: str | None = option(None, "zone of the TPU", may_be_empty=True)
@@ -83,6 +84,7 @@ def check_engine(values: dict[str, Any]) -> None:
     if values.get("do_train"):
         raise InputError(f"{flag} is for predictions: train without it, then predict with it in a second command")
     strategy = values["distribution_strategy"]
+    # onnxruntime computes on its own; a strategy of TensorFlow would hold devices for nothing.
     if strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy):
         raise InputError(
             f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out"

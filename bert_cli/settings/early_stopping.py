@@ -8,6 +8,7 @@ EPOCH = "epoch"
 
 def read_eval_every(text: str) -> str:
     """The value of --eval_every. InputError for one that is neither EPOCH nor a number of steps."""
+    # isdecimal alone would take digits of other scripts.
     if text != EPOCH and not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise InputError(f"--eval_every={text}: {EPOCH} is needed, or a number of steps, 1 or more")
     return text

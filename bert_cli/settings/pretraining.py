@@ -55,6 +55,7 @@ def read_options(text: str) -> tuple[str, ...]:
         words = tuple(shlex.split(text))
     except ValueError as error:
         raise InputError(f"--beam_options={text}: {error}") from None
+    # Two runners in one command: Beam would take the last one silently.
     if any(word.partition("=")[0] == "--runner" for word in words):
         raise InputError("--beam_options: give the runner as --runner itself")
     return words

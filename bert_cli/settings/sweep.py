@@ -13,6 +13,7 @@ def is_sweep(settings: TrainingSettings) -> bool:
 def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
     """InputError where the flags of several runs do not go together, or with what is to be done."""
     lists, folds = lists_of(settings), settings.sweep.cross_validation
+    # What the message is about: of a grid the first list, else the flag that asks for several runs.
     flag = next(iter(lists), "cross_validation" if folds else "num_runs")
     if not does_train:
         raise InputError(f"--{flag}: several runs are about training; add --do_train, or leave them out")

@@ -10,9 +10,11 @@ from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles, Phase
 class Training(FlagGroup, heading="Training"):
     """The batch and the learning rate."""
 
+    # The batch of one update, whatever the number of devices and accumulation steps.
     train_batch_size: int = option(
         32, "examples in a training batch, over all devices", lower=1, decides=True, grid=True
     )
+    # Google's default of the scripts; the paper tries 2e-5 to 5e-5.
     learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True, grid=True)
 
 

@@ -202,6 +202,7 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
         os.replace(partial, path)
         files.remove(f"{partial}.flags")
     except OSError as error:
+        # The reader of standard output has gone, which is about no file.
         if isinstance(error, BrokenPipeError):
             raise
         reason = why_not_written(error, os.path.dirname(path) or ".", files.file_size(partial), is_all=False)
