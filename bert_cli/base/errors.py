@@ -49,6 +49,7 @@ def why_not_written(error: Exception, folder: str, size: int | None = None, is_a
     if not is_full and os.strerror(errno.ENOSPC).lower() not in reason.lower():
         return reason
     needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed, " if size is not None else ""
+    # A folder that is still to be made has no free space to ask for; the one above it has.
     while not os.path.isdir(folder):
         folder = os.path.dirname(os.path.abspath(folder))
     return f"{os.strerror(errno.ENOSPC)}: {needed}{_amount(shutil.disk_usage(folder).free)} are free in {folder}"

@@ -86,6 +86,7 @@ def check_can_write(folder: str, flag: str) -> None:
     if is_remote(folder):
         return
     path = os.path.abspath(folder)
+    # The nearest folder that is there decides; lexists, as a link to nowhere is there, too.
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     if not os.path.isdir(path):

@@ -31,6 +31,7 @@ def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRE
         place = f"{path}:{line + error.lineno - 1}"
         column = f" (column {error.colno})" if advice == _CORRECT else ""
         raise InputError(f"{place}: is not JSON: {error.msg}{column}{ending}") from None
+    # json.JSONDecodeError is a ValueError, so it is caught first.
     except (RecursionError, ValueError) as error:
         raise InputError(f"{path}:{line}: cannot be read as JSON: {first_line(error)}{ending}") from None
 

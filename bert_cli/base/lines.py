@@ -47,6 +47,7 @@ def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
     """The lines of a file, with their ends, as they come. InputError for one above LONGEST_LINE, of which no more is read."""
     if isinstance(lines, io.BufferedIOBase):
         file = lines
+        # A file of one endless line would else be read into memory before its length is known.
         lines = iter(lambda: file.readline(LONGEST_LINE + 2), b"")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_LINE + 1:
@@ -58,6 +59,7 @@ def split_lines(text: str, name: str) -> list[str]:
     """The lines of a text without their ends, `\\n`; an end behind the last one is followed by "". InputError as above."""
     lines = text.split("\n")
     if len(text) > LONGEST_LINE:
+        # A short text cannot hold a long line: most files skip the walk over their lines.
         for number, line in enumerate(lines, start=1):
             if len(line) > LONGEST_LINE:
                 raise too_long(name, number)

@@ -34,6 +34,7 @@ def _check_scheme(scheme: str) -> None:
     """
     import tensorflow as tf
 
+    # What TensorFlow has by itself, such as gs://.
     if scheme in tf.io.gfile.get_registered_schemes():
         return
     version = None

@@ -54,6 +54,7 @@ def _appearing(path: str) -> Iterator[str]:
 
 def _make_readable(path: str) -> None:
     """mkstemp makes files for their owner alone; a result is as readable as any other file."""
+    # The only way to read the umask is to set it.
     umask = os.umask(0)
     os.umask(umask)
     os.chmod(path, 0o666 & ~umask)
@@ -79,6 +80,7 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
             _make_readable(temporary)
+        # All are whole before the first takes its name: files that belong together appear together.
         for path, temporary in zip(paths, temporaries, strict=True):
             if is_remote(path):
                 with _appearing(path) as hidden:

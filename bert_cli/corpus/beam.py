@@ -23,7 +23,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import shard_name
 from bert_cli.base.writing import atomic_paths, copy_file, write_json
-from bert_cli.corpus.shards import Job, Shard, choose_num_shards, write_shard
+from bert_cli.corpus.shards import InstanceShard, Job, choose_num_shards, write_shard
 from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
 from bert_cli.corpus.text import read_blocks, tokenize_block
 
@@ -132,10 +132,10 @@ def _copy_offsets(path: str, target: Any, base: int) -> int:
     return last
 
 
-def _shards(plan: Any) -> Iterator[Shard]:
+def _shards(plan: Any) -> Iterator[InstanceShard]:
     corpus, num_shards = plan
     for number in range(num_shards):
-        yield Shard(number, num_shards, corpus, os.path.dirname(corpus.folder))
+        yield InstanceShard(number, num_shards, corpus, os.path.dirname(corpus.folder))
 
 
 def _shard_path(folder: str, number: int) -> str:

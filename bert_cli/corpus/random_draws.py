@@ -15,6 +15,7 @@ _ROUNDS = 6
 def randbelow(getrandbits: Callable[[int], int], stop: int) -> int:
     """As rng.randint(0, stop - 1), for stop > 0."""
     bits = stop.bit_length()
+    # Rejection, as random.Random does it: each draw that is too large is thrown away, and drawn again.
     value = getrandbits(bits)
     while value >= stop:
         value = getrandbits(bits)

@@ -14,9 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import numpy as np
-
-from bert_cli.corpus.instance_rows import count_rows, pack_row, row_layout, row_typecode, rows_to_features
+from bert_cli.corpus.instance_rows import RowFormat, count_rows
 from bert_cli.corpus.instances import Instance, Sampling, document_instances
 from bert_cli.corpus.random_draws import permuted, shuffle
 from bert_cli.corpus.store import Corpus, CorpusSize
@@ -46,18 +44,9 @@ class Job:
     dupe_factor: int
     random_seed: int
 
-    @property
-    def row(self) -> tuple[int, int]:
-        """max_seq_length and max_predictions_per_seq, which are the layout of a row."""
-        return self.sampling.max_seq_length, self.sampling.masking.max_predictions_per_seq
-
-    @property
-    def row_typecode(self) -> str:
-        return row_typecode(len(self.sampling.masking.is_inside), self.sampling.max_seq_length)
-
 
 @dataclasses.dataclass(frozen=True)
-class Shard:
+class InstanceShard:
     """One piece of work in sharded mode: its number, the number of all, the corpus, a folder for what it makes."""
 
     number: int
@@ -95,6 +84,7 @@ def write_single_stream(
                     on_document(done + 1)
 
         num_rows = _write_rows(job, instances(), row_path)
+    # Eight bytes for each instance is all that the order of a whole corpus takes.
     rows = array("q", range(num_rows))
     shuffle(rng.getrandbits, rows)
     counts: Counter[str] = Counter()
@@ -122,7 +112,7 @@ def write_sharded(
     and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
     """
     counts: Counter[str] = Counter()
-    shards = (Shard(number, num_shards, size, folder) for number in range(num_shards))
+    shards = (InstanceShard(number, num_shards, size, folder) for number in range(num_shards))
     for number, (path, found) in enumerate(workers.map(write_shard, shards)):
         _append(path, paths[number % len(paths)])
         counts.update(found)
@@ -130,10 +120,11 @@ def write_sharded(
     return counts
 
 
-def write_shard(job: Job, shard: Shard) -> tuple[str, Counter]:
+def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
     """Make the instances of one shard; returns the path of their TFRecord file, and the sums of count_rows."""
     path = os.path.join(shard.folder, f"shard-{shard.number:05d}")
     row_path = f"{path}.rows"
+    # Of the number of shards, too: else shard 3 of 8 and shard 3 of 16 would draw alike.
     seed = f"{job.random_seed} {shard.num_shards}"
     rng = random.Random(f"{seed} draws {shard.number}")
     with Corpus(shard.corpus) as corpus:
@@ -146,11 +137,12 @@ def write_shard(job: Job, shard: Shard) -> tuple[str, Counter]:
         for start in range(0, num_rows, _BATCH)
     )
     counts = _write_records(job, row_path, batches, path)
+    # Now, not at the end: else the rows of all shards would lie on the disk beside their records.
     os.remove(row_path)
     return path, counts
 
 
-def _documents_of_shard(job: Job, shard: Shard, seed: str) -> Iterator[int]:
+def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[int]:
     """Numbers of the documents that are dealt to a shard; one may come several times, once for each pass."""
     num_documents = shard.corpus.num_documents
     total = num_documents * job.dupe_factor
@@ -161,11 +153,10 @@ def _documents_of_shard(job: Job, shard: Shard, seed: str) -> Iterator[int]:
 
 def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
     """Write instances as rows; returns how many there are."""
-    layout = row_layout(job.row_typecode, *job.row)
-    num_rows = 0
+    row_format, num_rows = RowFormat.of(job.sampling), 0
     with open(path, "wb", buffering=_BUFFER) as file:
         for instance in instances:
-            file.write(pack_row(instance, layout, *job.row))
+            file.write(row_format.pack(instance))
             num_rows += 1
     return num_rows
 
@@ -173,13 +164,13 @@ def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
 def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], path: str) -> Counter:
     """Write the rows of each batch, in its order, as records into a file; returns the sums of count_rows."""
     counts: Counter[str] = Counter()
-    row_size = row_layout(job.row_typecode, *job.row).size
+    row_format = RowFormat.of(job.sampling)
     with open(row_path, "rb", buffering=0) as row_file, open(path, "wb") as file:
         for batch in batches:
-            data = b"".join([os.pread(row_file.fileno(), row_size, row_size * row) for row in batch])
-            rows = np.frombuffer(data, job.row_typecode).reshape(len(batch), -1)
+            places = (row_format.size * row for row in batch)
+            rows = row_format.unpack(b"".join([os.pread(row_file.fileno(), row_format.size, at) for at in places]))
             counts.update(count_rows(rows))
-            file.write(pack_records(encode_examples(rows_to_features(rows, *job.row))))
+            file.write(pack_records(encode_examples(row_format.features(rows))))
     return counts
 
 

@@ -75,6 +75,7 @@ def store_corpus(
         token_file, sentence_file, document_file = (
             stack.enter_context(open(path, "wb")) for path in corpus_files(folder)
         )
+        # The first offset; then each sentence and document adds its end.
         sentence_file.write(array("q", [0]))
         document_file.write(array("q", [0]))
 

@@ -4,6 +4,7 @@ The passes over the documents, each in a new order, are cut into shards of equal
 seed of its own, so that it can be made without those before it, and its instances are shuffled among themselves.
 """
 
+import itertools
 import random
 from array import array
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from bert_cli.corpus.instance_rows import pack_row, row_layout, row_typecode, rows_to_features
+from bert_cli.corpus.instance_rows import RowFormat
 from bert_cli.corpus.instances import Instance, Sampling, document_instances, document_sequences
 from bert_cli.corpus.random_draws import permuted
 from bert_cli.corpus.store import Corpus, CorpusSize
@@ -44,8 +45,7 @@ class CorpusSource:
         """
         self._corpus, self._sampling, self._pairs, self._seed = corpus, sampling, pairs, seed
         self._documents = array("q", documents.astype(np.int64).tobytes())  # 8 bytes each, and quicker than NumPy's
-        self._sizes = sampling.max_seq_length, sampling.masking.max_predictions_per_seq
-        self._typecode = row_typecode(len(sampling.masking.is_inside), sampling.max_seq_length)
+        self._format = RowFormat.of(sampling)
         mean = size.num_tokens / size.num_documents
         self._shard_documents = max(1, min(round(_SHARD_TOKENS / mean), _SHARD_PASSES * len(self._documents)))
 
@@ -59,19 +59,11 @@ class CorpusSource:
 
     def _rows(self, instances: Iterable[Instance], most: int | None = None) -> np.ndarray:
         """Instances, `most` of them where that is given, as rows of instance_rows."""
-        layout = row_layout(self._typecode, *self._sizes)
-        packed = bytearray()
-        for instance in instances:
-            packed += pack_row(instance, layout, *self._sizes)
-            if most is not None and len(packed) >= most * layout.size:
-                break
-        return np.frombuffer(bytes(packed), self._typecode).reshape(
-            -1, layout.size // np.dtype(self._typecode).itemsize
-        )
+        return self._format.unpack(b"".join(map(self._format.pack, itertools.islice(instances, most))))
 
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Rows [n, …] as the arrays of spec.pretraining_features."""
-        return rows_to_features(rows, *self._sizes)
+        return self._format.features(rows)
 
     def one_pass(self, most: int | None = None) -> np.ndarray:
         """Rows of one pass over the documents in order, always the same: for evaluation. `most` cuts it off."""
@@ -84,6 +76,7 @@ class CorpusSource:
         return rows[np.random.default_rng([self._seed, number]).permutation(len(rows))]
 
     def _shard_instances(self, number: int) -> Iterator[Instance]:
+        # A text holds both numbers; of their sum, two runs with neighbouring seeds would share shards.
         rng = random.Random(f"{self._seed} shard {number}")
         start, count = number * self._shard_documents, len(self._documents)
         stop = start + self._shard_documents

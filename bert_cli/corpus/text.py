@@ -117,6 +117,7 @@ def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
         raise InputError(f"{name}: is a damaged gzip file ({error}); pack it again") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+    # Also where it is empty: the end of a file may end a document.
     yield Block(name, first_line, b"".join(pending), True, position)
 
 
@@ -158,6 +159,7 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
                 sentences.append(sentence)
         else:
             document_ends.append(len(sentences))
+    # An empty block, or one with a newline at its end, has nothing after its last line.
     if document_ends and (not block.data or block.data.endswith(b"\n")):
         document_ends.pop()  # what split leaves behind the last newline is no line
     if files_end_documents and block.is_end_of_file:

@@ -136,6 +136,7 @@ def search_threshold(
             threshold = max(lower, threshold // 2)
         elif few is None:
             threshold = min(upper, threshold * 2)
+        # Neighbouring thresholds: none is left between.
         elif few[0] - enough[0] <= 1:
             return enough[1]
         else:

@@ -76,6 +76,7 @@ class Workers:
         try:
             for item in items:
                 pending.append(self._pool.submit(_call, function, item))
+                # The executor alone would read all items at once: a corpus would be in memory.
                 if len(pending) >= _PIECES * self.count:
                     yield pending.popleft().result()
             while pending:

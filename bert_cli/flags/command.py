@@ -53,6 +53,7 @@ class Command:
 
     def __call__(self, arguments: list[str] | None = None) -> int:
         """arguments: without the command's name; None for those of the process. Each error becomes one line."""
+        # Before anything else: what is imported from here on may set the process up for one command alone.
         PROCESS.is_command = True
         try:
             with raised():
@@ -86,6 +87,7 @@ class Command:
         return f": lower {', '.join(names)}" if names else ""
 
     def _work(self, arguments: list[str]) -> None:
+        # Before the flags are parsed, so that --help works beside a flag that is wrong.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
         if asked & {"help", "helpfull", "helpshort", "h"}:
             print(help_text(self.settings_class, self.name, self.description), flush=True)

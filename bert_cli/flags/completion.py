@@ -10,7 +10,7 @@ from bert_cli.flags.help import sections, words_of
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
-_MOST_TOLD = 70  # characters of a description
+_LONGEST_DESCRIPTION = 70  # characters of a description
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,7 @@ def completion(settings_class: type, command: str, shell: str) -> str:
 def _short(text: str) -> str:
     """The beginning of a description."""
     first = re.sub(r" *\([^)]*\)", "", text.split("; ")[0])
-    return first if len(first) <= _MOST_TOLD else first[:_MOST_TOLD].rpartition(" ")[0] + " …"
+    return first if len(first) <= _LONGEST_DESCRIPTION else first[:_LONGEST_DESCRIPTION].rpartition(" ")[0] + " …"
 
 
 def _function(command: str) -> str:
@@ -158,14 +158,14 @@ compdef {function} {command}"""
 def _zsh(command: str, known: Sequence[_Known], words_are_files: bool) -> str:
     specs = []
     for flag in known:
-        told = "[" + re.sub(r"([\\\[\]:])", r"\\\1", flag.help) + "]"
+        description = "[" + re.sub(r"([\\\[\]:])", r"\\\1", flag.help) + "]"
         action = "_files" if flag.is_file else f"({' '.join(flag.values)})" if flag.values else " "
         if flag.is_boolean:  # its value, if any, stands in the same word
-            specs += [f"--{flag.name}=-{told}::{flag.name}:{action}", f"--no{flag.name}{told}"]
+            specs += [f"--{flag.name}=-{description}::{flag.name}:{action}", f"--no{flag.name}{description}"]
         elif flag.is_switch:
-            specs.append(f"--{flag.name}{told}")
+            specs.append(f"--{flag.name}{description}")
         else:
-            specs.append(f"--{flag.name}={told}:{flag.name}:{action}")
+            specs.append(f"--{flag.name}={description}:{flag.name}:{action}")
     if words_are_files:
         specs.append("*:file:_files")
     lines = " \\\n".join(f"        {shlex.quote(spec)}" for spec in specs)
@@ -181,8 +181,9 @@ def _fish(command: str, known: Sequence[_Known], words_are_files: bool) -> str:
             kind = " -r -F"
         elif not flag.is_switch:
             kind = f" -x -a '{' '.join(flag.values)}'" if flag.values else " -x"
-        told = flag.help.replace("\\", "\\\\").replace("'", "\\'")
-        lines.append(f"complete -c {command} -l {flag.name}{kind} -d '{told}'")
+        description = flag.help.replace("\\", "\\\\").replace("'", "\\'")
+        lines.append(f"complete -c {command} -l {flag.name}{kind} -d '{description}'")
         if flag.is_boolean:
-            lines.append(f"complete -c {command} -l no{flag.name} -d 'not: {told}'")
+            # fish knows no negated flags, so each is a flag of its own.
+            lines.append(f"complete -c {command} -l no{flag.name} -d 'not: {description}'")
     return "\n".join(lines)

@@ -27,10 +27,10 @@ def help_text(settings_class: type, command: str, description: str) -> str:
     for flag in words_of(found):
         lines += [*_wrapped(f"{flag.name.upper()}: {flag.option.help}"), ""]
     for title, flags in found.items():
-        told = [_told(flag) for flag in flags if not flag.option.words]
-        if told:
+        descriptions = [_description(flag) for flag in flags if not flag.option.words]
+        if descriptions:
             lines.append(f"{title}:")
-            for text in told:
+            for text in descriptions:
                 lines += _wrapped(text, "  ", "      ")
             lines.append("")
     lines += _FURTHER
@@ -77,7 +77,7 @@ def written(flag: Flag, value: Any) -> str:
     return flag.option.write(value) if flag.option.write else shown(value)
 
 
-def _told(flag: Flag) -> str:
+def _description(flag: Flag) -> str:
     choices = f" <{'|'.join(flag.option.choices)}>:" if flag.option.choices else ""
     if len(choices) > _WIDEST:
         choices = choices.replace("|", " | ")  # may be torn at blanks

@@ -1,6 +1,6 @@
 """A flag is a field of a group: a frozen dataclass whose fields say all that is to be known of their flags.
 
-    class Training(Group, heading="Training"):
+    class Training(FlagGroup, heading="Training"):
         learning_rate: float = option(5e-5, "peak learning rate of Adam", lower=0.0, decides=True)
 
 A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are the command's own:
@@ -58,19 +58,20 @@ def option(default: Any, help: str, **facts: Any) -> Any:
 
 
 @typing.dataclass_transform(frozen_default=True)
-class Group:
+class FlagGroup:
     """A group of flags: each subclass is a frozen dataclass of options. heading: of its flags in --help."""
 
     heading: ClassVar[str]
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     def __init_subclass__(cls, heading: str):
+        # A subclass has its annotations by now, so it becomes a dataclass without a decorator of its own.
         cls.heading = heading
         dataclasses.dataclass(frozen=True)(cls)
 
 
 def group(
-    kind: type[Group],
+    kind: type[FlagGroup],
     own: dict[str, str | dict[str, Any]] | None = None,
     *,
     only: Collection[str] | None = None,
@@ -132,6 +133,7 @@ def every_flag(settings_class: type) -> list[Flag]:
                 flags.append(
                     Flag(name, kind.heading, place.name, field.name, _kind(types_of[field.name]), default, known)
                 )
+        # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group may stand inside another one.
         names = [flag.name for flag in found]
         end = names.index(facts["after"]) + 1 if facts["after"] else len(names)
         found[end:end] = flags

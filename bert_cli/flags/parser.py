@@ -21,6 +21,7 @@ _KNOWN_MISTAKES = {
     "max_seq_len": "the flag is --max_seq_length",
     "num_epochs": "the flag is --num_train_epochs",
 }
+_NUMBERS: dict[type, Any] = {int: absl_flags.IntegerParser, float: absl_flags.FloatParser}
 # What absl and Python say about a value, and the same for people.
 _PLAINER = (
     (r"invalid literal for int\(\).*", "a whole number is needed"),
@@ -40,6 +41,7 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
     values = _define(known)
+    # absl stops at the first word otherwise, and would take all flags behind a text for texts.
     values.set_gnu_getopt(words is not None)
     try:
         rest = values(["command", *arguments])[1:]
@@ -79,6 +81,7 @@ class _NumberOrList(absl_flags.ArgumentParser):
 
 def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     """A fresh absl FlagValues, so that commands can share a process."""
+    # The global flags.FLAGS would refuse a second command in one process, as in tests and notebooks.
     values = absl_flags.FlagValues()
     for name, flag in known.items():
         text, option = flag.option.help, flag.option
@@ -88,15 +91,12 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:
             absl_flags.DEFINE_bool(name, flag.default, text, flag_values=values)
-        elif option.grid:
-            number = absl_flags.IntegerParser if flag.kind is int else absl_flags.FloatParser
-            parser = _NumberOrList(number(option.lower, option.upper))
+        elif flag.kind in _NUMBERS:
+            number = _NUMBERS[flag.kind](option.lower, option.upper)
+            parser = _NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
-        elif flag.kind is int:
-            absl_flags.DEFINE_integer(name, flag.default, text, option.lower, option.upper, flag_values=values)
-        elif flag.kind is float:
-            absl_flags.DEFINE_float(name, flag.default, text, option.lower, option.upper, flag_values=values)
         else:
+            # The default is ours, not of absl: "" and None mean different things here, and Option.read sees given texts only.
             absl_flags.DEFINE_string(name, None, text, flag_values=values)
     return values
 
@@ -120,6 +120,7 @@ def unknown(name: str, known: list[str]) -> str:
     bare = name.replace("-", "_")
     if bare in _KNOWN_MISTAKES:
         return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
+    # --nodo_trian is most like --do_train; a name that begins with "no" by itself comes second.
     close = difflib.get_close_matches(bare.removeprefix("no"), known, n=1) or difflib.get_close_matches(
         bare, known, n=1
     )

@@ -62,6 +62,7 @@ def remembered(settings_class: type, folder: str, given: Collection[str]) -> dic
     names = [flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given]
     kept = [name for name in names if name in saved]
     try:
+        # Parsed like a command line: what an older version wrote, or a hand changed, gets the same checks.
         values, _ = parse(settings_class, [f"--{name}={saved[name]}" for name in kept])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

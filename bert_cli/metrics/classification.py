@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime.background_import import LATER
+from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 # What a task is measured by, as its row names it -> the keys of eval_results.txt.
 MAIN_METRICS = {
@@ -49,7 +49,7 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
 
 def needed_later() -> None:
     """An evaluation will follow: see runtime.background_import."""
-    LATER.need("sklearn.metrics", "scipy.stats")
+    BACKGROUND_IMPORTS.need("sklearn.metrics", "scipy.stats")
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:

@@ -46,6 +46,7 @@ def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) 
     start = tok_text.find(pred_text)
     if start < 0 or not pred_text or " " in (pred_text[0], pred_text[-1]):
         return whole
+    # Characters are paired one to one, which takes as many on both sides.
     if len(orig_text) - orig_text.count(" ") != len(tok_text) - tok_text.count(" "):
         return whole
     last = start + len(pred_text) - 1

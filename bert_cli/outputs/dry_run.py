@@ -91,6 +91,7 @@ def unknown_line(sequences: RaggedFeatures, unknown_id: int, special_ids: Sequen
 
 def repeated_lines(survey: Survey) -> list[str]:
     """Rows that come again within a split, and texts with more than one label; rows are numbered from 1."""
+    # By the text itself, not by its hash: a collision would be a false alarm.
     first: dict[Hashable, int] = {}
     again: list[tuple[int, int]] = []
     conflicts: dict[Hashable, tuple[int, int]] = {}

@@ -128,6 +128,7 @@ class History:
         if files.is_remote(path):  # such places cannot be appended to
             self._write_all()
             return
+        # Appended, not written atomically: a kill costs the last line at most, and read_history leaves a torn one out.
         with open(path, "a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(entry) + "\n")
             file.flush()

@@ -12,8 +12,9 @@ _RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
 
 
-def _text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+def text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
     """Rows of name, figure (set to the right) and remark as lines without trailing blanks."""
+    # Here, as only the end of a command needs it.
     from rich.console import Console
     from rich.table import Table
 
@@ -38,7 +39,7 @@ def preparation_table(report: Mapping) -> list[str]:
         total = sum(each[split] for each in planned.values())
         rows += [(f"{split}.tsv", f"{total:,}", parts)] if total else []
     rows += [("left out", f"{count:,}", reason) for reason, count in report["dropped"].items()]
-    return _text_table(rows)
+    return text_table(rows)
 
 
 def vocabulary_table(report: Mapping) -> list[str]:
@@ -56,7 +57,7 @@ def vocabulary_table(report: Mapping) -> list[str]:
         ("unknown words", f"{report['unknown_share']:.3%}", was(f"{before['unknown_share']:.3%}") if before else ""),
         ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
     ]
-    return _text_table(rows)
+    return text_table(rows)
 
 
 def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
@@ -104,7 +105,7 @@ def pretraining_table(report: Mapping) -> list[str]:
         ("instances/s", f"{report['instances_per_second']:,.0f}", ""),
         ("tokens/s", f"{report['tokens_per_second']:,.0f}", ""),
     ]
-    return _text_table(rows)
+    return text_table(rows)
 
 
 def warnings(report: Mapping) -> list[str]:

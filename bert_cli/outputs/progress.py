@@ -55,6 +55,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         if self._is_shown and sys.stderr.isatty() and LOG.isEnabledFor(logging.INFO):
+            # A command whose log goes into a file never imports rich.
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bar

@@ -99,6 +99,7 @@ class Decoder:
     def __init__(self, features: SquadFeatures, n_best_size: int):
         self._features = features
         self._n_best_size = n_best_size
+        # No more than the longest window has tokens: short contexts would else waste memory on n_best_size.
         width = min(n_best_size, int(features.sequences.lengths.max(initial=0)))
         # Positions best first, -1 behind the last, and their logits.
         self._positions = {kind: np.full((len(features), width), -1, np.int32) for kind in ("start", "end")}

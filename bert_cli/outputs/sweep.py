@@ -14,7 +14,7 @@ MEAN, DEVIATION = "mean", "std"
 _DIVERGED = "diverged"
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name -> number, {} where training
     diverged; deviations: of the runs of a cell, {} for one run.
     """
@@ -57,27 +57,27 @@ def _rounded(value: float) -> float:
     return float(f"{value:.7g}")
 
 
-def ended(rows: Sequence[Row]) -> list[Row]:
+def finished(rows: Sequence[RunRow]) -> list[RunRow]:
     """The rows whose training did not diverge."""
     return [row for row in rows if row.metrics]
 
 
-def _shared(rows: Sequence[Row]) -> list[str]:
+def _shared(rows: Sequence[RunRow]) -> list[str]:
     """The metrics that all rows have that ended: a type of entities may be missing in a part of the data."""
-    first, *others = ended(rows)
+    first, *others = finished(rows)
     return [name for name in first.metrics if all(name in row.metrics for row in others)]
 
 
-def best_row(rows: Sequence[Row], metric: str) -> Row:
+def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
     """The row with the best value of a metric, of equal ones the first; one that diverged is none."""
-    best, *others = ended(rows)
+    best, *others = finished(rows)
     for row in others:
         if is_better(metric, row.metrics[metric], best.metrics[metric]):
             best = row
     return best
 
 
-def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
+def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
     """Write runs.tsv, grid.tsv or folds.tsv: a header; folder, flags and metrics of each run.
 
     A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last lines are the mean and the
@@ -102,13 +102,13 @@ def write_several(path: str, rows: Sequence[Row], has_mean: bool) -> None:
         file.writelines("\t".join(cells) + "\n" for cells in lines)
 
 
-def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean: bool) -> list[str]:
+def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has_mean: bool) -> list[str]:
     """The same for the log, the metric that counts first; `best` is the folder with a * behind it, None for none."""
     from rich.console import Console
     from rich.table import Table
 
     known = _shared(rows)
-    floats = [name for name in known if isinstance(ended(rows)[0].metrics[name], float)]
+    floats = [name for name in known if isinstance(finished(rows)[0].metrics[name], float)]
     names = [name for name in dict.fromkeys([metric, *floats]) if name in known][:_SHOWN]
     table = Table(box=None, pad_edge=False, padding=(0, 2))
     table.add_column("folder")
@@ -124,6 +124,7 @@ def format_several(rows: Sequence[Row], metric: str, best: str | None, has_mean:
         cells = [_figure(means[name], deviations.get(name)) for name in names]
         table.add_row("mean ± standard deviation", *[""] * len(flags), *cells)
     text = io.StringIO()
+    # As wide as the widest table: rich would else tear cells at the width of a terminal.
     Console(file=text, width=200, color_system=None, highlight=False, markup=False).print(table)
     return [line.rstrip() for line in text.getvalue().splitlines()]
 

@@ -89,6 +89,7 @@ def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarra
     emissions = np.maximum(np.asarray(log_probabilities, np.float64), -1e30)
     if not len(emissions):
         return np.zeros(0, np.int64)
+    # Sums of logarithms, not products: a long sentence would underflow.
     best = start + emissions[0]
     came_from = np.zeros(emissions.shape, np.int64)
     columns = np.arange(emissions.shape[1])

@@ -17,7 +17,7 @@ _TABLE_BITS = 18  # enough for token ids
 _WIDTHS = {1: 8, 5: 4}  # wire type -> bytes of a fixed number
 
 
-class _Pieces:
+class _ByteRows:
     """Byte strings of n rows side by side: bytes uint8 [n, width] of which row i has those where `used` [n, width]."""
 
     def __init__(self, data: np.ndarray, used: np.ndarray | None = None):
@@ -29,15 +29,15 @@ class _Pieces:
             self.lengths = np.count_nonzero(used, axis=1)
         self.parts = [(data, used)]
 
-    def after(self, head: bytes) -> "_Pieces":
+    def after(self, head: bytes) -> "_ByteRows":
         """Each row with `head` and its own length in front."""
         row = np.frombuffer(head, np.uint8)
-        start = _Pieces(np.broadcast_to(row, (len(self.lengths), len(row))))
-        start.extend(_Pieces(*_varints(self.lengths[:, None])))
+        start = _ByteRows(np.broadcast_to(row, (len(self.lengths), len(row))))
+        start.extend(_ByteRows(*_varints(self.lengths[:, None])))
         start.extend(self)
         return start
 
-    def extend(self, other: "_Pieces") -> None:
+    def extend(self, other: "_ByteRows") -> None:
         self.parts += other.parts
         self.lengths = self.lengths + other.lengths
 
@@ -52,6 +52,7 @@ class _Pieces:
 def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Varint form of values [n, width], none negative: bytes and which of them are used, both [n, bytes]."""
     bits = int(values.max(initial=0)).bit_length()
+    # One byte each, which is the number itself: segment ids, masks and labels.
     if bits <= 7:
         return values.astype(np.uint8), None
     if bits > _TABLE_BITS:
@@ -91,9 +92,9 @@ def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
     features = []
     for name, values in columns.items():
         if values.dtype.kind == "f":
-            pieces, kind = _Pieces(np.ascontiguousarray(values, "<f4").view(np.uint8)), _FLOAT_LIST
+            pieces, kind = _ByteRows(np.ascontiguousarray(values, "<f4").view(np.uint8)), _FLOAT_LIST
         else:
-            pieces, kind = _Pieces(*_varints(values)), _INT64_LIST
+            pieces, kind = _ByteRows(*_varints(values)), _INT64_LIST
         key = name.encode("utf-8")
         pieces = pieces.after(_tag(1)).after(_tag(kind)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
         features.append(pieces.after(_tag(1)))

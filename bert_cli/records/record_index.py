@@ -60,6 +60,7 @@ class RecordIndex:
                     _scan(path, self._files[-1], offsets, lengths, digest)
                 except OSError as error:
                     raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+            # An exception before this line closes the files; from here on the context does.
             self._stack = opened.pop_all()
         self._offsets, self._lengths = np.array(offsets), np.array(lengths)
         self.digest = digest.hexdigest()[:16]
@@ -92,6 +93,7 @@ class RecordIndex:
 
 
 def _read_at(file: Any, offset: int, size: int) -> bytes:
+    # pread moves no position, so threads may read from one file; remote files have no descriptor.
     if isinstance(getattr(file, "raw", None), io.FileIO):
         return os.pread(file.fileno(), size, offset)
     file.seek(offset)

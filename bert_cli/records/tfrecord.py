@@ -52,6 +52,7 @@ def read_records(path: str) -> Iterator[bytes]:
 def _read_up_to(file: IO[bytes], size: int) -> bytes:
     """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
     blocks = []
+    # A damaged length may be exabytes.
     while size and (block := file.read(min(size, _BLOCK))):
         blocks.append(block)
         size -= len(block)

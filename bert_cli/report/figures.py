@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_cli.runtime.background_import import LATER
+from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def thinned(values: Sequence[float]) -> np.ndarray:
 def needed_later() -> None:
     """Something will be drawn: see runtime.background_import."""
     _hush()
-    LATER.need("matplotlib.figure", "matplotlib.backends.backend_svg")
+    BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg")
 
 
 def _hush() -> None:

@@ -19,7 +19,7 @@ from bert_cli.report.run_files import Run
 from bert_cli.report.squad import squad_section
 from bert_cli.report.tagging import tagging_section
 from bert_cli.report.training import training_section
-from bert_cli.runtime.background_import import LATER
+from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -38,7 +38,7 @@ _OF_COMMAND = {
 def needed_later() -> None:
     """A page will be written: see runtime.background_import."""
     figures.needed_later()
-    LATER.need("jinja2")
+    BACKGROUND_IMPORTS.need("jinja2")
 
 
 @functools.cache

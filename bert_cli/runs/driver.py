@@ -28,7 +28,7 @@ from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
 from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
-from bert_cli.settings.sweep import is_several
+from bert_cli.settings.sweep import is_sweep
 from bert_cli.settings.training import TrainingSettings
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RunResult(NamedTuple):
 
 def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:
     """Do what the phases say; returns the report, which is also written to run_report.json."""
-    if not is_several(settings):
+    if not is_sweep(settings):
         return run_once(task, settings).report
     report = sweep.run(task, settings, run_once)
     finish(settings.phases.output_dir, settings.page)

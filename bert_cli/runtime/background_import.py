@@ -5,7 +5,7 @@ import importlib
 import threading
 
 
-class Later:
+class BackgroundImports:
     """Names are put down by who knows of the need; who has seconds without Python's lock before it has them imported.
 
     scikit-learn takes one to two seconds, Matplotlib half a one. TensorFlow's optimizers of a graph take longer, on one
@@ -36,4 +36,4 @@ def _import(names: list[str]) -> None:
             importlib.import_module(name)
 
 
-LATER = Later()
+BACKGROUND_IMPORTS = BackgroundImports()

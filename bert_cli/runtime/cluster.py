@@ -30,6 +30,7 @@ def read_cluster() -> Cluster:
     kind, index = task.get("type"), task.get("index", 0)
     if kind is not None:
         expect(kind, str, f"{_PLACE}.task.type", _FORM)
+        # Schedulers write the index as text; TensorFlow takes both.
         index = int(index) if isinstance(index, str) and index.isdecimal() else index
         expect(index, int, f"{_PLACE}.task.index", _FORM)
     is_chief = kind in (None, *_CHIEFS) or (

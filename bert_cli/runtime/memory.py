@@ -29,5 +29,6 @@ def peak_memory() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
+    # Kilobytes on Linux, bytes on macOS.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

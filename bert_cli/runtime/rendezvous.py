@@ -16,37 +16,38 @@ from bert_cli.base.errors import InputError, TemporaryError
 from bert_cli.runtime.cluster import Cluster, read_cluster
 
 LOG = logging.getLogger("bert_cli")
-_TOLD_EVERY = 30.0  # seconds
+_LOGGED_EVERY = 30.0  # seconds
 _PAUSE = 0.5  # between two rounds
 _CONNECTING = 2.0
 
 
 @functools.cache
-def meet(timeout: int) -> None:
+def wait_for_workers(timeout: int) -> None:
     """Return when all processes of TF_CONFIG that train are there; once in a process, as then TensorFlow has the address.
 
     timeout: in seconds. TemporaryError, naming those that are missing, when it is over; InputError for an address that is none.
     """
     cluster = read_cluster()
     others = {name: address for name, address in cluster.addresses.items() if name != cluster.task}
-    places = {name: _place(address) for name, address in cluster.addresses.items()}
-    began = told = time.monotonic()
-    with _listening(cluster, places) as server:
-        while missing := [name for name in others if not _answers(*places[name])]:
+    endpoints = {name: _endpoint(address) for name, address in cluster.addresses.items()}
+    began = logged = time.monotonic()
+    with _listening(cluster, endpoints) as server:
+        while missing := [name for name in others if not _is_listening(*endpoints[name])]:
+            # monotonic: the clock of a machine may be set while it waits.
             now, listed = time.monotonic(), ", ".join(f"{name} ({others[name]})" for name in missing)
             if now - began >= timeout:
                 raise TemporaryError(
                     f"{listed} did not come within {timeout} seconds; start all processes of TF_CONFIG, and give a longer "
                     "--worker_timeout where one takes more time"
                 )
-            if now - told >= _TOLD_EVERY:
+            if now - logged >= _LOGGED_EVERY:
                 LOG.warning("waiting for %s: %.0f of %d seconds", listed, now - began, timeout)
-                told = now
-            _let_in(server)
+                logged = now
+            _accept_waiting(server)
             time.sleep(_PAUSE)
 
 
-def _place(address: str) -> tuple[str, int]:
+def _endpoint(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise InputError(f"the environment variable TF_CONFIG: {address!r} is no HOST:PORT")
@@ -54,9 +55,9 @@ def _place(address: str) -> tuple[str, int]:
 
 
 @contextlib.contextmanager
-def _listening(cluster: Cluster, places: dict[str, tuple[str, int]]) -> Iterator[socket.socket]:
+def _listening(cluster: Cluster, endpoints: dict[str, tuple[str, int]]) -> Iterator[socket.socket]:
     """A socket at the address of this process, at all interfaces, as TensorFlow's will be."""
-    own = places.get(cluster.task, ("", 0))
+    own = endpoints.get(cluster.task, ("", 0))
     both = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both else socket.AF_INET
     try:
@@ -71,14 +72,14 @@ def _listening(cluster: Cluster, places: dict[str, tuple[str, int]]) -> Iterator
         yield server
 
 
-def _let_in(server: socket.socket) -> None:
+def _accept_waiting(server: socket.socket) -> None:
     """Take the connections that wait, so that there is always room for further ones."""
     with contextlib.suppress(BlockingIOError):
         while True:
             server.accept()[0].close()
 
 
-def _answers(host: str, port: int) -> bool:
+def _is_listening(host: str, port: int) -> bool:
     try:
         socket.create_connection((host, port), timeout=_CONNECTING).close()
     except OSError:  # nobody is there yet, nor perhaps a name for the host

@@ -48,10 +48,12 @@ def _handled(first: Callable[[int], None]) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         if received or os.getpid() != owner:  # a process that was forked has no part in it
+            # sys.exit would wait for threads and run what is registered for the end, in a process that shall end now.
             os._exit(128 + number)
         received.append(number)
         first(number)
 
+    # None: a handler that was not set by Python, which could not be put back.
     before = {number: signal.getsignal(number) for number in _NAMES}
     changed = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
     for number in changed:
@@ -82,13 +84,13 @@ class Request:
 
 
 @contextlib.contextmanager
-def deferred(told: Callable[[str], None]) -> Iterator[Request]:
-    """Within it a signal is noted, for work that comes to a good end by itself; told(name of the signal) says so."""
+def deferred(report: Callable[[str], None]) -> Iterator[Request]:
+    """Within it a signal is noted, for work that comes to a good end by itself; report(name of the signal) logs it."""
     request = Request()
 
     def note(number: int) -> None:
         request.number = number
-        told(Stopped(number).name)
+        report(Stopped(number).name)
 
     with _handled(note):
         yield request

@@ -44,6 +44,7 @@ def setup_tensorflow() -> None:
     # On by default only for processors with AVX-512; its products are faster with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     if platform.libc_ver()[0] == "glibc":
+        # Other C libraries, as of Alpine or macOS, have no mallopt, or other numbers for its parameters.
         libc = ctypes.CDLL(None)
         libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
         libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)

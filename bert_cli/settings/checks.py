@@ -16,5 +16,6 @@ def complete(values: dict[str, Any]) -> dict[str, Any]:
     if "hub_module" in values:
         check_hub(values)
     if "freeze_encoder" in values:
+        # An encoder of a module that is not trained is a frozen one: one rule below, not two.
         values["freeze_encoder"] = values["freeze_encoder"] or not values.get("hub_trainable", True)
     return values

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind
 from bert_cli.settings.devices import Devices
@@ -29,7 +29,7 @@ TASK_NAMES = (
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
-class Classification(Group, heading="Data"):
+class Classification(FlagGroup, heading="Data"):
     """The task of bert-classify."""
 
     task_name: str = option(
@@ -44,7 +44,7 @@ class Classification(Group, heading="Data"):
     language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
 
 
-class Distillation(Group, heading="Training"):
+class Distillation(FlagGroup, heading="Training"):
     """Training a classifier on the probabilities of another one (Hinton et al., 2015)."""
 
     distill_from: str = option(
@@ -72,6 +72,7 @@ def check_distillation(values: dict[str, Any]) -> None:
     defaults = Distillation()
     if values["distill_from"] and not values["do_train"]:
         raise InputError("--distill_from is about --do_train, which is missing")
+    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be none.
     for name in ("unlabeled_file", "distill_temperature", "distill_share"):
         if values[name] != getattr(defaults, name) and not values["distill_from"]:
             raise InputError(f"--{name} is about --distill_from, which is missing")

@@ -5,7 +5,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 
 OPTIMIZERS = ("adamw", "lamb", "nadam")
 LR_SCHEDULES = ("linear", "cosine", "constant")
@@ -14,7 +14,7 @@ BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
 _MOST_DROPOUT = 0.99
 
 
-class LayerRates(Group, heading="Controls"):
+class LayerRates(FlagGroup, heading="Controls"):
     """Which layers are trained, and how fast."""
 
     freeze_encoder: bool = option(
@@ -39,7 +39,7 @@ class LayerRates(Group, heading="Controls"):
         return self.freeze_layers is None and self.layerwise_lr_decay == 1.0
 
 
-class Optimization(Group, heading="Controls"):
+class Optimization(FlagGroup, heading="Controls"):
     """The optimizer, the schedule of its learning rate, and how a batch becomes an update."""
 
     optimizer: str = option(
@@ -68,7 +68,7 @@ class Optimization(Group, heading="Controls"):
     )  # fmt: skip
 
 
-class Dropout(Group, heading="Controls"):
+class Dropout(FlagGroup, heading="Controls"):
     """Dropout of the encoder."""
 
     hidden_dropout_prob: float | None = option(
@@ -81,7 +81,7 @@ class Dropout(Group, heading="Controls"):
     )  # fmt: skip
 
 
-class Head(Group, heading="Controls"):
+class Head(FlagGroup, heading="Controls"):
     """What the classifier reads, and its dropout."""
 
     classifier_dropout: float = option(
@@ -103,6 +103,7 @@ class Head(Group, heading="Controls"):
 
 def given_weights(text: str) -> dict[str, float]:
     """The weights by label that --class_weights names. ValueError where it names none, or one twice."""
+    # From the right: a label may hold the sign itself.
     pairs = [part.rpartition("=") for part in text.split(",")]
     weights = {name.strip(): float(weight) for name, _, weight in pairs}
     if len(weights) < len(pairs) or "" in weights or not all(0 <= weight < float("inf") for weight in weights.values()):
@@ -122,7 +123,7 @@ def check_class_weights(text: str) -> str:
     return text
 
 
-class Loss(Group, heading="Controls"):
+class Loss(FlagGroup, heading="Controls"):
     """The loss, and what its examples count."""
 
     loss: str = option(

@@ -2,13 +2,13 @@
 
 import dataclasses
 
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import Log, read_names
 from bert_cli.settings.training import Seed
 
 
-class DataFiles(Group, heading="Data"):
+class DataFiles(FlagGroup, heading="Data"):
     """Files of examples: a directory with all of them, or each by its name."""
 
     data_dir: str = option("", "folder with the data", remembered=True, path=True)
@@ -31,7 +31,7 @@ class DataFiles(Group, heading="Data"):
     )
 
 
-class Columns(Group, heading="Your own files"):
+class Columns(FlagGroup, heading="Your own files"):
     """Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
     column whose name leaves no doubt.
     """
@@ -59,7 +59,7 @@ class Columns(Group, heading="Your own files"):
         return tuple(part.strip() for part in self.label_column.split(",")) if self.label_column else ()
 
 
-class Endings(Group, heading="Your own files"):
+class Endings(FlagGroup, heading="Your own files"):
     """The endings of multiple choice."""
 
     choice_columns: tuple[str, ...] | None = option(
@@ -78,7 +78,7 @@ class Endings(Group, heading="Your own files"):
     )
 
 
-class LabelKind(Group, heading="Your own files"):
+class LabelKind(FlagGroup, heading="Your own files"):
     """What the labels of a file are."""
 
     label_separator: str | None = option(
@@ -92,7 +92,7 @@ class LabelKind(Group, heading="Your own files"):
     )
 
 
-class DevSplit(Group, heading="Your own files"):
+class DevSplit(FlagGroup, heading="Your own files"):
     """Training rows that are held out for evaluation."""
 
     dev_split: float = option(
@@ -103,7 +103,7 @@ class DevSplit(Group, heading="Your own files"):
     )
 
 
-class Paths(Group, heading="From and to"):
+class Paths(FlagGroup, heading="From and to"):
     """What is no flag on the command line of bert-prepare."""
 
     paths: tuple[str, ...] = option(
@@ -111,7 +111,7 @@ class Paths(Group, heading="From and to"):
     )
 
 
-class RowSelection(Group, heading="Which rows go where"):
+class RowSelection(FlagGroup, heading="Which rows go where"):
     """Which rows of the file bert-prepare takes, and which of them go where."""
 
     test_split: float = option(0.0, "share of the rows for test.tsv", lower=0.0, upper=0.9)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import trains_together
 
 INT8 = "int8"
@@ -29,7 +29,7 @@ def _onnxruntime_flag(engine: str, precision: str) -> str | None:
     return f"--engine={ONNXRUNTIME}"
 
 
-class Devices(Group, heading="Devices"):
+class Devices(FlagGroup, heading="Devices"):
     """What computes, and in which precision."""
 
     batch_size: int = option(32, "texts that are computed at once", lower=1)
@@ -57,6 +57,7 @@ class Devices(Group, heading="Devices"):
         "second, on the CPU",
         choices=("auto", TENSORFLOW, ONNXRUNTIME),
     )
+    # From here on the flags of Google's scripts, so that old command lines go on working.
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
     tpu_name: str | None = option(None, "name or grpc:// address of the TPU", may_be_empty=True)
     tpu_zone: str | None = option(None, "zone of the TPU", may_be_empty=True)
@@ -83,6 +84,7 @@ def check_engine(values: dict[str, Any]) -> None:
     if values.get("do_train"):
         raise InputError(f"{flag} is for predictions: train without it, then predict with it in a second command")
     strategy = values["distribution_strategy"]
+    # onnxruntime computes on its own; a strategy of TensorFlow would hold devices for nothing.
     if strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy):
         raise InputError(
             f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out"

@@ -1,19 +1,20 @@
 """The flags of an eye on training: evaluations on the way, the best checkpoint, and an early end."""
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 
 EPOCH = "epoch"
 
 
 def read_eval_every(text: str) -> str:
     """The value of --eval_every. InputError for one that is neither EPOCH nor a number of steps."""
+    # isdecimal alone would take digits of other scripts.
     if text != EPOCH and not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise InputError(f"--eval_every={text}: {EPOCH} is needed, or a number of steps, 1 or more")
     return text
 
 
-class Watching(Group, heading="Evaluation during training"):
+class Watching(FlagGroup, heading="Evaluation during training"):
     """Evaluation during training, the best checkpoint, and early stopping."""
 
     eval_every: str = option(

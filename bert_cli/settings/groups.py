@@ -2,7 +2,7 @@
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
@@ -40,7 +40,7 @@ def read_shard(text: str) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
-class Files(Group, heading="Files"):
+class Files(FlagGroup, heading="Files"):
     """What a command reads and writes, and which of several input files a process takes."""
 
     input_file: str = option("", "the file to read, - for standard input")
@@ -56,7 +56,7 @@ class Files(Group, heading="Files"):
     )
 
 
-class NewText(Group, heading="What to do"):
+class NewText(FlagGroup, heading="What to do"):
     """One text to answer with a trained model."""
 
     text: str = option("", "answer this text with a trained model and print the result", passing=True)
@@ -68,7 +68,7 @@ class NewText(Group, heading="What to do"):
     text_b: str = option("", "the second text of a pair whose first is --text", passing=True)
 
 
-class Encoding(Group, heading="Data"):
+class Encoding(FlagGroup, heading="Data"):
     """How examples become the input of a model: the order of the labels, and how long a sequence is."""
 
     labels: tuple[str, ...] | None = option(
@@ -91,7 +91,7 @@ class Encoding(Group, heading="Data"):
     )
 
 
-class ModelFiles(Group, heading="Model"):
+class ModelFiles(FlagGroup, heading="Model"):
     """The model that a command starts from, and the files that belong to it."""
 
     init_checkpoint: str = option(
@@ -123,7 +123,7 @@ class ModelFiles(Group, heading="Model"):
     )
 
 
-class Hub(Group, heading="Model"):
+class Hub(FlagGroup, heading="Model"):
     """An encoder for tensorflow-hub in place of --init_checkpoint."""
 
     hub_module: str | None = option(
@@ -147,7 +147,7 @@ def check_hub(values: dict) -> None:
         raise InputError("--hub_trainable=false is about --hub_module, which is missing")
 
 
-class Phases(Group, heading="What to do"):
+class Phases(FlagGroup, heading="What to do"):
     """What a run does, and the directory that it writes to."""
 
     dry_run: bool = option(
@@ -179,7 +179,7 @@ def read_threshold(text: str) -> str:
     return text
 
 
-class Inference(Group, heading="What to do"):
+class Inference(FlagGroup, heading="What to do"):
     """How a run evaluates and predicts, and what it writes of it."""
 
     do_predict: bool = option(False, "predict the test file")
@@ -211,13 +211,13 @@ class Inference(Group, heading="What to do"):
         return self.threshold == Inference.threshold
 
 
-class Workers(Group, heading="Work"):
+class Processes(FlagGroup, heading="Work"):
     """Processes of one command."""
 
     num_workers: int = option(0, "processes that share the work", lower=0)
 
 
-class Log(Group, heading="Log"):
+class Log(FlagGroup, heading="Log"):
     """What a command says while it works."""
 
     quiet: bool = option(False, "log warnings and results only, and show no progress", passing=True)

@@ -5,11 +5,11 @@ import shlex
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Workers
+from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
 from bert_cli.settings.training import Page, Saving, Seed, Sweep, Training, TrainingSettings
 
 RUNNERS = ("direct", "dataflow", "flink", "spark")
@@ -17,7 +17,7 @@ VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
 
-class Masking(Group, heading="Masked words"):
+class MaskedLM(FlagGroup, heading="Masked words"):
     """The masked-LM objective."""
 
     max_predictions_per_seq: int = option(
@@ -30,14 +30,14 @@ class Masking(Group, heading="Masked words"):
     )
 
 
-class TextVocabulary(Group, heading="Files"):
+class TextVocabulary(FlagGroup, heading="Files"):
     """The vocabulary that text is tokenized with."""
 
     vocab_file: str = option("", "vocab.txt of the model")
     do_lower_case: bool = option(True, _CASING)
 
 
-class Instances(Group, heading="Instances"):
+class Instances(FlagGroup, heading="Instances"):
     """How many pre-training instances a text gives."""
 
     dupe_factor: int = option(10, "passes over the text, each with other pairs and masks", lower=1)
@@ -55,12 +55,13 @@ def read_options(text: str) -> tuple[str, ...]:
         words = tuple(shlex.split(text))
     except ValueError as error:
         raise InputError(f"--beam_options={text}: {error}") from None
+    # Two runners in one command: Beam would take the last one silently.
     if any(word.partition("=")[0] == "--runner" for word in words):
         raise InputError("--beam_options: give the runner as --runner itself")
     return words
 
 
-class Beam(Group, heading="Apache Beam"):
+class Beam(FlagGroup, heading="Apache Beam"):
     """Work that Apache Beam spreads over machines."""
 
     runner: str | None = option(
@@ -97,11 +98,11 @@ class CreateDataSettings:
         {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}},
         only=("max_seq_length",),
     )
-    masking: Masking = group(Masking)
+    masking: MaskedLM = group(MaskedLM)
     instances: Instances = group(Instances)
     seed: Seed = group(Seed, {"random_seed": {"help": "seed of all that is drawn", "lower": None}})
-    workers: Workers = group(
-        Workers,
+    workers: Processes = group(
+        Processes,
         {
             "num_workers": "0: Google's records, made one after the other, and a document goes on from one file into the "
             "next; 1 or more: so many processes, and a document ends with its file"
@@ -111,7 +112,7 @@ class CreateDataSettings:
     log: Log = group(Log)
 
 
-class Pretraining(Group, heading="Data"):
+class Pretraining(FlagGroup, heading="Data"):
     """The objective of pre-training, and what is held out."""
 
     eval_file: str | None = option(
@@ -128,7 +129,7 @@ class Pretraining(Group, heading="Data"):
     )
 
 
-class Steps(Group, heading="Training"):
+class Steps(FlagGroup, heading="Training"):
     """How long a model is pre-trained."""
 
     num_train_steps: int = option(100000, "training steps", lower=1)
@@ -153,8 +154,8 @@ class PretrainSettings(TrainingSettings):
         {"max_seq_length": "longest sequence in tokens; for TFRecords, what they were made with"},
         only=("max_seq_length",),
     )
-    masking: Masking = group(
-        Masking, {"max_predictions_per_seq": "most masked tokens in a sequence; for TFRecords, as made"}
+    masking: MaskedLM = group(
+        MaskedLM, {"max_predictions_per_seq": "most masked tokens in a sequence; for TFRecords, as made"}
     )
     model: ModelFiles = group(
         ModelFiles,
@@ -190,7 +191,7 @@ class PretrainSettings(TrainingSettings):
     log: Log = group(Log)
 
 
-class VocabularySize(Group, heading="Vocabulary"):
+class VocabularySize(FlagGroup, heading="Vocabulary"):
     """What a new vocabulary holds."""
 
     extend: str | None = option(
@@ -227,13 +228,13 @@ class BuildVocabSettings:
         output_file="vocab.txt",
     )
     size: VocabularySize = group(VocabularySize)
-    workers: Workers = group(
-        Workers, {"num_workers": {"help": "processes that count words", "lower": 1}}, num_workers=1
+    workers: Processes = group(
+        Processes, {"num_workers": {"help": "processes that count words", "lower": 1}}, num_workers=1
     )
     log: Log = group(Log)
 
 
-class Candidates(Group, heading="Texts"):
+class Candidates(FlagGroup, heading="Texts"):
     """Texts with masked words, and how many candidates each word gets."""
 
     texts: tuple[str, ...] = option(

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
@@ -13,7 +13,7 @@ from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Tr
 MULTIPLE_ANSWERS = ("first", "all")
 
 
-class Squad(Group, heading="Data"):
+class Squad(FlagGroup, heading="Data"):
     """The data of bert-squad, and how a context is cut into windows."""
 
     version_2_with_negative: bool = option(
@@ -30,7 +30,7 @@ class Squad(Group, heading="Data"):
     )
 
 
-class Questions(Group, heading="Single questions"):
+class Questions(FlagGroup, heading="Single questions"):
     """One question to answer with a trained model."""
 
     question: str = option("", "a question about --context or --context_file")
@@ -38,7 +38,7 @@ class Questions(Group, heading="Single questions"):
     context_file: str = option("", "a file with that text")
 
 
-class Scoring(Group, heading="Scores of any predictions"):
+class Scoring(FlagGroup, heading="Scores of any predictions"):
     """Scores of predictions that were made by any program."""
 
     score_only: bool = option(False, "score predictions_file against predict_file")
@@ -48,7 +48,7 @@ class Scoring(Group, heading="Scores of any predictions"):
     )
 
 
-class Answers(Group, heading="Answers"):
+class AnswerSearch(FlagGroup, heading="Answers"):
     """How answers are found in the logits of windows."""
 
     n_best_size: int = option(20, "starts and ends looked at in a window, and answers in an n-best list")
@@ -61,7 +61,7 @@ class Answers(Group, heading="Answers"):
     verbose_logging: bool = option(False, "log the windows of 20 questions, not of two")
 
 
-class SquadTraining(Group, heading="Training"):
+class SpanLoss(FlagGroup, heading="Training"):
     """Where the loss of bert-squad may differ from that of Google."""
 
     steps_from_examples: bool = option(
@@ -116,10 +116,10 @@ class SquadSettings(TrainingSettings):
         without=("shard",),
     )
     scoring: Scoring = group(Scoring)
-    answers: Answers = group(Answers)
+    answers: AnswerSearch = group(AnswerSearch)
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
-    squad_training: SquadTraining = group(SquadTraining)
+    squad_training: SpanLoss = group(SpanLoss)
     watching: Watching = group(Watching)
     page: Page = group(Page)
     rates: LayerRates = group(LayerRates)

@@ -5,14 +5,15 @@ from bert_cli.flags.option import lists_of, values_of
 from bert_cli.settings.training import TrainingSettings
 
 
-def is_several(settings: TrainingSettings) -> bool:
+def is_sweep(settings: TrainingSettings) -> bool:
     """Whether the settings of a command that trains ask for more than one run."""
     return bool(lists_of(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0
 
 
-def check_several(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
+def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
     """InputError where the flags of several runs do not go together, or with what is to be done."""
     lists, folds = lists_of(settings), settings.sweep.cross_validation
+    # What the message is about: of a grid the first list, else the flag that asks for several runs.
     flag = next(iter(lists), "cross_validation" if folds else "num_runs")
     if not does_train:
         raise InputError(f"--{flag}: several runs are about training; add --do_train, or leave them out")

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
@@ -30,7 +30,7 @@ def read_layers(text: str) -> tuple[int, ...]:
     return layers
 
 
-class Tagging(Group, heading="Data"):
+class Tagging(FlagGroup, heading="Data"):
     """The data of bert-tag, and how a sentence is cut into windows."""
 
     word_column: int = option(0, "column of the words, from 0; -1 is the last", remembered=True)
@@ -61,7 +61,7 @@ class Tagging(Group, heading="Data"):
     )
 
 
-class TaggerModel(Group, heading="Model"):
+class TaggerModel(FlagGroup, heading="Model"):
     """What the classifier of tokens reads."""
 
     layers: tuple[int, ...] | None = option(

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.head_types import HEAD_TYPES
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, read_names
 from bert_cli.settings.training import Seed
@@ -22,7 +22,7 @@ _BESIDE: dict[str, str | dict] = {
 }
 
 
-class Extraction(Group, heading="Texts and vectors"):
+class Extraction(FlagGroup, heading="Texts and vectors"):
     """Which vectors are computed, and in which format they are written."""
 
     output_format: str = option(
@@ -55,7 +55,7 @@ class Extraction(Group, heading="Texts and vectors"):
     )
 
 
-class Attention(Group, heading="Attention"):
+class Attention(FlagGroup, heading="Attention"):
     """Attention probabilities, to a file or on the terminal."""
 
     attentions: str | None = option(
@@ -97,7 +97,7 @@ class ExtractSettings:
     log: Log = group(Log)
 
 
-class Conversion(Group, heading="From and to"):
+class Conversion(FlagGroup, heading="From and to"):
     """From which format to which."""
 
     source: str = option(
@@ -117,7 +117,7 @@ class Conversion(Group, heading="From and to"):
     overwrite: bool = option(False, "replace files that stand under the names to be written")
 
 
-class Changes(Group, heading="Changes"):
+class Changes(FlagGroup, heading="Changes"):
     """What is changed in the model on the way."""
 
     head: str = option(
@@ -154,7 +154,7 @@ class ConvertSettings:
     log: Log = group(Log)
 
 
-class Export(Group, heading="From and to"):
+class Export(FlagGroup, heading="From and to"):
     """What is exported, and where to."""
 
     format: str = option(
@@ -177,7 +177,7 @@ class Export(Group, heading="From and to"):
     overwrite: bool = option(False, "replace an earlier export in export_dir")
 
 
-class ExportData(Group, heading="Data"):
+class ExportData(FlagGroup, heading="Data"):
     """What the data of the exported model looks like."""
 
     data_dir: str = option(
@@ -211,7 +211,7 @@ class ExportSettings:
     log: Log = group(Log)
 
 
-class Runs(Group, heading="Runs"):
+class Runs(FlagGroup, heading="Runs"):
     """What is no flag on the command line of bert-report."""
 
     runs: tuple[str, ...] = option((), "the folders of training runs (their --output_dir)", words=True)

@@ -1,22 +1,24 @@
 """The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and the report."""
 
-from bert_cli.flags.option import Group, option
+from bert_cli.flags.option import FlagGroup, option
 from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles, Phases
 
 
-class Training(Group, heading="Training"):
+class Training(FlagGroup, heading="Training"):
     """The batch and the learning rate."""
 
+    # The batch of one update, whatever the number of devices and accumulation steps.
     train_batch_size: int = option(
         32, "examples in a training batch, over all devices", lower=1, decides=True, grid=True
     )
+    # Google's default of the scripts; the paper tries 2e-5 to 5e-5.
     learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True, grid=True)
 
 
-class FineTuning(Group, heading="Training"):
+class FineTuning(FlagGroup, heading="Training"):
     """How long a model is fine-tuned."""
 
     num_train_epochs: float = option(
@@ -32,13 +34,13 @@ class FineTuning(Group, heading="Training"):
     )
 
 
-class Seed(Group, heading="Training"):
+class Seed(FlagGroup, heading="Training"):
     """The one seed of a command; commands that train nothing have it, too."""
 
     random_seed: int = option(12345, "seed of shuffling, dropout and new weights", lower=0, decides=True)
 
 
-class Saving(Group, heading="Training"):
+class Saving(FlagGroup, heading="Training"):
     """Checkpoints and the record of training."""
 
     save_checkpoints_steps: int = option(1000, "steps between checkpoints", lower=1)
@@ -52,7 +54,7 @@ class Saving(Group, heading="Training"):
     tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
 
 
-class Page(Group, heading="Report"):
+class Page(FlagGroup, heading="Report"):
     """The page for people at the end of a run."""
 
     report: bool = option(
@@ -62,7 +64,7 @@ class Page(Group, heading="Report"):
     )
 
 
-class Sweep(Group, heading="Several runs"):
+class Sweep(FlagGroup, heading="Several runs"):
     """Several runs by one command: seeds, or folds of cross-validation."""
 
     num_runs: int = option(

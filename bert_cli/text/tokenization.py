@@ -59,6 +59,7 @@ class _Memo(dict):
     def __missing__(self, text: str) -> tuple:
         result = self.compute(text)
         if self.size and len(text) <= _LONGEST_CACHED:
+            # functools.lru_cache would drop single entries, for which it keeps an order at every look-up.
             if len(self) >= self.size:
                 self.clear()
             self[text] = result

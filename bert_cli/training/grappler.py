@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import tensorflow as tf
 
-from bert_cli.runtime.background_import import LATER
+from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
 # Together they take a fifth of the time until the first step has been computed, and the steps are as fast without them:
@@ -75,7 +75,7 @@ def with_background_imports(function: tf.types.experimental.PolymorphicFunction)
         if not is_traced:
             function.get_concrete_function(*args)
             is_traced = True
-            LATER.start()
+            BACKGROUND_IMPORTS.start()
         return function(*args)
 
     return call

@@ -9,7 +9,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.runtime.cluster import read_cluster
 from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
-from bert_cli.runtime.rendezvous import meet
+from bert_cli.runtime.rendezvous import wait_for_workers
 
 # NVIDIA's Ampere is the first generation with fast bfloat16.
 _BFLOAT16_CAPABILITY = (8, 0)
@@ -41,7 +41,7 @@ def make_strategy(
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
-        meet(worker_timeout)
+        wait_for_workers(worker_timeout)
         return tf.distribute.MultiWorkerMirroredStrategy()
     if num_virtual_devices:
         return tf.distribute.MirroredStrategy(_virtual_devices(num_virtual_devices))

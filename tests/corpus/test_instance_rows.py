@@ -3,23 +3,25 @@
 import numpy as np
 import pytest
 
-from bert_cli.corpus.instance_rows import count_rows, pack_row, row_layout, row_typecode, row_width, rows_to_features
-from bert_cli.corpus.instances import Instance
+from bert_cli.corpus.instance_rows import RowFormat, count_rows
+from bert_cli.corpus.instances import Instance, Sampling
+from bert_cli.corpus.masking import make_masking
 
 INSTANCES = [Instance([7, 8, 9, 5], 2, [1, 3], [20, 21], True, 100_000), Instance([7, 9], 2, [], [], False, 0)]
 
 
 @pytest.mark.parametrize(("vocab_size", "typecode"), [(30_000, "H"), (65_535, "H"), (70_000, "I")])
 def test_the_width_of_a_number(vocab_size, typecode):
-    assert row_typecode(vocab_size, 128) == typecode
+    masking = make_masking({"[CLS]": 0, "[SEP]": 1, "[MASK]": vocab_size - 1}, 3, 0.15)
+    assert RowFormat.of(Sampling(128, 0.1, masking)) == RowFormat(128, 3, typecode)
 
 
 @pytest.mark.parametrize("typecode", ["H", "I"])
 def test_rows_are_the_features_of_their_instances(typecode):
-    layout = row_layout(typecode, 6, 3)
-    data = b"".join(pack_row(instance, layout, 6, 3) for instance in INSTANCES)
-    rows = np.frombuffer(data, typecode).reshape(2, row_width(6, 3))
-    found = {name: values.tolist() for name, values in rows_to_features(rows, 6, 3).items()}
+    form = RowFormat(6, 3, typecode)
+    rows = form.unpack(b"".join(map(form.pack, INSTANCES)))
+    assert (rows.shape, form.size) == ((2, 17), 17 * np.dtype(typecode).itemsize)
+    found = {name: values.tolist() for name, values in form.features(rows).items()}
     assert found == {
         "input_ids": [[7, 8, 9, 5, 0, 0], [7, 9, 0, 0, 0, 0]],
         "input_mask": [[1, 1, 1, 1, 0, 0], [1, 1, 0, 0, 0, 0]],

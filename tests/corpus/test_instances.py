@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from plain_pretraining import PlainSampler
 
-from bert_cli.corpus.instance_rows import count_rows, pack_row, row_layout, row_typecode, row_width, rows_to_features
+from bert_cli.corpus.instance_rows import RowFormat, count_rows
 from bert_cli.corpus.instances import Instance, Sampling, document_instances
 from bert_cli.corpus.masking import make_masking
 from bert_cli.corpus.random_draws import shuffle
@@ -164,9 +164,10 @@ def test_rows_become_features():
         Instance([2, 4, 11, 3, 12, 3], 4, [1], [10], True, 7),
         Instance([2, 9, 3, 8, 4, 4, 7, 3], 3, [4, 5], [6, 5], False, 100_000),
     ]
-    rows = b"".join(pack_row(instance, row_layout("H", 8, 2), 8, 2) for instance in instances)
-    table = np.frombuffer(rows, "H").reshape(2, row_width(8, 2))
-    features = rows_to_features(table, 8, 2)
+    form = RowFormat(8, 2, "H")
+    table = form.unpack(b"".join(map(form.pack, instances)))
+    assert (table.shape, form.size) == ((2, 17), 34)
+    features = form.features(table)
     assert {name: values.tolist() for name, values in features.items()} == {
         "input_ids": [[2, 4, 11, 3, 12, 3, 0, 0], [2, 9, 3, 8, 4, 4, 7, 3]],
         "input_mask": [[1, 1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1]],
@@ -194,4 +195,5 @@ def test_rows_become_features():
     [(30522, 128, "H"), (65535, 512, "H"), (119547, 128, "I"), (99, 70_000, "I")],
 )
 def test_large_numbers_get_wider_rows(vocab_size, max_seq_length, expected):
-    assert row_typecode(vocab_size, max_seq_length) == expected
+    masking = make_masking(dict.fromkeys(("[CLS]", "[SEP]"), 0) | {"[MASK]": vocab_size - 1}, 20, 0.15)
+    assert RowFormat.of(Sampling(max_seq_length, 0.1, masking)).typecode == expected

@@ -2,11 +2,11 @@
 
 import dataclasses
 
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.groups import read_names
 
 
-class Data(Group, heading="Data"):
+class Data(FlagGroup, heading="Data"):
     input_file: str = option("", "the text to read")
     tpu_name: str | None = option(None, "name of the TPU", may_be_empty=True)
     labels: tuple[str, ...] | None = option(
@@ -14,7 +14,7 @@ class Data(Group, heading="Data"):
     )
 
 
-class Training(Group, heading="Training"):
+class Training(FlagGroup, heading="Training"):
     rate: float = option(0.5, "a share", lower=0.0, upper=1.0)
     steps: int = option(10, "how many", lower=1)
     gelu: str = option("auto", "form of gelu", choices=("auto", "erf"))
@@ -22,7 +22,7 @@ class Training(Group, heading="Training"):
     do_lower_case: bool | None = option(None, "lower-case; default: as the model was trained")
 
 
-class MoreData(Group, heading="Data"):
+class MoreData(FlagGroup, heading="Data"):
     random_seed: int = option(3, "seed")
 
 

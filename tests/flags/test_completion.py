@@ -14,14 +14,14 @@ import pytest
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS
 from bert_cli.flags.completion import SHELLS, asked_shell, completion
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import TASK_NAMES
 
 COMMAND = "bert-something"
 
 
-class Data(Group, heading="Data"):
+class Data(FlagGroup, heading="Data"):
     input_file: str = option("", "the text to read; it's [UNK]: $HOME `x` \\ 'y'")
     model: str = option("", "a folder", path=True)
     target: str = option("", "a folder", file=True, flag="to")
@@ -32,7 +32,7 @@ class Data(Group, heading="Data"):
     steps: int = option(10, "how many", lower=1)
 
 
-class Words(Group, heading="Texts"):
+class Words(FlagGroup, heading="Texts"):
     paths: tuple[str, ...] = option((), "what to read", words=True, file=True)
 
 

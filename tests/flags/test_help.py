@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.flags.help import WIDTH, help_text, split_examples
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from tests.flags.samples import Settings
 
 FURTHER = [
@@ -13,11 +13,11 @@ FURTHER = [
 ]
 
 
-class Words(Group, heading="Texts"):
+class Words(FlagGroup, heading="Texts"):
     texts: tuple[str, ...] = option((), "texts, each in quotes", words=True)
 
 
-class Wide(Group, heading="Wide"):
+class Wide(FlagGroup, heading="Wide"):
     head: str = option("a" * 30, "what stands on top", choices=("a" * 30, "b" * 30, "c" * 30))
     share: float = option(0.25, "of the words, the share that is masked anew before each pass")
 

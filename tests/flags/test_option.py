@@ -8,20 +8,20 @@ from collections import Counter
 import pytest
 
 from bert_cli import settings
-from bert_cli.flags.option import Group, build, deciding, every_flag, group, option, values_of
+from bert_cli.flags.option import FlagGroup, build, deciding, every_flag, group, option, values_of
 from tests.docs_pages import COMMANDS, settings_of
 
 SETTINGS = [settings_of(command) for command in COMMANDS]
 
 
-class Source(Group, heading="From where"):
+class Source(FlagGroup, heading="From where"):
     """Fields and a method. None of this is the heading."""
 
     path: str | None = option(None, "a file", path=True, flag="from")
     master: str | None = option(None, "of no effect", ignored=True)
 
 
-class Rates(Group, heading="Rates"):
+class Rates(FlagGroup, heading="Rates"):
     rate: float = option(0.5, "a share", lower=0.0, upper=1.0, decides=True)
     steps: int | None = option(None, "how many", lower=1)
     fast: bool = option(False, "hurry", decides=True)
@@ -33,7 +33,7 @@ class Settings:
     rates: Rates = group(Rates, {"rate": "another share", "steps": {"lower": 2}}, rate=0.25)
 
 
-class Rest(Group, heading="Rates"):
+class Rest(FlagGroup, heading="Rates"):
     seed: int = option(3, "seed")
     workers: int = option(1, "processes")
 
@@ -92,11 +92,11 @@ def test_mistakes_of_a_programmer():
         option(1, "a number", lowest=0)
 
 
-def groups() -> set[type[Group]]:
+def groups() -> set[type[FlagGroup]]:
     """All groups of the room, found on disk."""
     names = [f"{settings.__name__}.{module.name}" for module in pkgutil.iter_modules(settings.__path__)]
     kinds = [kind for name in names for kind in vars(importlib.import_module(name)).values()]
-    return {kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Group) and kind is not Group}
+    return {kind for kind in kinds if isinstance(kind, type) and issubclass(kind, FlagGroup) and kind is not FlagGroup}
 
 
 def declarations() -> list[str]:
@@ -116,10 +116,10 @@ def test_groups_hold_more_than_one_flag():
     assert {kind.__name__ for kind in groups() if len(dataclasses.fields(kind)) < 2} == {
         "Page",
         "Paths",
+        "Processes",
         "Runs",
         "Seed",
         "TaggerModel",
-        "Workers",
     }
 
 

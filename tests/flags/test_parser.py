@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, group, option
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.flags.parser import parse, shown
 from tests.flags.samples import Settings
 
 
-class Words(Group, heading="Texts"):
+class Words(FlagGroup, heading="Texts"):
     texts: tuple[str, ...] = option((), "texts, each in quotes", words=True)
     top_k: int = option(5, "candidates", lower=1)
 

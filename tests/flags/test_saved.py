@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import Group, build, group, option
+from bert_cli.flags.option import FlagGroup, build, group, option
 from bert_cli.flags.parser import parse
 from bert_cli.flags.saved import flags_to_save, read_flags, remembered, write_flags
 
 
-class Run(Group, heading="Run"):
+class Run(FlagGroup, heading="Run"):
     data_dir: str | None = option(None, "folder with the data", path=True, remembered=True)
     bucket: str | None = option(None, "where to write", path=True)
     train_file: str = option("", "what some runs need", path=True)

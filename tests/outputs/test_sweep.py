@@ -3,18 +3,18 @@
 import pytest
 
 from bert_cli.outputs.sweep import (
-    Row,
+    RunRow,
     best_row,
-    format_several,
+    format_runs_table,
     mean_and_deviation,
     metrics_of,
-    write_several,
+    write_runs_table,
 )
 
 RUNS = [
-    Row("run-1", {"random_seed": 7}, {"eval_accuracy": 0.5, "eval_loss": 0.9, "eval_examples": 10}, {}),
-    Row("run-2", {"random_seed": 8}, {"eval_accuracy": 0.7, "eval_loss": 0.4, "eval_examples": 10}, {}),
-    Row("run-3", {"random_seed": 9}, {"eval_accuracy": 0.9, "eval_loss": 0.5, "eval_examples": 10}, {}),
+    RunRow("run-1", {"random_seed": 7}, {"eval_accuracy": 0.5, "eval_loss": 0.9, "eval_examples": 10}, {}),
+    RunRow("run-2", {"random_seed": 8}, {"eval_accuracy": 0.7, "eval_loss": 0.4, "eval_examples": 10}, {}),
+    RunRow("run-3", {"random_seed": 9}, {"eval_accuracy": 0.9, "eval_loss": 0.5, "eval_examples": 10}, {}),
 ]
 
 
@@ -38,7 +38,7 @@ def test_numbers_of_a_report():
 
 
 def test_runs_tsv(tmp_path):
-    write_several(str(tmp_path / "runs.tsv"), RUNS, has_mean=True)
+    write_runs_table(str(tmp_path / "runs.tsv"), RUNS, has_mean=True)
     assert (tmp_path / "runs.tsv").read_text().splitlines() == [
         "folder\trandom_seed\teval_accuracy\teval_loss\teval_examples",
         "run-1\t7\t0.5\t0.9\t10",
@@ -51,16 +51,16 @@ def test_runs_tsv(tmp_path):
 
 def test_grid_tsv_of_several_runs_each(tmp_path):
     rows = [
-        Row("grid-a", {"learning_rate": 5e-5, "num_train_epochs": 2.0}, {"f1": 80.0, "total": 9}, {"f1": 1.5}),
-        Row("grid-b", {"learning_rate": 3e-5, "num_train_epochs": 2.0}, {"f1": 81.0, "total": 9}, {"f1": 0.5}),
+        RunRow("grid-a", {"learning_rate": 5e-5, "num_train_epochs": 2.0}, {"f1": 80.0, "total": 9}, {"f1": 1.5}),
+        RunRow("grid-b", {"learning_rate": 3e-5, "num_train_epochs": 2.0}, {"f1": 81.0, "total": 9}, {"f1": 0.5}),
     ]
-    write_several(str(tmp_path / "grid.tsv"), rows, has_mean=False)
+    write_runs_table(str(tmp_path / "grid.tsv"), rows, has_mean=False)
     assert (tmp_path / "grid.tsv").read_text().splitlines() == [
         "folder\tlearning_rate\tnum_train_epochs\tf1\tf1_std\ttotal",
         "grid-a\t5e-05\t2.0\t80.0\t1.5\t9",
         "grid-b\t3e-05\t2.0\t81.0\t0.5\t9",
     ]
-    assert [line.split() for line in format_several(rows, "f1", "grid-b", has_mean=False)] == [
+    assert [line.split() for line in format_runs_table(rows, "f1", "grid-b", has_mean=False)] == [
         ["folder", "learning_rate", "f1"],
         ["grid-a", "5e-05", "80.0000", "±", "1.5000"],
         ["grid-b", "*", "3e-05", "81.0000", "±", "0.5000"],
@@ -69,23 +69,26 @@ def test_grid_tsv_of_several_runs_each(tmp_path):
 
 def test_a_metric_that_one_run_lacks_is_in_no_table(tmp_path):
     """As that of a type of entities which the held-out part of a fold has not."""
-    rows = [Row("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), Row("fold-2", {}, {"f1": 82.0}, {})]
-    write_several(str(tmp_path / "folds.tsv"), rows, has_mean=True)
+    rows = [RunRow("fold-1", {}, {"f1": 80.0, "f1_x": 1.0}, {}), RunRow("fold-2", {}, {"f1": 82.0}, {})]
+    write_runs_table(str(tmp_path / "folds.tsv"), rows, has_mean=True)
     assert (tmp_path / "folds.tsv").read_text().splitlines()[:2] == ["folder\tf1", "fold-1\t80.0"]
     for metric in ("f1", "f1_x"):
-        lines = [line.split() for line in format_several(rows, metric, None, has_mean=True)]
+        lines = [line.split() for line in format_runs_table(rows, metric, None, has_mean=True)]
         assert lines[0] == ["folder", "f1"]
         assert lines[-1][-3:] == ["81.0000", "±", "1.4142"]
 
 
 def test_a_run_that_diverged_is_in_the_table_and_in_nothing_else(tmp_path):
-    rows = [Row("a", {"learning_rate": 9.0}, {}, {}), *(run._replace(settings={"learning_rate": 1.0}) for run in RUNS)]
-    write_several(str(tmp_path / "grid.tsv"), rows, has_mean=True)
+    rows = [
+        RunRow("a", {"learning_rate": 9.0}, {}, {}),
+        *(run._replace(settings={"learning_rate": 1.0}) for run in RUNS),
+    ]
+    write_runs_table(str(tmp_path / "grid.tsv"), rows, has_mean=True)
     header, first, *others = [line.split("\t") for line in (tmp_path / "grid.tsv").read_text().splitlines()]
     assert first == ["a", "9.0", *[""] * (len(header) - 2)]
-    write_several(str(tmp_path / "without.tsv"), rows[1:], has_mean=True)
+    write_runs_table(str(tmp_path / "without.tsv"), rows[1:], has_mean=True)
     assert others == [line.split("\t") for line in (tmp_path / "without.tsv").read_text().splitlines()][1:]
     metric = next(iter(RUNS[0].metrics))
     assert best_row(rows, metric) == best_row(rows[1:], metric)
-    shown = format_several(rows, metric, None, has_mean=True)
+    shown = format_runs_table(rows, metric, None, has_mean=True)
     assert shown[1].split() == ["a", "9", "diverged"]

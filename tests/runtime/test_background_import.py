@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from bert_cli.runtime.background_import import Later
+from bert_cli.runtime.background_import import BackgroundImports
 
 
 @pytest.fixture
@@ -18,19 +18,19 @@ def packages(tmp_path, monkeypatch):
 
 
 def test_all_that_was_put_down_is_imported_in_another_thread(packages):
-    later = Later()
-    later.need("bert_later_one")
-    later.need("bert_later_absent", "bert_later_two")
+    imports = BackgroundImports()
+    imports.need("bert_later_one")
+    imports.need("bert_later_absent", "bert_later_two")
     assert "bert_later_one" not in sys.modules
-    thread = later.start()
+    thread = imports.start()
     thread.join(10)
     assert sys.modules["bert_later_one"].NAME == sys.modules["bert_later_two"].NAME == thread.name
     assert "bert_later_absent" not in sys.modules
 
 
 def test_nothing_is_imported_twice_and_nothing_starts_for_nothing(packages):
-    later = Later()
-    assert later.start() is None
-    later.need("bert_later_one")
-    later.start().join(10)
-    assert later.start() is None
+    imports = BackgroundImports()
+    assert imports.start() is None
+    imports.need("bert_later_one")
+    imports.start().join(10)
+    assert imports.start() is None

@@ -13,14 +13,14 @@ from bert_cli.runtime import rendezvous
 @pytest.fixture
 def cluster(monkeypatch):
     """cluster(index, addresses) sets TF_CONFIG for a worker; nothing is remembered of earlier meetings."""
-    rendezvous.meet.cache_clear()
+    rendezvous.wait_for_workers.cache_clear()
 
     def give(index: int, addresses: list[str]) -> None:
         task = {"type": "worker", "index": index}
         monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {"worker": addresses}, "task": task}))
 
     yield give
-    rendezvous.meet.cache_clear()
+    rendezvous.wait_for_workers.cache_clear()
 
 
 def free_address() -> str:
@@ -31,10 +31,10 @@ def free_address() -> str:
 
 def test_the_one_that_comes_late_is_waited_for(cluster, monkeypatch, caplog):
     monkeypatch.setattr(rendezvous, "_PAUSE", 0.02)
-    monkeypatch.setattr(rendezvous, "_TOLD_EVERY", 0.1)
+    monkeypatch.setattr(rendezvous, "_LOGGED_EVERY", 0.1)
     addresses = [free_address(), free_address()]
     cluster(0, addresses)
-    waiting = threading.Thread(target=rendezvous.meet, args=(60,))
+    waiting = threading.Thread(target=rendezvous.wait_for_workers, args=(60,))
     waiting.start()
     waiting.join(0.5)
     assert waiting.is_alive()
@@ -50,14 +50,14 @@ def test_the_one_that_does_not_come(cluster):
     addresses = [free_address(), free_address()]
     cluster(1, addresses)
     with pytest.raises(TemporaryError, match=rf"^worker 0 \({addresses[0]}\) did not come within 1 seconds; start all"):
-        rendezvous.meet(1)
+        rendezvous.wait_for_workers(1)
 
 
 def test_addresses_that_cannot_be(cluster):
     cluster(0, ["localhost", "other:1"])
     with pytest.raises(InputError, match="TF_CONFIG: 'localhost' is no HOST:PORT"):
-        rendezvous.meet(1)
+        rendezvous.wait_for_workers(1)
     with socket.create_server(("", 0)) as taken:
         cluster(0, [f"127.0.0.1:{taken.getsockname()[1]}", free_address()])
         with pytest.raises(InputError, match="which TF_CONFIG gives to worker 0, cannot be used"):
-            rendezvous.meet(1)
+            rendezvous.wait_for_workers(1)

@@ -10,7 +10,7 @@ from bert_cli.runs.sweep.sweep import members
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
-from bert_cli.settings.sweep import check_several, is_several
+from bert_cli.settings.sweep import check_sweep, is_sweep
 from bert_cli.settings.tagging import TagSettings
 
 
@@ -24,8 +24,8 @@ def test_one_value_is_what_it_was(settings_class):
     assert (settings.training.learning_rate, settings.training.train_batch_size) == (5e-5, 16)
     assert isinstance(settings.training.train_batch_size, int)
     assert lists_of(settings) == {}
-    assert not is_several(settings)
-    assert is_several(settings_of("--num_runs=2", settings_class=settings_class))
+    assert not is_sweep(settings)
+    assert is_sweep(settings_of("--num_runs=2", settings_class=settings_class))
     assert lists_of(settings_of("--learning_rate=1e-4, 2e-4", settings_class=settings_class)) == {
         "learning_rate": (1e-4, 2e-4)
     }
@@ -105,9 +105,9 @@ def test_help_says_where_a_list_may_stand():
 )
 def test_what_does_not_go_together(flags, phases, said):
     with pytest.raises(InputError) as caught:
-        check_several(settings_of(*flags), *phases)
+        check_sweep(settings_of(*flags), *phases)
     assert str(caught.value).startswith(said)
 
 
 def test_cross_validation_needs_no_dev_file():
-    check_several(settings_of("--cross_validation=3"), True, False, False)
+    check_sweep(settings_of("--cross_validation=3"), True, False, False)

@@ -70,7 +70,7 @@ def test_optimizers_of_a_graph_run_once_in_a_step_alone():
 
 def test_imports_begin_when_the_first_call_was_traced(monkeypatch):
     seen = []
-    monkeypatch.setattr(grappler, "LATER", types.SimpleNamespace(start=lambda: seen.append("start")))
+    monkeypatch.setattr(grappler, "BACKGROUND_IMPORTS", types.SimpleNamespace(start=lambda: seen.append("start")))
 
     @tf.function
     def double(value):

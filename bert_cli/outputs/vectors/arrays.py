@@ -22,6 +22,7 @@ class NpyFile:
     def __init__(self, file: IO[bytes], dtype: str):
         self._file, self._dtype, self._count = file, np.dtype(dtype), 0
         self._shape: tuple[int, ...] | None = None  # of a row
+        # The shape is known at the end only; the header is written over these bytes then.
         self._file.write(b"\0" * _HEADER_SIZE)
 
     def append(self, rows: np.ndarray) -> None:

@@ -53,10 +53,12 @@ class Writer(Protocol):
 
     def write(self, rows: FeatureRows) -> None: ...
 
-    def finish(self) -> None: ...
+    def finish(self) -> None:
+        """Write what follows the last line, where the format has such a thing."""
+        return
 
 
-class JsonLinesWriter:
+class JsonLinesWriter(Writer):
     """JSON lines; `indices` are those of the layers, None where there is one vector for all."""
 
     def __init__(self, file: IO[str], indices: Sequence[int | str] | None):
@@ -74,11 +76,8 @@ class JsonLinesWriter:
             self._file.write(text + "\n")
         self._file.flush()  # after a kill, whole lines are what --resume goes on from
 
-    def finish(self) -> None:
-        """Nothing is left to do."""
 
-
-class TableWriter:
+class TableWriter(Writer):
     """What a table of rows has besides its vectors, for Parquet and TFRecord; see columns()."""
 
     def __init__(self, form: Form):
@@ -109,9 +108,6 @@ class TfRecordWriter(TableWriter):
         for start in range(0, len(rows.values), size):
             part = {name: values[start : start + size] for name, values in columns.items()}
             self._file.write(pack_records(encode_examples(part)))
-
-    def finish(self) -> None:
-        """Nothing is left to do."""
 
 
 class ParquetWriter(TableWriter):
@@ -206,6 +202,7 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
         os.replace(partial, path)
         files.remove(f"{partial}.flags")
     except OSError as error:
+        # The reader of standard output has gone, which is about no file.
         if isinstance(error, BrokenPipeError):
             raise
         reason = why_not_written(error, os.path.dirname(path) or ".", files.file_size(partial), is_all=False)

@@ -153,6 +153,7 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
         LOG.warning("warning: %s cannot be locked: see to it that no other run writes there at the same time", folder)
         yield
         return
+    # Before the folder is touched: a refused run puts back what it found.
     missing, before, times = _missing(folder), _contents(folder), _times(folder)
     files.make_directory(folder)
     path = os.path.join(folder, LOCK)
@@ -165,6 +166,7 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
             threading.Thread(target=_touch, args=(path, ended), daemon=True).start()
             yield
         finally:
+            # First the thread, then the file, then the lock: while the lock is held nobody else may make the file anew.
             ended.set()
             with contextlib.suppress(FileNotFoundError):
                 os.remove(path)
@@ -230,6 +232,7 @@ def _lock(descriptor: int, path: str) -> bool:
         if not is_locked:
             said = "warning: %s is on a filesystem that cannot lock (%s): its file %s alone keeps other runs out"
             LOG.warning(said, os.path.dirname(path), error.strerror, LOCK)
+    # The owner removes the file before it lets go of the lock: what was opened here may have no name any more.
     if not os.path.exists(path) or not os.path.samestat(os.fstat(descriptor), os.stat(path)):
         return False
     owner = _owner(path, os.pread(descriptor, _MOST_BYTES, 0))
@@ -240,6 +243,7 @@ def _lock(descriptor: int, path: str) -> bool:
 
 
 def _write(descriptor: int, owner: Owner) -> None:
+    # Written in place: another file under this name would not be the one that is locked.
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(owner._asdict()).encode(), 0)
     os.fsync(descriptor)
@@ -258,4 +262,6 @@ def _forget() -> None:
     _held_here.clear()
 
 
+# flock belongs to the open file, which a child shares: it would hold the lock as long as it lives.
+# The package filelock would stand for the two lines of flock alone: it names no owner, and sees no run of another host.
 os.register_at_fork(after_in_child=_forget)

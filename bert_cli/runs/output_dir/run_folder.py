@@ -195,7 +195,7 @@ def clear(folder: str) -> None:
             best_checkpoint.remove(folder)
 
 
-def check_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
     """InputError where several runs cannot stand in folders within this one. Nothing is changed.
 
     It holds another kind of run and `overwrite` is not set, or a file that would be written and that no run of ours has listed.
@@ -210,7 +210,7 @@ def check_several(folder: str, command: str, kind: str, names: tuple[str, ...], 
 
 
 def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """Let the folder, which check_several has passed, have a run.json of its own; what another run of ours left goes."""
+    """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
     if overwrite or read_manifest(folder, _ANEW) is None:
         clear(folder)
     listed = dict.fromkeys([MANIFEST, REPORT, *names])

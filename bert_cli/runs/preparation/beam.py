@@ -94,6 +94,7 @@ def _options(settings: Beam) -> Any:
     words = [f"--runner={_RUNNERS[str(settings.runner)]}", *settings.beam_options]
     try:
         options = PipelineOptions(words)
+        # Beam ignores options that it does not know, also misspelt ones.
         known = PipelineOptions([]).get_all_options()
         unknown = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known))
     except SystemExit:  # of argparse, which has said why

@@ -20,7 +20,7 @@ from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.loading import checks
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
-from bert_cli.settings.pretraining import Masking, TextVocabulary
+from bert_cli.settings.pretraining import MaskedLM, TextVocabulary
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -44,7 +44,7 @@ def expand_outputs(output_file: str) -> list[str]:
 def prepare_job(
     text: TextVocabulary,
     max_seq_length: int,
-    masking: Masking,
+    masking: MaskedLM,
     dupe_factor: int,
     random_seed: int,
     files_end_documents: bool,

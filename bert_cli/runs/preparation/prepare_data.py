@@ -120,6 +120,7 @@ def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
         return counts
     exact = {label: count * selection.max_rows / total for label, count in counts.items()}
     kept = {label: int(share) for label, share in exact.items()}
+    # Largest remainders first, so that the parts add up to --max_rows.
     for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: selection.max_rows - sum(kept.values())]:
         kept[label] += 1
     return kept

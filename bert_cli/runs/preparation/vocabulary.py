@@ -65,6 +65,7 @@ def build_vocabulary(
     min_count: int,
 ) -> list[str]:
     """Tokens of a new vocabulary, at most vocab_size of them; `first` come before those of the text."""
+    # All characters of the text come first, so that every word of it can be written.
     characters = corpus.character_pieces(counts, tokenizer)
     LOG.info("learning from %d distinct words", len(counts))
 

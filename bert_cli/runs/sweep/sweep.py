@@ -36,19 +36,19 @@ from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs.sweep import (
     DEVIATION,
     MEAN,
-    Row,
+    RunRow,
     best_row,
-    ended,
-    format_several,
+    finished,
+    format_runs_table,
     mean_and_deviation,
     metrics_of,
-    write_several,
+    write_runs_table,
 )
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task
-from bert_cli.settings.sweep import check_several, is_several
+from bert_cli.settings.sweep import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
@@ -106,7 +106,7 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     run_one: the driver's, for one run. Returns the report, which is also written to run_report.json.
     """
     values = values_of(settings)
-    check_several(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
+    check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
     folder = settings.phases.output_dir
     report = _all(task, settings, run_one)
     if model_folder(folder) == folder:  # folds: there is no model to go on with
@@ -130,7 +130,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     names = (_TABLES[kind], *((OUT_OF_FOLD, SUSPECTS) if kind == FOLDS else (BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
     overwrite = settings.phases.overwrite_output_dir
-    run_folder.check_several(folder, task.command, kind, names, overwrite)
+    run_folder.check_sweep(folder, task.command, kind, names, overwrite)
     folds = Folds(task, settings, len(parts)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []  # of the folds
@@ -147,14 +147,14 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     if not any(reports):
         raise DivergedError(f"{folder}: the training of all {len(parts)} runs diverged; try a lower --learning_rate")
     rows = [
-        Row(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
+        RunRow(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
         for part, report in zip(parts, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
     best = None if kind == FOLDS or settings.sweep.cross_validation else best_row(rows, metric)
     has_mean = kind != GRID
-    write_several(os.path.join(folder, _TABLES[kind]), rows, has_mean)
-    for line in format_several(rows, metric, best.folder if best else None, has_mean):
+    write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
+    for line in format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:
         best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
@@ -164,7 +164,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     means, deviations = mean_and_deviation([row.metrics for row in rows])
     found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in ended(rows)]
+    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in finished(rows)]
     about = {"metric": metric, "best": best.folder if best else None, "members": listed}
     about |= {MEAN: means, DEVIATION: deviations} if has_mean else {}
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
@@ -182,7 +182,7 @@ def _report(
     data: of a fold, whose evaluation is added to `evaluations`.
     """
     try:
-        if is_several(settings):
+        if is_sweep(settings):
             return _all(task, settings, run_one)
         found = run_one(task, settings, data)
     except DivergedError as error:

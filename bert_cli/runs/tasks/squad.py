@@ -42,7 +42,7 @@ from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
-from bert_cli.settings.squad import Answers, SquadSettings
+from bert_cli.settings.squad import AnswerSearch, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -54,7 +54,7 @@ LOG = logging.getLogger("bert_cli")
 _SHOWN = 20  # questions in the log with --verbose_logging
 
 
-def answer_rules(answers: Answers, version_2: bool) -> AnswerRules:
+def answer_rules(answers: AnswerSearch, version_2: bool) -> AnswerRules:
     """The flags as the decoder takes them; version_2: a question may have no answer."""
     return AnswerRules(
         n_best_size=answers.n_best_size,

@@ -1,11 +1,18 @@
-"""The table, the warnings and the logged instances of bert-create-pretraining-data."""
+"""What the commands that prepare data log: instances, tables of figures, and warnings."""
 
 import re
 
 import numpy as np
 import pytest
 
-from bert_cli.outputs.preparation import format_instance, pretraining_table, shares, warnings
+from bert_cli.outputs.preparation import (
+    format_instance,
+    pretraining_table,
+    shares,
+    text_table,
+    vocabulary_table,
+    warnings,
+)
 from bert_cli.text.tokenization import FullTokenizer
 
 COUNTS = {
@@ -41,7 +48,7 @@ def test_shares():
     }
 
 
-def test_table():
+def test_pretraining_table():
     lines = [re.sub(r" {2,}", " | ", line.strip()) for line in pretraining_table(report())]
     assert lines == [
         "documents | 2,000 | 1 of one sentence",
@@ -102,4 +109,46 @@ def test_an_instance_in_the_form_of_the_original_without_padding():
         "masked_lm_ids: 5",
         "masked_lm_weights: 1.0",
         "next_sentence_labels: 1",
+    ]
+
+
+VOCABULARY = {
+    "words": 12345,
+    "distinct_words": 678,
+    "vocab_size": 1000,
+    "pieces_per_word": 1.25,
+    "unknown_share": 0.0004,
+    "reading_seconds": 1.25,
+    "total_seconds": 10.0,
+}
+
+
+def vocabulary_rows(report):
+    return [re.sub(r" {2,}", " | ", line.strip()) for line in vocabulary_table(report)]
+
+
+def test_vocabulary_table():
+    assert vocabulary_rows(VOCABULARY) == [
+        "words | 12,345",
+        "distinct words | 678",
+        "vocabulary | 1,000",
+        "pieces/word | 1.250",
+        "unknown words | 0.040%",
+        "seconds | 10.0 | 1.2 of them for reading",
+    ]
+
+
+def test_an_extended_vocabulary_stands_beside_the_old_one():
+    before = {"vocab_size": 998, "pieces_per_word": 1.5, "unknown_share": 0.01}
+    assert vocabulary_rows(VOCABULARY | {"before": before})[2:5] == [
+        "vocabulary | 1,000 | 998 before",
+        "pieces/word | 1.250 | 1.500 before",
+        "unknown words | 0.040% | 1.000% before",
+    ]
+
+
+def test_figures_stand_to_the_right_and_nothing_trails():
+    assert text_table([("rows", "5", ""), ("a longer name", "1,234", "of all")]) == [
+        "rows                 5",
+        "a longer name    1,234    of all",
     ]
