@@ -19,7 +19,8 @@ from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
-from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import NO_BERT, open_checkpoint
+from bert_cli.weights.load import load_weights
 from bert_cli.weights.path import CheckpointPath
 
 TOKENS_SIGNATURE = "token_ids"

@@ -21,7 +21,8 @@ from bert_cli.model.layers import named_weights
 from bert_cli.onnx import bert as onnx_graph
 from bert_cli.onnx.session import make_runner
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.weights.checkpoint import NO_BERT, Reader, load_weights
+from bert_cli.weights.checkpoint import NO_BERT, Reader
+from bert_cli.weights.load import load_weights
 
 _MAX_DIFFERENCE = 1e-4
 _BATCH_TOKENS = 4096

@@ -13,7 +13,7 @@ from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.examples.classification import read_examples
 from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
-from bert_cli.model.config import write_config
+from bert_cli.model.config_file import write_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 
 LOG = logging.getLogger("bert_cli")

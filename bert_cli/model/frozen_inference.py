@@ -11,8 +11,9 @@ import math
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.layers import Dense, LayerNorm, TransformerLayer
-from bert_cli.model.layout import Layout, first_rows, join_heads, split_heads
+from bert_cli.model.layout import Layout, first_rows
 from bert_cli.tf_internals import onednn
 
 # The activations that a product can end with.

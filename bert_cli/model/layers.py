@@ -12,9 +12,10 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import deferred_initialization
-from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
+from bert_cli.model.layout import Layout, collect, first_rows, first_token
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
 

@@ -18,7 +18,7 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
 from bert_cli.weights.names import LOG_DECAY_NAME, REMAINDER_ENDING, STEP_NAME, UNROUNDED_ENDING
-from bert_cli.weights.path import numbered_checkpoints, write_state
+from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 
 def training_tensors(
