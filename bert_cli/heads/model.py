@@ -133,7 +133,7 @@ class TextModel(TaskModel):
     def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
         if seed is not None:
-            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
         return self.head(states, dropout_rate=self.head_dropout, seed=seed)
 
     def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:

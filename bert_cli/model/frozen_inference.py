@@ -67,19 +67,19 @@ class FrozenLayer:
         return self._output_norm(self._narrow(wide, residual=x)), probabilities
 
     def _attention(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor]:
-        """As SelfAttention.call; predictions have one group of sequences."""
-        places = layout.whole
-        keys, values = (split_heads(part(x), self._heads, layout, places)[0] for part in (self._key, self._value))
+        """As SelfAttention.call; predictions have one bucket of sequences."""
+        head_rows = layout.whole
+        keys, values = (split_heads(part(x), self._heads, layout, head_rows)[0] for part in (self._key, self._value))
         if first_only:
             query = self._query(tf.gather(x, first_rows(layout)))
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
-            queries = split_heads(self._query(x), self._heads, layout, places)[0]
+            queries = split_heads(self._query(x), self._heads, layout, head_rows)[0]
         scores = onednn.batch_product(
             queries,
             keys,
             tf.constant(self._scale, onednn.DTYPE),
-            tf.cast(places.groups[0].key_bias, onednn.DTYPE),
+            tf.cast(head_rows.buckets[0].key_bias, onednn.DTYPE),
             [None, self._heads, None, None],
             transpose_y=True,
         )
@@ -87,4 +87,4 @@ class FrozenLayer:
         context = tf.matmul(probabilities, values)
         if first_only:
             return tf.reshape(context, [layout.batch, x.shape[-1]]), probabilities
-        return join_heads([context], self._heads, layout, places), probabilities
+        return join_heads([context], self._heads, layout, head_rows), probabilities

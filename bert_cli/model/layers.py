@@ -138,27 +138,29 @@ class SelfAttention(keras.layers.Layer):
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seed: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None where groups go apart)."""
-        places = layout.whole if first_only else layout.apart
+        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None with several buckets)."""
+        head_rows = layout.whole if first_only else layout.bucketed
         training = seed is not None
-        # [B, N, S, D], or of each group of sequences
-        keys = split_heads(self.key(x, training=training), self.heads, layout, places)
-        values = split_heads(self.value(x, training=training), self.heads, layout, places)
+        # [B, N, S, D], or of each bucket of sequences
+        keys = split_heads(self.key(x, training=training), self.heads, layout, head_rows)
+        values = split_heads(self.value(x, training=training), self.heads, layout, head_rows)
         if first_only:
             query = self.query(tf.gather(x, first_rows(layout)), training=training)  # [B, H]
             queries = [tf.reshape(query, [layout.batch, self.heads, 1, keys[0].shape[-1]])]
         else:
-            queries = split_heads(self.query(x, training=training), self.heads, layout, places)
+            queries = split_heads(self.query(x, training=training), self.heads, layout, head_rows)
         contexts, probabilities = [], []
-        for number, group in enumerate(places.groups):
+        for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
-            probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + group.key_bias))
-            own_seed = None if seed is None else ops.at_place(seed, 2 * number, 0)  # 1 is that of the head
-            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, group.first)
+            probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
+            own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # 1 is that of the head
+            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, bucket.first)
             contexts.append(tf.matmul(weights, values[number]))  # [B, N, S or 1, D]
         if first_only:
             return tf.reshape(contexts[0], [layout.batch, x.shape[-1]]), probabilities[0]
-        return join_heads(contexts, self.heads, layout, places), probabilities[0] if len(probabilities) == 1 else None
+        return join_heads(contexts, self.heads, layout, head_rows), probabilities[0] if len(
+            probabilities
+        ) == 1 else None
 
 
 class TransformerLayer(keras.layers.Layer):

@@ -119,17 +119,17 @@ def activate(x: tf.Tensor, name: str, training: bool) -> tf.Tensor:
     return _ACTIVATIONS[name](x)
 
 
-def at_place(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
-    """The seed of another place of dropout: these are added to its first two numbers."""
+def offset_seed(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
+    """The seed of another dropout of the same step: these are added to its first two numbers."""
     return seed + tf.constant([first, second] + [0] * (seed.shape[0] - 2))
 
 
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
     """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
 
-    A seed of six numbers is that of a share of a batch: behind the two stand the sequences and the computed tokens of the
-    shares before it, the width up to which the whole batch's sequences go apart in attention, and how many of the sequences
-    before it do (see model.layout). The mask is this share's part of that of the whole batch. row: which row of the whole x
+    A seed of six numbers is of a shard of a batch. After the two come the sequences and the computed tokens of the shards
+    before it, the width of the whole batch's shorter bucket in attention, and how many of the sequences before it are in
+    that bucket (see model.layout). The mask is this shard's part of the mask of the whole batch. row: which row of the whole x
     [rows, …] the first one is, where that is not the number of sequences.
 
     One 32-bit random number serves two elements, so `rate` is met to 1/65536; the scale is the inverse of the exact

@@ -25,7 +25,7 @@ class Tf1Reader:
     def __init__(self, prefix: str):
         """InputError for a checkpoint that is damaged or cut short."""
         self.description = prefix
-        with _damage_told(prefix):
+        with _damage_reported(prefix):
             self._entries = read_index(prefix, checks_itself=True)
         self.shapes = {name: entry.shape for name, entry in self._entries.items()}
         self.unused: list[str] = []
@@ -33,7 +33,7 @@ class Tf1Reader:
     def read(self, name: str) -> np.ndarray:
         """The values of a variable; InputError where they are not what was written."""
         entry = self._entries[name]
-        with _damage_told(self.description):
+        with _damage_reported(self.description):
             return read_array(entry, name) if entry.is_plain else self._read_foreign(name)
 
     def _read_foreign(self, name: str) -> np.ndarray:
@@ -49,7 +49,7 @@ class Tf1Reader:
 
 
 @contextlib.contextmanager
-def _damage_told(prefix: str) -> Iterator[None]:
+def _damage_reported(prefix: str) -> Iterator[None]:
     """Within it, what is wrong with the files of a checkpoint becomes an InputError."""
     try:
         yield
