@@ -115,11 +115,8 @@ def describe(strategy: tf.distribute.Strategy) -> str:
     """One line for the log: which devices compute."""
     count = strategy.num_replicas_in_sync
     kind = "TPU" if is_tpu(strategy) else ("GPU" if _on_gpu(strategy) else "CPU")
-    return (
-        f"{count} {kind} core{'s' if count > 1 else ''}"
-        if kind == "TPU"
-        else f"{count} {kind}{'s' if count > 1 else ''}"
-    )
+    unit = "TPU core" if kind == "TPU" else kind
+    return f"{count} {unit}{'s' if count > 1 else ''}"
 
 
 def peak_device_memory() -> int | None:
