@@ -6,9 +6,9 @@ from bert_cli.base.head_types import POOLED
 from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
 from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
+from bert_cli.heads.output_layer import OutputLayer
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.layers import OutputLayer
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.

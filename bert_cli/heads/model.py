@@ -70,6 +70,7 @@ class TaskModel(keras.Model):
         """name: Keras' name of the model. compute_dtype: see BertEncoder; seed: of the first random weights."""
         super().__init__(name=name, autocast=False)
         self.loss_rule = rule.loss
+        # An attribute of the instance hides that of the head type.
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout
         self.encoder = make_encoder(
@@ -166,6 +167,7 @@ def text_rows(
     outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=not is_mean)
     if not is_mean:
         return outputs["pooled_output" if head_input == POOLED else "first_output"]
+    # The mean over the tokens of the text alone: padding would pull that of a short text towards 0.
     real = tf.cast(inputs["input_mask"], tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 

@@ -9,8 +9,8 @@ from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
 from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
+from bert_cli.heads.output_layer import OutputLayer
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.layers import OutputLayer
 
 
 def span_loss(
@@ -40,6 +40,7 @@ class SpanHead(OutputLayer):
 
     def call(self, sequence):
         """sequence: float32 [B, S, H] -> (start, end), each float32 [B, S]."""
+        # [2, B, S] at once: start and end are each contiguous, as their losses read them.
         logits = tf.einsum("bsh,nh->nbs", sequence, self.output_weights.value)
         logits += tf.convert_to_tensor(self.output_bias.value)[:, tf.newaxis, tf.newaxis]
         return logits[0], logits[1]

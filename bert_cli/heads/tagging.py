@@ -80,6 +80,7 @@ class BertTagger(TaskModel):
         labels = tf.reshape(batch["label_ids"], [-1])
         weights = tf.reshape(batch["label_weights"], [-1])
         if packed:
+            # Further pieces of a word and special tokens have no label: the head computes nothing of them.
             labelled = tf.where(labels >= 0)[:, 0]
             rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
         return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights

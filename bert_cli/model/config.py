@@ -89,6 +89,7 @@ def _check_memory(config: BertConfig) -> None:
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
+    # Four bytes a number: weights are float32 whatever the compute dtype.
     of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + _LAYER_BYTES
     needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
     available = machine_memory()

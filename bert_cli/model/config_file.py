@@ -46,6 +46,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
     chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
+    # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's the exact form.
     if hugging_face:
         chosen.setdefault("type_vocab_size", 2)  # the default of Hugging Face's BertConfig
     home = "erf" if hugging_face else "tanh"

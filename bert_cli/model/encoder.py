@@ -71,6 +71,7 @@ class BertEncoder(keras.Model):
                 x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
             attention.append(probabilities)  # in a packed layout, wider than S
+        # Only the last layer can leave rows out: all layers below it are read by the attention of the next one.
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
         first = tf.cast(first, tf.float32)
         pooled = tf.tanh(self.pooler(first))

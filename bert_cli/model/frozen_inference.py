@@ -62,6 +62,7 @@ class FrozenLayer:
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         x = self._attention_norm(self._attention_output(context, residual=residual))
         wide = self._widen(x, _ENDS.get(self._activation, ""))
+        # tanh and linear have no fused kernel.
         if self._activation not in _ENDS:
             wide = ops.activate(wide, self._activation, training=False)
         return self._output_norm(self._narrow(wide, residual=x)), probabilities

@@ -39,6 +39,7 @@ class Scoped(keras.layers.Layer):
 
         The draw depends on `seed` and the weight's own name, not on what was made before it.
         """
+        # The CRC of the name, as Python's hash of a text differs from process to process.
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
         initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
         deferred = deferred_initialization()
@@ -71,23 +72,12 @@ class Dense(Scoped):
         self.bias = self.add_scoped("bias", (units,), "zeros")
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+        # Weights stay float32, so that small updates are not lost; each step casts them once.
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
         if training and tf.inside_function() and onednn.is_available(x.dtype):
             return ops.biased_product(x, kernel, bias)
         # The bias directly after a two-dimensional product is the pattern that fuses, outside training with GELU too.
         return ops.add_bias(tf.matmul(x, kernel), bias)
-
-
-class OutputLayer(Scoped):
-    """x Wᵀ + b: [R, inputs] -> [R, units], float32; variables output_weights [units, inputs], output_bias [units]."""
-
-    def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
-        super().__init__(scope)
-        self.output_weights = self.add_normal("output_weights", (units, inputs), stddev, seed)
-        self.output_bias = self.add_scoped("output_bias", (units,), "zeros")
-
-    def call(self, x: tf.Tensor) -> tf.Tensor:
-        return tf.nn.bias_add(tf.matmul(x, self.output_weights.value, transpose_b=True), self.output_bias.value)
 
 
 class LayerNorm(Scoped):
@@ -162,6 +152,7 @@ class SelfAttention(keras.layers.Layer):
         else:
             queries = split_heads(self.query(x, training=training), self.heads, layout, head_rows)
         contexts, probabilities = [], []
+        # Products in the compute dtype, the softmax between them in float32.
         for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))

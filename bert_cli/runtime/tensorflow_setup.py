@@ -47,6 +47,7 @@ def setup_tensorflow() -> None:
         libc = ctypes.CDLL(None)
         libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
         libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+    # A program that imports the package has its own garbage collector settings; only a command's process is ours.
     if PROCESS.is_command:
         gc.set_threshold(_COLLECTED_AFTER)
     if "tensorflow" not in sys.modules:
@@ -86,6 +87,7 @@ def _import_quietly() -> None:
 
         return
     sys.stderr.flush()
+    # The file descriptor, not sys.stderr: TensorFlow's C++ writes to it, and its log level takes effect only later.
     original = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)

@@ -81,6 +81,7 @@ class AverageReader:
     def read(self, name: str) -> np.ndarray:
         if is_of_training(name):
             return self._readers[-1].read(name)
+        # The mean in float64: a sum of float32 would be rounded once for each checkpoint.
         values = np.stack([reader.read(name) for reader in self._readers])
         return np.asarray(values.mean(axis=0, dtype=np.float64), np.float32)
 
@@ -131,6 +132,7 @@ def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
 
 def _same_memory(values: np.ndarray) -> np.ndarray:
     """The same numbers, for a reader that knows of no memory that is only to be read, as DLPack's."""
+    # NumPy refuses to export a read-only array by DLPack. SaveV2 only reads, so the view may claim to be writable.
     interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
     return np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))
 

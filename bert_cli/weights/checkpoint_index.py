@@ -85,6 +85,7 @@ def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True
 
 def read_array(entry: Entry, name: str) -> np.ndarray:
     """The values of an entry that `is_plain`. ValueError where they are not what was written; OSError for no file."""
+    # Read straight into the array, piece by piece with the checksum: one pass, and no second copy of a large table.
     values = np.empty(entry.shape, _DTYPES[entry.dtype])
     raw = values.reshape(-1).view(np.uint8)
     with open_binary(entry.path) as file:

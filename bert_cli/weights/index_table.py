@@ -22,6 +22,7 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
     for _, handle in _entries(_block(data, offset, size)):
         start, place = varint(handle, 0)
         length, _ = varint(handle, place)
+        # Blocks that overlap would let a small file claim to hold an index of any size.
         if start < end:
             raise ValueError("two blocks of the index stand in one place")
         end = start + length
@@ -52,6 +53,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         length, position = varint(block, position)
         if shared > len(key) or position + rest + length > end:
             raise ValueError("an entry stands behind the end of its block")
+        # Keys are sorted, so each is stored without the bytes that it shares with the one before.
         key = key[:shared] + block[position : position + rest]
         position += rest + length
         yield key, block[position - length : position]

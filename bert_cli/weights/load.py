@@ -59,6 +59,7 @@ def load_weights(variables: dict, reader: Reader) -> LoadReport:
             f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has {', '.join(known[:3])}…; is it "
             "a BERT checkpoint?"
         )
+    # All is read before anything is assigned: a file that is cut short leaves the model as it was.
     values = {name: reader.read(name) for name in loaded}
     for name, value in values.items():
         variables[name].assign(value)

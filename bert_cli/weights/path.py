@@ -87,6 +87,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
 
 def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     folder = model_folder(folder)
+    # A run's own checkpoints come first: its folder may hold an exported model as well.
     latest = newest_whole(folder, strict)
     if latest:
         return CheckpointPath(TF1, latest)

@@ -44,6 +44,7 @@ def newest_whole(folder: str, strict: bool = False, to_train: bool = False) -> s
             f"{newest}: is damaged or cut short ({reason}); without --strict the checkpoint before it is used"
         )
     found = _NUMBERED.match(f"{os.path.basename(newest)}.index")
+    # Only older ones: a checkpoint with a higher number is of a run that went on from elsewhere.
     for number in reversed(numbered_checkpoints(folder)):
         candidate = os.path.join(folder, f"{CHECKPOINT}{number}")
         if (found is None or number < int(found[1])) and not _damage(candidate, to_train):
