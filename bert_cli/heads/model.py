@@ -114,7 +114,7 @@ class TaskModel(keras.Model):
         raise NotImplementedError
 
     def predictions(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
-        """What is told of a batch, given as `prediction_columns`: tensors with a row for each of its rows."""
+        """The outputs for a batch, given as `prediction_columns`: tensors with a row for each of its rows."""
         raise NotImplementedError
 
 

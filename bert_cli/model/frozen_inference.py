@@ -3,7 +3,7 @@
 TensorFlow has kernels of oneDNN that multiply, add the bias and a residual, and apply GELU in one pass. Where it knows that
 a factor never changes, they keep it in the order that the processor's units for matrices read; it knows this only of a
 constant within the graph, which is copied by each pass that optimizes the graph. Here the kernels are put into the graph
-themselves, and told so of weights that stand outside of it.
+themselves, with an attribute that says so of weights outside of it.
 """
 
 import math

@@ -39,6 +39,7 @@ def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtyp
         if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(values.T if found[1] else values)):
             raise InputError(f"{name}: has numbers above the largest {dtype}; store it as float32 or bfloat16")
         renamed[stored] = cast
+    # The metadata is what transformers asks for: without "format" it refuses the file.
     try:
         save_file(renamed, path, metadata={"format": "pt"})
     except (OSError, SafetensorError) as error:

@@ -18,12 +18,12 @@ class LoadReport:
     missing: list[str]  # in the model, not in the checkpoint: they keep their random initial values
     unused: list[str]  # in the checkpoint, not in the model
 
-    def check_whole(self, told: str, optional: str | tuple[str, ...] = ()) -> None:
-        """InputError, with `told` behind it, where a variable is missing whose name does not begin with an `optional` one."""
+    def check_whole(self, reason: str, optional: str | tuple[str, ...] = ()) -> None:
+        """InputError, ending with `reason`, for a missing variable whose name does not begin with an `optional` one."""
         missing = [name for name in self.missing if not name.startswith(optional)]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            raise InputError(f"{self.source}: lacks {', '.join(missing[:3])}{more}: {told}")
+            raise InputError(f"{self.source}: lacks {', '.join(missing[:3])}{more}: {reason}")
 
     def lines(self) -> list[str]:
         text = [
