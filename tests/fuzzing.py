@@ -21,7 +21,7 @@ from bert_cli.examples import own_data, own_rows, squad, tables, tagging
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
-from bert_cli.model.config import read_config, read_module_config
+from bert_cli.model.config_file import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.record_index import is_record_file
 from bert_cli.records.tfrecord import pack_records, read_records
@@ -36,7 +36,8 @@ from bert_cli.weights import hub_handle
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
-from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint, newest_whole
+from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint
+from bert_cli.weights.training_folder import newest_whole
 
 PARTS = [
     b"", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\r", b"\r\n", b"\t", b" ", b",", b'"', b'""', b"'", b"{", b"}",

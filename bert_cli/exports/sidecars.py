@@ -11,7 +11,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
-from bert_cli.model.config import BertConfig, write_config
+from bert_cli.model.config import BertConfig
+from bert_cli.model.config_file import write_config
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary

@@ -42,6 +42,7 @@ class BertWithHeads(keras.Model):
             self.next_sentence = NextSentenceHead(config, 0)
         if CLASSIFIER in heads:
             self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
+        # Keras files name weights by attribute, so a single head is called `head` as in the models of one task.
         if SPANS in heads and CLASSIFIER in heads:
             self.span_head = SpanHead(config.hidden_size, 0)
         elif SPANS in heads:

@@ -6,9 +6,9 @@ from bert_cli.base.head_types import POOLED, TextInput
 from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
 from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
+from bert_cli.heads.output_layer import OutputLayer
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.layers import Scoped
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.
@@ -16,19 +16,16 @@ CLASSIFIER_DROPOUT = 0.1
 HEAD_STDDEV = 0.02
 
 
-class ClassifierHead(Scoped):
+class ClassifierHead(OutputLayer):
     """Logits of texts or tokens: x Wᵀ + b; variables output_weights [n, H] and output_bias [n], at the root."""
 
     def __init__(self, hidden: int, label_count: int, seed: int):
-        super().__init__("classifier")
-        self.output_weights = self.add_normal("output_weights", (label_count, hidden), HEAD_STDDEV, seed)
-        self.output_bias = self.add_scoped("output_bias", (label_count,), "zeros")
+        super().__init__("classifier", hidden, label_count, HEAD_STDDEV, seed)
         self.checkpoint_names = ["output_weights", "output_bias"]  # the original gives them no scope
 
-    def call(self, pooled, dropout_rate, seed=None):
+    def call(self, pooled, dropout_rate=0.0, seed=None):
         """pooled: float32 [B, H] -> float32 [B, n]."""
-        pooled = ops.dropout(pooled, dropout_rate, seed)
-        return tf.nn.bias_add(tf.matmul(pooled, self.output_weights.value, transpose_b=True), self.output_bias.value)
+        return super().call(ops.dropout(pooled, dropout_rate, seed))
 
 
 class BertClassifier(TextModel):

@@ -69,6 +69,7 @@ class TaskModel(keras.Model):
         """name: Keras' name of the model. compute_dtype: see BertEncoder; seed: of the first random weights."""
         super().__init__(name=name, autocast=False)
         self.loss_rule = rule.loss
+        # An attribute of the instance hides that of the head type.
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout
         self.encoder = make_encoder(
@@ -112,7 +113,7 @@ class TaskModel(keras.Model):
         raise NotImplementedError
 
     def predictions(self, batch: dict, packed: bool) -> dict[str, tf.Tensor]:
-        """What is told of a batch, given as `prediction_columns`: tensors with a row for each of its rows."""
+        """The outputs for a batch, given as `prediction_columns`: tensors with a row for each of its rows."""
         raise NotImplementedError
 
 
@@ -132,7 +133,7 @@ class TextModel(TaskModel):
     def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
         if seed is not None:
-            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
         return self.head(states, dropout_rate=self.head_dropout, seed=seed)
 
     def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
@@ -168,6 +169,7 @@ def text_rows(
 
 def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
     """The mean over the tokens without padding, float32 [B, H]; mask: int32 [B, S]."""
+    # Padding would pull the mean of a short text towards 0.
     real = tf.cast(mask, tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 

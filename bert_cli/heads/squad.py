@@ -9,8 +9,8 @@ from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
 from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
+from bert_cli.heads.output_layer import OutputLayer
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.layers import Scoped
 
 
 def span_loss(
@@ -32,16 +32,15 @@ def span_loss(
     return (losses[0] + losses[1]) / 2.0
 
 
-class SpanHead(Scoped):
+class SpanHead(OutputLayer):
     """Start and end logits for each token: variables cls/squad/output_weights [2, H], output_bias [2]."""
 
     def __init__(self, hidden: int, seed: int):
-        super().__init__("cls/squad")
-        self.output_weights = self.add_normal("output_weights", (2, hidden), HEAD_STDDEV, seed)
-        self.output_bias = self.add_scoped("output_bias", (2,), "zeros")
+        super().__init__("cls/squad", hidden, 2, HEAD_STDDEV, seed)
 
     def call(self, sequence):
         """sequence: float32 [B, S, H] -> (start, end), each float32 [B, S]."""
+        # [2, B, S] at once: start and end are each contiguous, as their losses read them.
         logits = tf.einsum("bsh,nh->nbs", sequence, self.output_weights.value)
         logits += tf.convert_to_tensor(self.output_bias.value)[:, tf.newaxis, tf.newaxis]
         return logits[0], logits[1]

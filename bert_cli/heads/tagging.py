@@ -54,7 +54,7 @@ class BertTagger(TaskModel):
     def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""
         if seed is not None:
-            seed = ops.at_place(seed, 1, 0)  # a row of its own, away from the encoder's places
+            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
             if seed.shape[0] > 2:  # how many tokens other replicas chose is not known: a seed for each replica
                 seed = tf.stack([seed[0] + seed[2] * 7919, seed[1]])
         return self.head(rows, dropout_rate=self.head_dropout, seed=seed)
@@ -80,6 +80,7 @@ class BertTagger(TaskModel):
         labels = tf.reshape(batch["label_ids"], [-1])
         weights = tf.reshape(batch["label_weights"], [-1])
         if packed:
+            # Further pieces of a word and special tokens have no label: the head computes nothing of them.
             labelled = tf.where(labels >= 0)[:, 0]
             rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
         return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights

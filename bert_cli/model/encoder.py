@@ -16,7 +16,7 @@ WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in
 
 
 class BertEncoder(keras.Model):
-    """A BERT encoder with Google's variables, initialisation and places of dropout.
+    """A BERT encoder with Google's variables, initialisation and positions of dropout.
 
     Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding), `input_type_ids`. It returns
     a dict: `embedding_output` [B, S, H], `encoder_outputs` (a list, one [B, S, H] per layer), `sequence_output` (the last
@@ -49,9 +49,9 @@ class BertEncoder(keras.Model):
         """
         mask = inputs["input_mask"]
         if packed:
-            share = seed[2:] if training and seed is not None and seed.shape[0] > 2 else None
-            apart = training and not return_attention
-            layout = packed_layout(mask, self.config.num_attention_heads, training, apart, share)
+            shard = seed[2:] if training and seed is not None and seed.shape[0] > 2 else None
+            bucketed = training and not return_attention
+            layout = packed_layout(mask, self.config.num_attention_heads, training, bucketed, shard)
         else:
             layout = dense_layout(mask)
         seeds = self._dropout_seeds(training, seed)
@@ -71,6 +71,7 @@ class BertEncoder(keras.Model):
                 x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
             attention.append(probabilities)  # in a packed layout, wider than S
+        # Only the last layer can leave rows out: all layers below it are read by the attention of the next one.
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
         first = tf.cast(first, tf.float32)
         pooled = tf.tanh(self.pooler(first))
@@ -109,4 +110,4 @@ class BertEncoder(keras.Model):
             return [None] * count
         if seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        return [ops.at_place(seed, 0, place) for place in range(count)]
+        return [ops.offset_seed(seed, 0, number) for number in range(count)]

@@ -3,7 +3,7 @@
 TensorFlow has kernels of oneDNN that multiply, add the bias and a residual, and apply GELU in one pass. Where it knows that
 a factor never changes, they keep it in the order that the processor's units for matrices read; it knows this only of a
 constant within the graph, which is copied by each pass that optimizes the graph. Here the kernels are put into the graph
-themselves, and told so of weights that stand outside of it.
+themselves, with an attribute that says so of weights outside of it.
 """
 
 import math
@@ -11,8 +11,9 @@ import math
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.layers import Dense, LayerNorm, TransformerLayer
-from bert_cli.model.layout import Layout, first_rows, join_heads, split_heads
+from bert_cli.model.layout import Layout, first_rows
 from bert_cli.tf_internals import onednn
 
 # The activations that a product can end with.
@@ -61,24 +62,25 @@ class FrozenLayer:
         residual = tf.gather(x, first_rows(layout)) if first_only else x
         x = self._attention_norm(self._attention_output(context, residual=residual))
         wide = self._widen(x, _ENDS.get(self._activation, ""))
+        # tanh and linear have no fused kernel.
         if self._activation not in _ENDS:
             wide = ops.activate(wide, self._activation, training=False)
         return self._output_norm(self._narrow(wide, residual=x)), probabilities
 
     def _attention(self, x: tf.Tensor, layout: Layout, first_only: bool) -> tuple[tf.Tensor, tf.Tensor]:
-        """As SelfAttention.call; predictions have one group of sequences."""
-        places = layout.whole
-        keys, values = (split_heads(part(x), self._heads, layout, places)[0] for part in (self._key, self._value))
+        """As SelfAttention.call; predictions have one bucket of sequences."""
+        head_rows = layout.whole
+        keys, values = (split_heads(part(x), self._heads, layout, head_rows)[0] for part in (self._key, self._value))
         if first_only:
             query = self._query(tf.gather(x, first_rows(layout)))
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
-            queries = split_heads(self._query(x), self._heads, layout, places)[0]
+            queries = split_heads(self._query(x), self._heads, layout, head_rows)[0]
         scores = onednn.batch_product(
             queries,
             keys,
             tf.constant(self._scale, onednn.DTYPE),
-            tf.cast(places.groups[0].key_bias, onednn.DTYPE),
+            tf.cast(head_rows.buckets[0].key_bias, onednn.DTYPE),
             [None, self._heads, None, None],
             transpose_y=True,
         )
@@ -86,4 +88,4 @@ class FrozenLayer:
         context = tf.matmul(probabilities, values)
         if first_only:
             return tf.reshape(context, [layout.batch, x.shape[-1]]), probabilities
-        return join_heads([context], self._heads, layout, places), probabilities
+        return join_heads([context], self._heads, layout, head_rows), probabilities

@@ -12,9 +12,10 @@ import keras
 import tensorflow as tf
 
 from bert_cli.model import ops
+from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
 from bert_cli.model.deferred_initialization import deferred_initialization
-from bert_cli.model.layout import Layout, collect, first_rows, first_token, join_heads, split_heads
+from bert_cli.model.layout import Layout, collect, first_rows, first_token
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
 
@@ -38,6 +39,7 @@ class Scoped(keras.layers.Layer):
 
         The draw depends on `seed` and the weight's own name, not on what was made before it.
         """
+        # The CRC of the name, as Python's hash of a text differs from process to process.
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
         initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
         deferred = deferred_initialization()
@@ -70,6 +72,7 @@ class Dense(Scoped):
         self.bias = self.add_scoped("bias", (units,), "zeros")
 
     def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+        # Weights stay float32, so that small updates are not lost; each step casts them once.
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
         if training and tf.inside_function() and onednn.is_available(x.dtype):
             return ops.biased_product(x, kernel, bias)
@@ -137,27 +140,30 @@ class SelfAttention(keras.layers.Layer):
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seed: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None where groups go apart)."""
-        places = layout.whole if first_only else layout.apart
+        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None with several buckets)."""
+        head_rows = layout.whole if first_only else layout.bucketed
         training = seed is not None
-        # [B, N, S, D], or of each group of sequences
-        keys = split_heads(self.key(x, training=training), self.heads, layout, places)
-        values = split_heads(self.value(x, training=training), self.heads, layout, places)
+        # [B, N, S, D], or of each bucket of sequences
+        keys = split_heads(self.key(x, training=training), self.heads, layout, head_rows)
+        values = split_heads(self.value(x, training=training), self.heads, layout, head_rows)
         if first_only:
             query = self.query(tf.gather(x, first_rows(layout)), training=training)  # [B, H]
             queries = [tf.reshape(query, [layout.batch, self.heads, 1, keys[0].shape[-1]])]
         else:
-            queries = split_heads(self.query(x, training=training), self.heads, layout, places)
+            queries = split_heads(self.query(x, training=training), self.heads, layout, head_rows)
         contexts, probabilities = [], []
-        for number, group in enumerate(places.groups):
+        # Products in the compute dtype, the softmax between them in float32.
+        for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
-            probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + group.key_bias))
-            own_seed = None if seed is None else ops.at_place(seed, 2 * number, 0)  # 1 is that of the head
-            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, group.first)
+            probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
+            own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # 1 is that of the head
+            weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, bucket.first)
             contexts.append(tf.matmul(weights, values[number]))  # [B, N, S or 1, D]
         if first_only:
             return tf.reshape(contexts[0], [layout.batch, x.shape[-1]]), probabilities[0]
-        return join_heads(contexts, self.heads, layout, places), probabilities[0] if len(probabilities) == 1 else None
+        return join_heads(contexts, self.heads, layout, head_rows), probabilities[0] if len(
+            probabilities
+        ) == 1 else None
 
 
 class TransformerLayer(keras.layers.Layer):

@@ -4,8 +4,8 @@ Everything in BERT but attention works token by token, so padding needs no compu
 batch are kept as rows of one matrix, and only attention spreads them out to [B, N, S, D]. The result at real tokens
 equals the padded computation, whose padded keys get a probability of exactly 0 (exp(-10000) in float32).
 
-In training, where a batch holds texts of any length, attention over the shorter ones goes apart from that over the longer
-ones, so that their squares are not those of the longest. Predictions have batches of like length.
+In training, where a batch holds texts of any length, attention over the shorter ones is computed apart from the longer
+ones (two length buckets), so that their squares are not those of the longest. Predictions have batches of like length.
 
 Letters: B batch, S sequence, T computed tokens, H hidden, N heads, D head width.
 """
@@ -24,23 +24,23 @@ ROWS, WIDTHS = 16, 8
 _DOUBLINGS = tuple(512 << power for power in range(16))
 
 
-class Group(NamedTuple):
-    """Sequences over which attention is computed together: B_g of them, S_g tokens at most. T·N rows are those of heads."""
+class LengthBucket(NamedTuple):
+    """Sequences over which attention is computed at once: B_g of them, S_g tokens at most. T·N rows are those of heads."""
 
-    rows: tf.Tensor | None  # int32 [B_g, N, S_g]: the row of T·N for each place
-    real: tf.Tensor | None  # bool [B_g, 1, S_g, 1]: False where the place is padding
+    rows: tf.Tensor | None  # int32 [B_g, N, S_g]: the row of T·N for each slot
+    real: tf.Tensor | None  # bool [B_g, 1, S_g, 1]: False where the slot is padding
     key_bias: tf.Tensor  # float32 [B_g, 1, 1, S_g]: 0 for a real key, -10000 for a padded one
-    first: tf.Tensor | None  # for ops.dropout: how many sequences of this group other shares have before; None for none
+    first: tf.Tensor | None  # for ops.dropout: sequences of this bucket in the shards before; None for one shard
 
 
-class Places(NamedTuple):
-    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each group; flat, one group behind the other.
+class HeadRows(NamedTuple):
+    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each bucket; flat, one bucket after the other.
 
-    A dense layout has one group, without rows and real, and no to_rows.
+    A dense layout has one bucket, without rows and real, and no to_rows.
     """
 
-    groups: tuple[Group, ...]
-    to_rows: tf.Tensor | None  # int32 [T, N]: the place of each row
+    buckets: tuple[LengthBucket, ...]
+    to_rows: tf.Tensor | None  # int32 [T, N]: the slot of each row
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,8 +52,8 @@ class Layout:
     slots: tf.Tensor | None  # int32 [T]: flat slot b·S+s of each computed token, ascending
     rows: tf.Tensor | None  # int32 [B·S]: the computed token of each slot; 0 where the slot is padding
     real: tf.Tensor | None  # bool [B·S]: False where the slot is padding
-    whole: Places  # for attention over all sequences together
-    apart: Places  # for attention over the longer and the shorter ones; `whole` where that is not asked for
+    whole: HeadRows  # for attention over all sequences together
+    bucketed: HeadRows  # for attention over a longer and a shorter bucket; `whole` where that is not asked for
 
 
 def _sizes(mask: tf.Tensor) -> tuple:
@@ -65,19 +65,19 @@ def dense_layout(mask: tf.Tensor) -> Layout:
     """Compute every slot, padding included, as the original does. mask: int32 [B, S]."""
     batch, length = _sizes(mask)
     key_bias = (1.0 - tf.cast(mask, tf.float32))[:, tf.newaxis, tf.newaxis, :] * MASKED_SCORE
-    whole = Places((Group(None, None, key_bias, None),), None)
+    whole = HeadRows((LengthBucket(None, None, key_bias, None),), None)
     return Layout(batch, length, None, None, None, whole, whole)
 
 
 def packed_layout(
-    mask: tf.Tensor, heads: int, is_trained: bool = False, apart: bool = False, share: tf.Tensor | None = None
+    mask: tf.Tensor, heads: int, is_trained: bool = False, bucketed: bool = False, shard: tf.Tensor | None = None
 ) -> Layout:
     """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N.
 
-    The widths of attention are multiples of WIDTHS. Behind the rows of T tokens stand so many more that T is a multiple of
-    ROWS; nothing reads them. is_trained: their gradient must be 0, so there are none where no padded place is. apart:
-    attention over the shorter sequences goes apart. share: of a share of a batch, what stands behind the first two numbers of
-    its seed, see ops.dropout.
+    The widths of attention are multiples of WIDTHS. Rows that nothing reads follow the T tokens, so that T is a multiple of
+    ROWS. is_trained: their gradient must be 0, so there are none where no padded slot is. bucketed: attention over the shorter
+    sequences is computed on its own. shard: of a shard of a batch, the third and following numbers of its seed, see
+    ops.dropout.
     """
     batch, length = _sizes(mask)
     width = _rounded(length, WIDTHS)
@@ -89,19 +89,19 @@ def packed_layout(
     sequence, position = tf.unstack(tf.cast(tf.where(real), tf.int32), axis=1)  # [T]
 
     widths = widths_of(mask)
-    if apart:
-        bound = short_width(widths) if share is None else share[2]
+    if bucketed:
+        bound = short_width(widths) if shard is None else shard[2]
         is_longer, short = widths > bound, _rounded(bound, WIDTHS)
-        group_widths = tf.where(is_longer, width, short)
+        bucket_widths = tf.where(is_longer, width, short)
     else:
-        group_widths = tf.broadcast_to(width, [batch])
+        bucket_widths = tf.broadcast_to(width, [batch])
 
-    # The place behind the end of a sequence: attention reads nothing of it, and so it has no gradient. Without one it is the
-    # place of a token, whose row is made once more.
-    spare = tf.argmax(group_widths - widths, output_type=tf.int32)
+    # The slot after the end of a sequence: attention reads nothing of it, and so it has no gradient. Without one it is the
+    # slot of a token, whose row is made once more.
+    spare = tf.argmax(bucket_widths - widths, output_type=tf.int32)
     tokens, end = tf.size(sequence), widths[spare]
     multiple = tf.bitwise.left_shift(ROWS, tf.reduce_sum(tf.cast(tokens >= tf.constant(_DOUBLINGS), tf.int32)))
-    is_spare = group_widths[spare] > end
+    is_spare = bucket_widths[spare] > end
     lacking = -tokens % multiple
     if is_trained:
         lacking = tf.where(is_spare, lacking, 0)
@@ -109,32 +109,36 @@ def packed_layout(
     sequence = tf.concat([sequence, tf.fill([lacking], spare)], axis=0)
     position = tf.concat([position, tf.fill([lacking], tf.where(is_spare, end, 0))], axis=0)
 
-    before = None if share is None else share[0]
-    group = tables.group(before)
+    before = None if shard is None else shard[0]
+    bucket = tables.bucket(before)
     to_rows = tf.expand_dims(sequence * (heads * width) + position, 1) + tf.range(heads) * width
-    whole = parted = Places((group,), to_rows)
-    if apart:
-        firsts = (None, None) if share is None else (before - share[3], share[3])
+    whole = bucketed_rows = HeadRows((bucket,), to_rows)
+    if bucketed:
+        firsts = (None, None) if shard is None else (before - shard[3], shard[3])
         longer, shorter = (
             tf.cast(tf.reshape(tf.where(chosen), [-1]), tf.int32) for chosen in (is_longer, tf.logical_not(is_longer))
         )
-        groups = (tables.group(firsts[0], longer), tables.group(firsts[1], shorter, short))
-        starts = tf.gather(_starts(is_longer, group_widths, heads), sequence)
-        own = tf.gather(group_widths, sequence)
-        parted = Places(groups, tf.expand_dims(starts + position, 1) + tf.expand_dims(own, 1) * tf.range(heads))
+        buckets = (tables.bucket(firsts[0], longer), tables.bucket(firsts[1], shorter, short))
+        starts = tf.gather(_starts(is_longer, bucket_widths, heads), sequence)
+        own = tf.gather(bucket_widths, sequence)
+        bucketed_rows = HeadRows(
+            buckets, tf.expand_dims(starts + position, 1) + tf.expand_dims(own, 1) * tf.range(heads)
+        )
     rows, real = (tf.reshape(table[:, :length], [-1]) for table in (tables.rows, tables.real))
-    return Layout(batch, length, slots, rows, real, whole, parted)
+    return Layout(batch, length, slots, rows, real, whole, bucketed_rows)
 
 
 class _Tables(NamedTuple):
-    """Of all sequences, with the width W of the longest: what Group has."""
+    """Of all sequences, with the width W of the longest: what LengthBucket has."""
 
     rows: tf.Tensor  # int32 [B, W]: the computed token
     real: tf.Tensor  # bool [B, W]
     key_bias: tf.Tensor  # float32 [B, W]
     heads: int
 
-    def group(self, first: tf.Tensor | None, chosen: tf.Tensor | None = None, width: tf.Tensor | None = None) -> Group:
+    def bucket(
+        self, first: tf.Tensor | None, chosen: tf.Tensor | None = None, width: tf.Tensor | None = None
+    ) -> LengthBucket:
         """Of the `chosen` sequences, int32 [B_g], None for all, up to a `width`, None for W."""
         tables: Sequence[tf.Tensor] = self[:3]
         if width is not None:
@@ -143,13 +147,13 @@ class _Tables(NamedTuple):
             tables = [tf.gather(table, chosen) for table in tables]
         rows, real, key_bias = (tf.expand_dims(table, 1) for table in tables)
         heads = tf.expand_dims(tf.range(self.heads), 1)
-        return Group(rows * self.heads + heads, tf.expand_dims(real, 3), tf.expand_dims(key_bias, 1), first)
+        return LengthBucket(rows * self.heads + heads, tf.expand_dims(real, 3), tf.expand_dims(key_bias, 1), first)
 
 
 def _starts(is_longer: tf.Tensor, widths: tf.Tensor, heads: int) -> tf.Tensor:
-    """The first place of each sequence, int32 [B], where all longer ones come first; widths: of their groups, int32 [B]."""
-    places = widths * heads
-    longer, shorter = (tf.where(chosen, places, 0) for chosen in (is_longer, tf.logical_not(is_longer)))
+    """The first slot of each sequence, int32 [B], where all longer ones come first; widths: of their buckets, int32 [B]."""
+    slots = widths * heads
+    longer, shorter = (tf.where(chosen, slots, 0) for chosen in (is_longer, tf.logical_not(is_longer)))
     after = tf.reduce_sum(longer) + tf.cumsum(shorter, exclusive=True)
     return tf.where(is_longer, tf.cumsum(longer, exclusive=True), after)
 
@@ -165,7 +169,7 @@ def widths_of(mask: tf.Tensor) -> tf.Tensor:
 
 
 def short_width(widths: tf.Tensor) -> tf.Tensor:
-    """The width up to which sequences go apart, so that attention has the fewest pairs of slots: int32 [B] -> int32."""
+    """The width of the shorter bucket with which attention has the fewest pairs of slots: int32 [B] -> int32."""
     widths = tf.sort(widths, direction="DESCENDING")
     longer = tf.range(tf.size(widths))  # how many stay behind if those of this width and below go
     pairs = longer * widths[0] ** 2 + (tf.size(widths) - longer) * widths**2
@@ -173,7 +177,7 @@ def short_width(widths: tf.Tensor) -> tf.Tensor:
 
 
 def first_token(seed: tf.Tensor | None, layout: Layout) -> tf.Tensor | None:
-    """For ops.dropout of rows of tokens: which of all shares' tokens the first one is; None where there is one share."""
+    """For ops.dropout of rows of tokens: which of all shards' tokens the first one is; None for one shard."""
     if seed is None or seed.shape[0] == 2:
         return None
     return seed[2] * layout.length if layout.slots is None else seed[3]
@@ -197,47 +201,3 @@ def first_rows(layout: Layout) -> tf.Tensor:
     """int32 [B]: the row, among the T computed tokens, of each sequence's first token."""
     starts = tf.range(layout.batch) * layout.length
     return starts if layout.rows is None else tf.gather(layout.rows, starts)
-
-
-def split_heads(x: tf.Tensor, heads: int, layout: Layout, places: Places) -> list[tf.Tensor]:
-    """[T, H] -> [B_g, N, S_g, D] of each group of a packed layout's `places`, of a dense one [B, N, S, D] alone.
-
-    Padded slots hold copies of row 0, which their zero probability hides.
-    """
-    width = x.shape[-1] // heads
-    if places.to_rows is None:
-        return [tf.transpose(tf.reshape(x, [layout.batch, layout.length, heads, width]), [0, 2, 1, 3])]
-
-    @tf.custom_gradient
-    def forward(x):
-        def gradient(*parts):  # padded keys and values have a gradient of exactly 0, so only real slots are read
-            return tf.reshape(tf.gather(_flat(parts), places.to_rows), [-1, heads * width])
-
-        # One gather both spreads and transposes: it moves rows of D numbers.
-        rows = tf.reshape(x, [-1, width])
-        return tuple(tf.gather(rows, group.rows) for group in places.groups), gradient
-
-    return [tf.ensure_shape(part, [None, heads, None, width]) for part in forward(x)]
-
-
-def join_heads(parts: Sequence[tf.Tensor], heads: int, layout: Layout, places: Places) -> tf.Tensor:
-    """What split_heads gives -> [T, H]; what stands in padded slots is dropped."""
-    width = parts[0].shape[-1]
-    if places.to_rows is None:
-        return tf.reshape(tf.transpose(parts[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
-
-    @tf.custom_gradient
-    def forward(*parts):
-        def gradient(dy):
-            rows, zero = tf.reshape(dy, [-1, width]), tf.zeros([], dy.dtype)
-            return [tf.where(group.real, tf.gather(rows, group.rows), zero) for group in places.groups]
-
-        return tf.reshape(tf.gather(_flat(parts), places.to_rows), [-1, heads * width]), gradient
-
-    return tf.ensure_shape(forward(*parts), [None, heads * width])
-
-
-def _flat(parts: Sequence[tf.Tensor]) -> tf.Tensor:
-    """[…, D] of each group -> rows of all, [places, D]."""
-    rows = [tf.reshape(part, [-1, part.shape[-1]]) for part in parts]
-    return rows[0] if len(rows) == 1 else tf.concat(rows, axis=0)

@@ -21,6 +21,7 @@ def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) 
     """
     dtype = x.dtype
 
+    # By hand: Keras' LayerNormalization is many small operators, each a pass over memory, forwards and backwards.
     @tf.custom_gradient
     def normalise(x, gamma, beta):
         x = tf.cast(x, tf.float32)
@@ -109,32 +110,29 @@ _ACTIVATIONS = {
 
 
 def activate(x: tf.Tensor, name: str, training: bool) -> tf.Tensor:
-    """Apply the activation of BertConfig.activation.
-
-    Outside training GELU stays as TensorFlow has it, which fuses into the product before it. In training it is computed in
-    float32: element-wise bfloat16 is emulated on a CPU, at more than twice the time.
-    """
+    """Apply the activation of BertConfig.activation."""
+    # Outside training GELU stays as TensorFlow has it, which fuses into the product before it. In training it is computed in
+    # float32: element-wise bfloat16 is emulated on a CPU, at more than twice the time.
     if not training and name.startswith("gelu"):
         return tf.nn.gelu(x, approximate=name == "gelu_tanh")
     return _ACTIVATIONS[name](x)
 
 
-def at_place(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
-    """The seed of another place of dropout: these are added to its first two numbers."""
+def offset_seed(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
+    """The seed of another dropout of the same step: these are added to its first two numbers."""
     return seed + tf.constant([first, second] + [0] * (seed.shape[0] - 2))
 
 
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
     """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
 
-    A seed of six numbers is that of a share of a batch: behind the two stand the sequences and the computed tokens of the
-    shares before it, the width up to which the whole batch's sequences go apart in attention, and how many of the sequences
-    before it do (see model.layout). The mask is this share's part of that of the whole batch. row: which row of the whole x
+    A seed of six numbers is of a shard of a batch. After the two come the sequences and the computed tokens of the shards
+    before it, the width of the whole batch's shorter bucket in attention, and how many of the sequences before it are in
+    that bucket (see model.layout). The mask is this shard's part of the mask of the whole batch. row: which row of the whole x
     [rows, …] the first one is, where that is not the number of sequences.
-
-    One 32-bit random number serves two elements, so `rate` is met to 1/65536; the scale is the inverse of the exact
-    keeping probability, which keeps the expectation exact.
     """
+    # One 32-bit random number serves two elements: drawing them is a tenth of a short step. So `rate` is met to 1/65536, and
+    # the scale is the inverse of the exact keeping probability, which keeps the expectation exact.
     if seed is None or rate == 0.0:
         return x
     dropped = round(rate * 65536)

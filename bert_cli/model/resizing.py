@@ -25,6 +25,7 @@ def resize_embeddings(
         if rows is not None:
             kept = tensors[name][:rows]
             shape = (rows - len(kept), kept.shape[1])
+            # scipy's cut normal, as TensorFlow's initializer has no random state that is passed in.
             drawn = truncnorm.rvs(-2, 2, scale=config.initializer_range, size=shape, random_state=rng)
             resized[name] = np.concatenate([kept, drawn.astype(np.float32)])
     if vocab_size is not None and _WORD_BIAS in tensors:

@@ -11,11 +11,10 @@ from bert_cli.model.layout import Layout
 
 
 class SharedTrace:
-    """The layers of an encoder. Within a graph each is a call of one function, whose arguments are the layer's weights.
+    """The layers of an encoder. Within a graph each is a call of one function, whose arguments are the layer's weights."""
 
-    TensorFlow puts the function's body in place of its calls before it optimizes the graph, so what is computed is what
-    tracing each layer would have made, and so is its speed.
-    """
+    # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is computed is what tracing
+    # each layer would have made, at the same speed.
 
     def __init__(self, layers: Sequence[TransformerLayer]):
         self._pattern = layers[0]
@@ -25,6 +24,7 @@ class SharedTrace:
         self, layer: TransformerLayer, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """What layer(x, layout, first_only, seeds) returns."""
+        # Outside of a graph nothing is traced, and a call of a tf.function would only be slower.
         if not tf.inside_function():
             return layer(x, layout=layout, first_only=first_only, seeds=seeds)
         weights = [tf.convert_to_tensor(variable.value) for variable in layer.trainable_variables]

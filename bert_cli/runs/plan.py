@@ -15,7 +15,7 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.hyperparameters import TrainingHyperparameters
-from bert_cli.weights.path import step_number
+from bert_cli.weights.training_folder import step_number
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 # What Keras imports where it is there, for wrappers, plots and files that no command has a use for: a third of the time that
 # the import of TensorFlow takes. Where a command needs one of them itself, it is imported then.
-_OF_KERAS_ALONE = ("h5py", "matplotlib", "pandas", "scipy", "sklearn")
+_KERAS_ONLY = ("h5py", "matplotlib", "pandas", "scipy", "sklearn")
 
 # New objects between two collections of the garbage collector; Python's default, 700, has it walk over what TensorFlow's
 # import and the tracing of a graph make, hardly any of it garbage: a sixth of the import, a twentieth of a start.
@@ -34,9 +34,7 @@ _NOISE = re.compile(
 def setup_tensorflow() -> None:
     """Set up the process, then import TensorFlow; call it before the first import of a module that needs it.
 
-    By default glibc gives each buffer above 32 MiB back to the system when it is freed; gradients of an embedding table
-    are larger, so each step would have the same pages zeroed again (measured: half of the optimizer's time). Variables
-    that the user has set are left alone.
+    Environment variables that the user has set are left alone.
     """
     # Where one of several processes is lost, the others' layers log the error that they also raise, in many lines each.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if os.environ.get("TF_CONFIG") else "2")
@@ -46,24 +44,25 @@ def setup_tensorflow() -> None:
     if platform.libc_ver()[0] == "glibc":
         # Other C libraries, as of Alpine or macOS, have no mallopt, or other numbers for its parameters.
         libc = ctypes.CDLL(None)
+        # By default glibc gives each buffer above 32 MiB back to the system when it is freed. Gradients of an embedding table
+        # are larger, so each step would have the same pages zeroed again: half of the optimizer's time, as measured.
         libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
         libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+    # A program that imports the package has its own garbage collector settings; only a command's process is ours.
     if PROCESS.is_command:
         gc.set_threshold(_COLLECTED_AFTER)
     if "tensorflow" not in sys.modules:
         _import_quietly()
     if PROCESS.is_command:
-        _set_modules_aside()
+        _freeze_modules()
 
 
 @functools.cache
-def _set_modules_aside() -> None:
-    """Keep the garbage collector from what is there now, once in a process.
-
-    TensorFlow's modules hold some hundred thousand objects that live as long as the process: without this, each full
-    collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation. Once is enough: what an
-    earlier command of the same process left, such as its model, is to be freed.
-    """
+def _freeze_modules() -> None:
+    """Keep the garbage collector from the objects that exist now, once in a process."""
+    # TensorFlow's modules hold some hundred thousand objects that live as long as the process: without this, each full
+    # collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation. Once is enough: what an
+    # earlier command of the same process left, such as its model, is to be freed.
     gc.freeze()
 
 
@@ -87,11 +86,12 @@ def _import_quietly() -> None:
 
         return
     sys.stderr.flush()
+    # The file descriptor, not sys.stderr: TensorFlow's C++ writes to it, and its log level takes effect only later.
     original = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
-            with left_out(_OF_KERAS_ALONE) if PROCESS.is_command else contextlib.nullcontext():
+            with left_out(_KERAS_ONLY) if PROCESS.is_command else contextlib.nullcontext():
                 import tensorflow as tf
 
             tf.config.list_physical_devices()

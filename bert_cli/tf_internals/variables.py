@@ -47,7 +47,8 @@ def apply_adam(
 def memory_of(variable: tf.Variable | keras.Variable) -> np.ndarray:
     """The values in the variable's own memory, to be read only; a later update leaves them as they are.
 
-    Documented nowhere: an eager tensor on a CPU shares its buffer with NumPy, and an update of a variable whose buffer
-    somebody else holds writes to a new one. `variable.numpy()` copies instead: 4 bytes for each weight and each moment.
+    On a CPU it shares the variable's memory; from a GPU it is a copy.
     """
+    # Documented nowhere: an eager tensor on a CPU shares its buffer with NumPy, and an update of a variable whose buffer
+    # somebody else holds writes to a new one. `variable.numpy()` copies instead: 4 bytes for each weight and each moment.
     return np.asarray(tf.convert_to_tensor(variable))

@@ -29,10 +29,10 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
 def shard_start(
     mask: tf.Tensor, start: tf.Tensor | int, strategy: tf.distribute.Strategy, bound: tf.Tensor | None = None
 ) -> tf.Tensor:
-    """What stands, int32 [4], in the seed of a share that begins with row `start` of a mask [B, …, S]: see ops.dropout.
+    """The last four numbers, int32 [4], of the seed of a shard that begins with row `start` of a mask [B, …, S].
 
-    bound: the width up to which sequences go apart, where the mask is not that of the whole batch. On a TPU, whose shapes
-    do not change, the places of windows that a text does not have are computed too, and nothing goes apart.
+    See ops.dropout. bound: the width of the shorter bucket, where the mask is not of the whole batch. On a TPU, whose shapes
+    do not change, the slots of windows that a text does not have are computed too, and there is one bucket.
     """
     every, before = (tf.reshape(rows, [-1, tf.shape(mask)[-1]]) for rows in (mask, mask[:start]))
     tokens = tf.reduce_sum(tf.cast(before > 0, tf.int32))

@@ -18,7 +18,7 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
 from bert_cli.weights.names import LOG_DECAY_NAME, REMAINDER_ENDING, STEP_NAME, UNROUNDED_ENDING
-from bert_cli.weights.path import numbered_checkpoints, write_state
+from bert_cli.weights.training_folder import numbered_checkpoints, write_state
 
 
 def training_tensors(
@@ -86,6 +86,7 @@ def restore_training(
                 f"{prefix}: {name} has the shape {list(reader.shapes[name])}, this run needs {list(shape)}; "
                 "use another --output_dir, or --overwrite_output_dir"
             )
+    # All is read before anything is assigned: a file that is cut short leaves the model as it was.
     values = {name: reader.read(name) for name in names}
     for name, variable in variables.items():
         variable.assign(values[name])
@@ -144,6 +145,7 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
     write_state(folder, step, kept)
     for number in numbers:
         if number not in kept:
+            # The index first: a data file without one counts for nothing, an index without data for a damaged checkpoint.
             for path in reversed(data_files(os.path.join(folder, f"{CHECKPOINT}{number}"))):
                 files.remove(path)
     return prefix
@@ -155,12 +157,14 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_tf1(hidden, tensors)
         for source in data_files(hidden):
+            # Before the rename: after a power cut the new name must not stand for blocks that were never written.
             with open(source, "rb") as written:
                 os.fsync(written.fileno())
         try:
             check_data(hidden)  # before it takes the place of anything
         except ValueError as error:
             raise OSError(f"what is read back is not what was written: {error}") from None
+        # The index comes last: it makes the checkpoint visible, so a stop in between leaves the older one the newest.
         for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
             os.replace(source, target)
     finally:

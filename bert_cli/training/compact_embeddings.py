@@ -27,6 +27,7 @@ class CompactEmbeddings:
         """token_ids: all ids that training batches hold, int32 [any]. To be called inside the strategy's scope."""
         self.encoder = encoder
         self.used = np.union1d(token_ids, [0])  # 0 is the padding id
+        # -1 makes a token that is not in the training data an error, not another word.
         self._row_of = np.full(encoder.config.vocab_size, -1, np.int32)
         self._row_of[self.used] = np.arange(len(self.used), dtype=np.int32)
         table = encoder.embeddings.words.numpy()[self.used]
@@ -47,6 +48,7 @@ class CompactEmbeddings:
     def full_table(self, optimizer: AdamWeightDecay) -> np.ndarray:
         """Bring the encoder's full table up to date with training and return it, float32 [V, H]."""
         table = memory_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
+        # The rows that no batch reads have only decayed: the product of all factors is e to the sum of their logarithms.
         table[self.used] = self.table.numpy()
         self.encoder.embeddings.words.assign(table)
         optimizer.log_decay.assign(0.0)

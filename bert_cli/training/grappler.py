@@ -33,7 +33,10 @@ def _few_optimizers() -> Iterator[None]:
 
 
 class _Options:
-    """TensorFlow's options, which are the process's: changed by the first call that is under way, put back after the last."""
+    """Within it TensorFlow has the few optimizers, in all threads."""
+
+    # The options are the process's, and steps may run in several threads: the first call that is under way changes them, the
+    # last one puts them back.
 
     def __init__(self):
         self._lock, self._calls, self._changes = threading.Lock(), 0, contextlib.ExitStack()
@@ -73,6 +76,7 @@ def with_background_imports(function: tf.types.experimental.PolymorphicFunction)
     def call(*args):
         nonlocal is_traced
         if not is_traced:
+            # Tracing is Python and would slow imports down; compiling is not, so imports run beside it from here on.
             function.get_concrete_function(*args)
             is_traced = True
             BACKGROUND_IMPORTS.start()

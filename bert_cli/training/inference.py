@@ -15,6 +15,7 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
     """
     # Several machines: each computes everything with its own copy of the weights, so that nobody waits for anybody.
     alone = strategy.num_replicas_in_sync == 1 or isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    # With a signature no new width or number of rows is a new trace, which takes seconds.
     compiled = tf.function(forward, input_signature=[signature], autograph=False)
 
     @tf.function(reduce_retracing=True, autograph=False)

@@ -71,6 +71,7 @@ def run_steps(
     last_read = time.monotonic()
     step = start_step
     for batch in batches:
+        # A result is not read yet: that would wait for the device, which then has nothing to do until the next step.
         pending.append(step_fn(batch))
         step += 1
         is_last, stopping = step == num_train_steps, is_stopping()

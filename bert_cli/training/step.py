@@ -40,6 +40,7 @@ def make_train_step(
     watches_all = not optimizer.has_frozen
 
     def gradients_of(scale: tf.Tensor | float, batch: dict, step_seed: tf.Tensor) -> tuple[tf.Tensor, list]:
+        # The loss is scaled inside the tape, so that the gradients are already scaled while float16 computes them.
         with tf.GradientTape(watch_accessed_variables=watches_all) as tape:
             if not watches_all:
                 tape.watch(trained)
@@ -164,6 +165,7 @@ def _sum_over_replicas(
     row_squares = tf.add_n(of_rows) if of_rows else tf.constant(0.0)
     summed = [tf.convert_to_tensor(gradients[name]) for name in names]
     if context.num_replicas_in_sync > 1:
+        # In one call, so that the strategy can pack small gradients together.
         *summed, row_squares = context.all_reduce(tf.distribute.ReduceOp.SUM, [*summed, row_squares])
     of_others = [2.0 * tf.nn.l2_loss(total) for total, own in zip(summed, squares, strict=True) if own is None]
     return dict(zip(names, summed, strict=True)), tf.sqrt(tf.add_n([*of_others, row_squares]))

@@ -8,12 +8,11 @@ from bert_cli.training.strategy import is_one_of_several
 
 
 class StopFlag:
-    """Called once after each step: whether this step is to be the last one, as this process, or another, was asked to end.
+    """Called once after each step: whether this step is to be the last one, as this process, or another, was asked to end."""
 
-    A scheduler's signal reaches processes that train together at different steps, or one of them alone; where each went by
-    its own, one would wait for ever for another's gradients. So all add up who was asked, in each step, and go by the sum of
-    the step before, which is there without waiting and is the same for all.
-    """
+    # A scheduler's signal reaches processes that train together at different steps, or one of them alone. Where each went by
+    # its own, one would wait for ever for another's gradients. So all add up, in each step, who was asked. They go by the sum
+    # of the step before: it is there without waiting, and it is the same for all.
 
     def __init__(self, strategy: tf.distribute.Strategy, is_asked: Callable[[], bool]):
         """is_asked: of this process."""

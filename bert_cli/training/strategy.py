@@ -41,6 +41,7 @@ def make_strategy(
             raise InputError(
                 "--distribution_strategy=multi_worker needs the environment variable TF_CONFIG, which has none"
             )
+        # TensorFlow itself waits for an hour without a word, see runtime.rendezvous.
         wait_for_workers(worker_timeout)
         return tf.distribute.MultiWorkerMirroredStrategy()
     if num_virtual_devices:
@@ -76,6 +77,7 @@ def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> 
     """
     if not is_one_of_several(strategy):
         return
+    # Numbers, as all that strategy.gather takes are tensors; 32 bits are enough to see a difference.
     digests = np.array([zlib.crc32(str(value).encode()) for value in facts.values()], np.int64)
     mine = strategy.run(lambda: tf.constant(digests)[tf.newaxis])
     all_of_them = strategy.gather(mine, axis=0).numpy()  # [replicas, facts]
@@ -115,11 +117,8 @@ def describe(strategy: tf.distribute.Strategy) -> str:
     """One line for the log: which devices compute."""
     count = strategy.num_replicas_in_sync
     kind = "TPU" if is_tpu(strategy) else ("GPU" if _on_gpu(strategy) else "CPU")
-    return (
-        f"{count} {kind} core{'s' if count > 1 else ''}"
-        if kind == "TPU"
-        else f"{count} {kind}{'s' if count > 1 else ''}"
-    )
+    unit = "TPU core" if kind == "TPU" else kind
+    return f"{count} {unit}{'s' if count > 1 else ''}"
 
 
 def peak_device_memory() -> int | None:

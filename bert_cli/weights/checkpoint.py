@@ -1,7 +1,6 @@
 """Weights from and to files, under Google's TF1 variable names."""
 
 import contextlib
-import dataclasses
 import os
 import types
 from collections.abc import Iterator
@@ -14,18 +13,10 @@ from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.names import is_of_training
-from bert_cli.weights.path import (
-    HUB,
-    HUGGING_FACE,
-    KERAS,
-    TF1,
-    CheckpointPath,
-    numbered_checkpoints,
-    step_number,
-)
+from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
+from bert_cli.weights.training_folder import numbered_checkpoints, step_number
 
 NO_BERT = "it is no whole BERT"
-_ENCODER = "bert/"
 
 
 class Tf1Reader:
@@ -34,7 +25,7 @@ class Tf1Reader:
     def __init__(self, prefix: str):
         """InputError for a checkpoint that is damaged or cut short."""
         self.description = prefix
-        with _damage_told(prefix):
+        with _damage_reported(prefix):
             self._entries = read_index(prefix, checks_itself=True)
         self.shapes = {name: entry.shape for name, entry in self._entries.items()}
         self.unused: list[str] = []
@@ -42,7 +33,7 @@ class Tf1Reader:
     def read(self, name: str) -> np.ndarray:
         """The values of a variable; InputError where they are not what was written."""
         entry = self._entries[name]
-        with _damage_told(self.description):
+        with _damage_reported(self.description):
             return read_array(entry, name) if entry.is_plain else self._read_foreign(name)
 
     def _read_foreign(self, name: str) -> np.ndarray:
@@ -58,7 +49,7 @@ class Tf1Reader:
 
 
 @contextlib.contextmanager
-def _damage_told(prefix: str) -> Iterator[None]:
+def _damage_reported(prefix: str) -> Iterator[None]:
     """Within it, what is wrong with the files of a checkpoint becomes an InputError."""
     try:
         yield
@@ -90,6 +81,7 @@ class AverageReader:
     def read(self, name: str) -> np.ndarray:
         if is_of_training(name):
             return self._readers[-1].read(name)
+        # The mean in float64: a sum of float32 would be rounded once for each checkpoint.
         values = np.stack([reader.read(name) for reader in self._readers])
         return np.asarray(values.mean(axis=0, dtype=np.float64), np.float32)
 
@@ -119,72 +111,6 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
     return Tf1Reader(path.location)
 
 
-@dataclasses.dataclass(frozen=True)
-class LoadReport:
-    """What came of loading: names by what happened to them."""
-
-    source: str
-    loaded: list[str]
-    missing: list[str]  # in the model, not in the checkpoint: they keep their random initial values
-    unused: list[str]  # in the checkpoint, not in the model
-
-    def check_whole(self, told: str, optional: str | tuple[str, ...] = ()) -> None:
-        """InputError, with `told` behind it, where a variable is missing whose name does not begin with an `optional` one."""
-        missing = [name for name in self.missing if not name.startswith(optional)]
-        if missing:
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-            raise InputError(f"{self.source}: lacks {', '.join(missing[:3])}{more}: {told}")
-
-    def lines(self) -> list[str]:
-        text = [
-            f"{self.source}: {len(self.loaded)} variables loaded, {len(self.missing)} missing, {len(self.unused)} unused"
-        ]
-        for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
-            if names:
-                more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-                text.append(f"  {title}: {', '.join(names[:8])}{more}")
-        return text
-
-
-def load_weights(variables: dict, reader: Reader) -> LoadReport:
-    """Assign the variables (Google's name -> variable) that the checkpoint has.
-
-    Raises InputError, before anything is assigned, for a shape that differs, and where the checkpoint has none of the
-    variables of a BERT encoder that is to be loaded.
-    """
-    loaded = [name for name in variables if name in reader.shapes]
-    missing = [name for name in variables if name not in reader.shapes]
-    wrong = [name for name in loaded if reader.shapes[name] != tuple(variables[name].shape)]
-    if wrong:
-        name = wrong[0]
-        more = f" (and {len(wrong) - 1} more such variables)" if len(wrong) > 1 else ""
-        raise InputError(
-            f"{reader.description}: {name} has the shape {list(reader.shapes[name])}, this model needs "
-            f"{list(variables[name].shape)}{more}; {_shape_advice(name)}"
-        )
-    wanted = [name for name in variables if name.startswith(_ENCODER)]
-    if wanted and not any(name in reader.shapes for name in wanted):
-        known = sorted(reader.shapes)[:3] + reader.unused[:3]
-        raise InputError(
-            f"{reader.description}: holds no variable of this encoder ({_ENCODER}…); it has {', '.join(known[:3])}…; is it "
-            "a BERT checkpoint?"
-        )
-    values = {name: reader.read(name) for name in loaded}
-    for name, value in values.items():
-        variables[name].assign(value)
-    unused = [name for name in reader.shapes if name not in variables and not is_of_training(name)]
-    return LoadReport(reader.description, loaded, missing, sorted(unused) + reader.unused)
-
-
-def _shape_advice(name: str) -> str:
-    if name.startswith("bert/"):
-        return "does --bert_config_file belong to this checkpoint?"
-    return (
-        "it was fine-tuned for another number of labels; start from the pre-trained checkpoint (or, for bert-classify, give "
-        "its --labels)"
-    )
-
-
 def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
     """Write a TF1 checkpoint that the original's scripts read; the folder must exist."""
     import tensorflow as tf
@@ -206,6 +132,7 @@ def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
 
 def _same_memory(values: np.ndarray) -> np.ndarray:
     """The same numbers, for a reader that knows of no memory that is only to be read, as DLPack's."""
+    # NumPy refuses to export a read-only array by DLPack. SaveV2 only reads, so the view may claim to be writable.
     interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
     return np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))
 

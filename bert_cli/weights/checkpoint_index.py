@@ -1,13 +1,11 @@
 """The index of a TF1 checkpoint (`prefix`.index), checked before anybody takes its word for how large things are, and the
 arrays that it names, read without TensorFlow.
 
-The file is a table as LevelDB has it: blocks of entries, a block that lists the blocks, and a footer. TensorFlow reads it
-with C++ that allocates what a size in it claims, and ends the process where that fails.
+TensorFlow reads the index with C++ that allocates what a size in it claims, and ends the process where that fails.
 """
 
 import math
 import os
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,12 +13,10 @@ import google_crc32c
 import ml_dtypes  # noqa: F401  (gives NumPy the type bfloat16)
 import numpy as np
 
-from bert_cli.base.checksums import mask, masked_crc32c
+from bert_cli.base.checksums import mask
 from bert_cli.base.files import file_size, list_directory, open_binary, read_bytes
-from bert_cli.base.varint import read_varint
+from bert_cli.weights.index_table import table_entries, varint
 
-_MAGIC = 0xDB4775248B80FB57
-_FOOTER, _TRAILER = 48, 5  # bytes; behind each block stand its compression (1) and checksum (4)
 # The fixed-size types as NumPy calls them, by their numbers in TensorFlow's DataType.
 _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 8: "complex64", 9: "int64", 10: "bool",
@@ -55,7 +51,8 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
     """
     sizes: dict[str, int] = {}
     entries, shards = {}, 1
-    for key, value, is_sound in _entries_of_index(prefix):
+    # The first entry, a header without a key, has the number of data files; the others are BundleEntryProtos.
+    for key, value, is_sound in table_entries(read_bytes(f"{prefix}.index")):
         name, fields = key.decode("utf-8", "replace"), dict(_fields(value))
         if checks_itself and not is_sound:
             raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
@@ -88,6 +85,7 @@ def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True
 
 def read_array(entry: Entry, name: str) -> np.ndarray:
     """The values of an entry that `is_plain`. ValueError where they are not what was written; OSError for no file."""
+    # Read straight into the array, piece by piece with the checksum: one pass, and no second copy of a large table.
     values = np.empty(entry.shape, _DTYPES[entry.dtype])
     raw = values.reshape(-1).view(np.uint8)
     with open_binary(entry.path) as file:
@@ -110,28 +108,6 @@ def _checksum(file: Any, offset: int, size: int, target: np.ndarray | None = Non
             target[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
         done += len(piece)
     return mask(found)
-
-
-def _entries_of_index(prefix: str) -> Iterator[tuple[bytes, bytes, bool]]:
-    """Names and BundleEntryProtos, the first one a header without a name; whether the checksum of their block is right."""
-    data = read_bytes(f"{prefix}.index")
-    if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
-        raise ValueError("the index is no table")
-    position = len(data) - _FOOTER
-    for _ in range(2):  # of the footer's two handles the second one is of the block that lists the blocks
-        offset, position = _varint(data, position)
-        size, position = _varint(data, position)
-    end = 0
-    for _, handle in _entries(_block(data, offset, size)):
-        start, place = _varint(handle, 0)
-        length, _ = _varint(handle, place)
-        if start < end:
-            raise ValueError("two blocks of the index stand in one place")
-        end = start + length
-        block, behind = _block(data, start, length), start + length + _TRAILER
-        is_sound = masked_crc32c(data[start : behind - 4]) == data[behind - 4 : behind]
-        for key, value in _entries(block):
-            yield key, value, is_sound
 
 
 def _shape(fields: dict) -> tuple[int, ...]:
@@ -161,51 +137,21 @@ def _size_of_all(prefix: str) -> int:
     return sum(file_size(os.path.join(folder, each)) for each in found)
 
 
-def _block(data: bytes, offset: int, size: int) -> bytes:
-    if offset + size + _TRAILER > len(data):
-        raise ValueError("a block stands behind the end of the index")
-    if data[offset + size]:
-        raise ValueError("the index is compressed, as no release of TensorFlow writes it")
-    return data[offset : offset + size]
-
-
-def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block; a key stands there without the bytes that it shares with the one before."""
-    count = struct.unpack("<I", block[-4:])[0] if len(block) >= 4 else 0
-    end = len(block) - 4 * (count + 1)
-    if end < 0:
-        raise ValueError("a block of the index is cut short")
-    position, key = 0, b""
-    while position < end:
-        shared, position = _varint(block, position)
-        rest, position = _varint(block, position)
-        length, position = _varint(block, position)
-        if shared > len(key) or position + rest + length > end:
-            raise ValueError("an entry stands behind the end of its block")
-        key = key[:shared] + block[position : position + rest]
-        position += rest + length
-        yield key, block[position - length : position]
-
-
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
     """Number and value of each field of a protobuf message, an integer or bytes, as its number tells who asks."""
     value: int | bytes
     position = 0
     while position < len(message):
-        tag, position = _varint(message, position)
+        tag, position = varint(message, position)
         kind = tag & 7
         if kind == 0:
-            value, position = _varint(message, position)
+            value, position = varint(message, position)
         else:
             length = {1: 8, 5: 4}.get(kind)
             if kind == 2:
-                length, position = _varint(message, position)
+                length, position = varint(message, position)
             if length is None or position + length > len(message):
                 raise ValueError("an entry of the index is no message")
             value = message[position : position + length]
             position += length
         yield tag >> 3, value
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    return read_varint(data, position, "a number in the index does not end")

@@ -81,6 +81,7 @@ class HubReader:
             raise InputError(f"{self.description}: holds no module for tensorflow-hub (no variables/variables.index)")
         self._casing_key: str | None = None
         try:
+            # First, as TensorFlow's reader allocates whatever size a damaged index claims.
             read_index(prefix)
             self._reader = tf.train.load_checkpoint(prefix)
             shapes = {name: tuple(shape) for name, shape in self._reader.get_variable_to_shape_map().items()}

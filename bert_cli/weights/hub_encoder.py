@@ -115,6 +115,7 @@ class ModuleEncoder(Scoped):
         self._named: dict[str, tf.Variable] = {}
         for variable in self._module.weights:
             name = f"{self.scope}/{variable.name.removesuffix(':0')}"
+            # A module may have two variables of one name; in a checkpoint names are keys.
             while name in self._named:
                 name += "_"
             self._named[name] = variable

@@ -51,6 +51,7 @@ def own_module(config_file: str, handle: str) -> str | None:
 def _download(handle: str, flag: str) -> str:
     import tensorflow as tf
 
+    # Only here: a module that is not a URL needs none of it, and it needs setuptools below 81.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its import of pkg_resources
         import tensorflow_hub as hub

@@ -1,5 +1,7 @@
 """Folders in Hugging Face's layout: model.safetensors and config.json. The tokenizer's files: text/tokenizer_json.py."""
 
+import dataclasses
+
 import ml_dtypes
 import numpy as np
 from safetensors import SafetensorError
@@ -37,6 +39,7 @@ def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtyp
         if not np.array_equal(np.isfinite(cast.astype(np.float32)), np.isfinite(values.T if found[1] else values)):
             raise InputError(f"{name}: has numbers above the largest {dtype}; store it as float32 or bfloat16")
         renamed[stored] = cast
+    # The metadata is what transformers asks for: without "format" it refuses the file.
     try:
         save_file(renamed, path, metadata={"format": "pt"})
     except (OSError, SafetensorError) as error:
@@ -56,25 +59,15 @@ def hugging_face_config(
     problem_type: of a classifier of texts, where it is known. Hugging Face's "gelu" is the erf
     form and "gelu_new" the tanh form, whatever they are called in `config`.
     """
-    values = {
+    values = dataclasses.asdict(config) | {
         "architectures": [HEAD_TYPES[kind].architecture],
-        "attention_probs_dropout_prob": config.attention_probs_dropout_prob,
         "hidden_act": _ACTIVATIONS.get(config.activation, config.activation),
-        "hidden_dropout_prob": config.hidden_dropout_prob,
-        "hidden_size": config.hidden_size,
-        "initializer_range": config.initializer_range,
-        "intermediate_size": config.intermediate_size,
-        "layer_norm_eps": config.layer_norm_eps,
-        "max_position_embeddings": config.max_position_embeddings,
         "model_type": "bert",
-        "num_attention_heads": config.num_attention_heads,
-        "num_hidden_layers": config.num_hidden_layers,
         "pad_token_id": pad_token_id,
         "position_embedding_type": "absolute",
         "torch_dtype": dtype,
-        "type_vocab_size": config.type_vocab_size,
-        "vocab_size": config.vocab_size,
     }
+    del values["gelu"]  # our own key: hidden_act says it
     if CLASSIFIER in HEAD_TYPES[kind].heads:
         values["classifier_dropout"] = _CLASSIFIER_DROPOUT
     if labels is not None:

@@ -83,6 +83,7 @@ def _damaged(path: str, error: Exception) -> str:
 
 def write_keras(path: str, model: "keras.Model", names: Collection[str]) -> None:
     """Write the weights of a Keras model of ours with `save_weights`, without those that are not in `names`."""
+    # Keras writes all weights of a model; those that the checkpoint did not have are random, and taken out again.
     model.save_weights(path)
     with h5py.File(path, "r+") as file:
         for place, name in _datasets(file).items():

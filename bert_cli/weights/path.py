@@ -1,29 +1,22 @@
 """Finding a checkpoint from what people type; no TensorFlow, so that a wrong path is reported at once."""
 
 import dataclasses
-import functools
-import logging
 import os
 import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, CHECKPOINT, HUGGING_FACE_CONFIG, SAFETENSORS, STATE
-from bert_cli.base.writing import atomic_write
+from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, HUGGING_FACE_CONFIG, SAFETENSORS
 from bert_cli.weights import known_models
-from bert_cli.weights.checkpoint_index import check_data, read_index
-from bert_cli.weights.names import is_of_training
+from bert_cli.weights.training_folder import newest_whole
 
-LOG = logging.getLogger("bert_cli")
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
 KERAS = "keras"
 HUB = "hub"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
-_NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
 _ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and those that others put beside it
-_STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +87,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
 
 def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     folder = model_folder(folder)
+    # A run's own checkpoints come first: its folder may hold an exported model as well.
     latest = newest_whole(folder, strict)
     if latest:
         return CheckpointPath(TF1, latest)
@@ -154,101 +148,3 @@ def model_folder(folder: str) -> str:
     if not files.is_directory(inner):
         raise InputError(f"{path}: names {name}, which is not there; restore it, or remove {BEST_FILE}")
     return model_folder(inner)
-
-
-def latest_checkpoint(folder: str) -> str | None:
-    """Prefix of the newest checkpoint of a training folder, or None.
-
-    The `checkpoint` file names it; where that file is missing, is no text, or names one that is gone, the highest
-    model.ckpt-N is it.
-    """
-    named = _named_by_state(folder)
-    if named:
-        return named
-    numbers = numbered_checkpoints(folder)
-    return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}") if numbers else None
-
-
-def newest_whole(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
-    """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a warning; strict: InputError.
-
-    to_train: what training alone needs must be sound too; InputError where no checkpoint is whole, as nothing of the run's
-    folder may be changed then. Else it is the newest: who reads it will say what is wrong with it.
-    """
-    newest = latest_checkpoint(folder)
-    if newest is None or not (reason := _damage(newest, to_train)):
-        return newest
-    if strict:
-        raise InputError(
-            f"{newest}: is damaged or cut short ({reason}); without --strict the checkpoint before it is used"
-        )
-    found = _NUMBERED.match(f"{os.path.basename(newest)}.index")
-    for number in reversed(numbered_checkpoints(folder)):
-        candidate = os.path.join(folder, f"{CHECKPOINT}{number}")
-        if (found is None or number < int(found[1])) and not _damage(candidate, to_train):
-            lost = f", and steps {number + 1} to {found[1]} are lost" if found else ""
-            _warn(f"warning: {newest} is damaged or cut short ({reason}): {os.path.basename(candidate)} is used{lost}")
-            return candidate
-    if to_train:
-        raise InputError(
-            f"{newest}: is damaged or cut short ({reason}), and no checkpoint before it is whole; restore it, or "
-            "--overwrite_output_dir starts anew"
-        )
-    return newest
-
-
-def _damage(prefix: str, to_train: bool) -> str | None:
-    """What is wrong with a checkpoint, None for one that is whole. Of a remote one only the index is looked at."""
-    try:
-        if files.is_remote(prefix):
-            read_index(prefix)
-        else:
-            check_data(prefix, lambda name: to_train or not is_of_training(name))
-    except (ValueError, OSError, InputError) as error:
-        return str(error).removeprefix(f"{prefix}: ")
-    return None
-
-
-@functools.cache  # a command may look for its checkpoint several times
-def _warn(text: str) -> None:
-    LOG.warning("%s", text)
-
-
-def _named_by_state(folder: str) -> str | None:
-    """The prefix that the `checkpoint` file of a folder names, if it is there."""
-    state = os.path.join(folder, STATE)
-    if not files.exists(state) or files.is_directory(state):
-        return None
-    # After a power cut it can hold anything.
-    found = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
-    # Folders get moved: an absolute path of another place still names a file of this one.
-    candidates = (os.path.join(folder, found[1]), os.path.join(folder, os.path.basename(found[1]))) if found else ()
-    return next((path for path in candidates if "\0" not in path and files.exists(path + ".index")), None)
-
-
-def write_state(folder: str, step: int, kept: list[int]) -> None:
-    """Write the `checkpoint` file: model.ckpt-`step` is the newest, those of `kept` are all that there are."""
-    lines = [f'model_checkpoint_path: "{CHECKPOINT}{step}"']
-    lines += [f'all_model_checkpoint_paths: "{CHECKPOINT}{number}"' for number in kept]
-    with atomic_write(os.path.join(folder, STATE)) as file:
-        file.write("\n".join(lines) + "\n")
-
-
-def repair_state(folder: str, prefix: str) -> None:
-    """Write the `checkpoint` file anew where it does not name this checkpoint of the folder, the newest whole one."""
-    if _named_by_state(folder) != prefix:
-        step = step_number(prefix)
-        write_state(folder, step, [number for number in numbered_checkpoints(folder) if number <= step])
-
-
-def numbered_checkpoints(folder: str) -> list[int]:
-    """The N of all model.ckpt-N in a folder, ascending."""
-    return sorted(int(found[1]) for name in files.list_directory(folder) if (found := _NUMBERED.match(name)))
-
-
-def step_number(prefix: str) -> int:
-    """The N of model.ckpt-N; InputError for another name."""
-    number = prefix.rpartition("-")[2]
-    if not number.isdecimal():
-        raise InputError(f"{prefix}: the name does not end in -<step>, so it cannot be told how far its training is")
-    return int(number)

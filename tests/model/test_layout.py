@@ -30,8 +30,8 @@ def test_outputs_and_gradients_are_those_of_padding(tiny_config, batch_of, lengt
             total = tf.reduce_sum(output * rows)
         gradients = tape.gradient(total, [weight.value for weight in weights], unconnected_gradients="zero")
         found.append([output, *(tf.convert_to_tensor(gradient) for gradient in gradients)])
-    for apart, together in zip(*found, strict=True):
-        np.testing.assert_allclose(apart, together, atol=2e-5)
+    for bucketed, together in zip(*found, strict=True):
+        np.testing.assert_allclose(bucketed, together, atol=2e-5)
 
 
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [5, 5, 5], [7], [2, 9, 2, 8, 1, 1]])
@@ -43,8 +43,8 @@ def test_the_width_that_leaves_the_fewest_pairs(lengths):
     found = int(short_width(widths_of(mask)))
     assert found in lengths
     assert pairs(found) == min(map(pairs, lengths))
-    layout = packed_layout(tf.constant(mask), 3, is_trained=True, apart=True)
-    longer, shorter = (group.real.shape for group in layout.apart.groups)
+    layout = packed_layout(tf.constant(mask), 3, is_trained=True, bucketed=True)
+    longer, shorter = (bucket.real.shape for bucket in layout.bucketed.buckets)
     assert (longer[2], shorter[2]) == tuple(-(-width // WIDTHS) * WIDTHS for width in (max(lengths), found))
     assert shorter[0] == sum(length <= found for length in lengths) == len(lengths) - longer[0]
 
@@ -71,12 +71,12 @@ def test_rows_are_filled_up_where_a_place_has_no_gradient(lengths, apart):
     layout = packed_layout(mask, 3, True, apart)
     slots, tokens = layout.slots.numpy(), sum(lengths)
     assert slots[:tokens].tolist() == np.flatnonzero(mask).tolist()
-    places = layout.apart
-    real = np.concatenate([np.repeat(group.real.numpy(), 3, axis=1).ravel() for group in places.groups])
+    head_rows = layout.bucketed
+    real = np.concatenate([np.repeat(bucket.real.numpy(), 3, axis=1).ravel() for bucket in head_rows.buckets])
     assert len(slots) == (tokens if real.all() else -(-tokens // ROWS) * ROWS)
-    assert real[places.to_rows.numpy()[:tokens]].all()
-    assert not real[places.to_rows.numpy()[tokens:]].any()
-    assert len(set(places.to_rows.numpy()[:tokens].ravel().tolist())) == 3 * tokens
+    assert real[head_rows.to_rows.numpy()[:tokens]].all()
+    assert not real[head_rows.to_rows.numpy()[tokens:]].any()
+    assert len(set(head_rows.to_rows.numpy()[:tokens].ravel().tolist())) == 3 * tokens
 
 
 @pytest.mark.parametrize("lengths", [[9, 3, 1], [8, 8], [24] * 3 + [7] * 9, [64] * 20])
@@ -87,6 +87,6 @@ def test_rows_of_predictions_are_filled_up_always(lengths):
     multiple = ROWS if tokens < 512 else 4 * ROWS  # 1,280 tokens
     assert len(slots) == -(-tokens // multiple) * multiple
     assert slots[:tokens].tolist() == np.flatnonzero(mask).tolist()
-    (group,) = layout.whole.groups
-    assert group.key_bias.shape[-1] == -(-max(lengths) // WIDTHS) * WIDTHS
-    assert layout.whole.to_rows.numpy().max() < np.prod(group.rows.shape)
+    (bucket,) = layout.whole.buckets
+    assert bucket.key_bias.shape[-1] == -(-max(lengths) // WIDTHS) * WIDTHS
+    assert layout.whole.to_rows.numpy().max() < np.prod(bucket.rows.shape)

@@ -12,7 +12,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.weights.checkpoint import write_tf1
-from bert_cli.weights.path import latest_checkpoint
+from bert_cli.weights.training_folder import latest_checkpoint
 
 resource = pytest.importorskip("resource")  # not on Windows
 

@@ -6,15 +6,8 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.weights.known_models import advice
-from bert_cli.weights.path import (
-    HUGGING_FACE,
-    TF1,
-    CheckpointPath,
-    find_checkpoint,
-    latest_checkpoint,
-    numbered_checkpoints,
-    step_number,
-)
+from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath, find_checkpoint
+from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpoints, step_number
 
 DATA = ".data-00000-of-00001"
 

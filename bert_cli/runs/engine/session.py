@@ -45,8 +45,9 @@ from bert_cli.training.strategy import (
     on_one_cpu,
     peak_device_memory,
 )
-from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import Reader, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
+from bert_cli.weights.load import LoadReport, load_weights
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 

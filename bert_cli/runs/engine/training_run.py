@@ -32,7 +32,7 @@ from bert_cli.training.optimizers.nadam import Nadam
 from bert_cli.training.optimizers.rate_multipliers import is_frozen
 from bert_cli.training.step import make_train_step
 from bert_cli.training.stop_flag import StopFlag
-from bert_cli.weights.path import repair_state
+from bert_cli.weights.training_folder import repair_state
 
 LOG = logging.getLogger("bert_cli")
 _OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}

@@ -34,7 +34,7 @@ def random_model() -> tuple[str, str]:
 
 
 def named_checkpoint(init_checkpoint: str | None, strict: bool = False) -> CheckpointPath | None:
-    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see path.newest_whole."""
+    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see training_folder.newest_whole."""
     return find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint and init_checkpoint != RANDOM else None
 
 

@@ -30,7 +30,8 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
-from bert_cli.model.config import BertConfig, ModuleConfig, write_config
+from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.model.config_file import write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.manifest import (
     COMMAND,
@@ -51,7 +52,8 @@ from bert_cli.runs.output_dir.written_files import (
     read_report,
     written_names,
 )
-from bert_cli.weights.path import CheckpointPath, latest_checkpoint, newest_whole, step_number
+from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.training_folder import latest_checkpoint, newest_whole, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"

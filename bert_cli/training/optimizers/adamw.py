@@ -25,11 +25,9 @@ NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
 
 
 def global_norm(gradients: list) -> tf.Tensor:
-    """The norm over all gradients, as the original's clip computes it: float32 scalar.
-
-    The gradient of the word embeddings in fine-tuning is a tf.IndexedSlices, whose rows enter one by one, before rows of
-    the same word are added up.
-    """
+    """The norm over all gradients, as the original's clip computes it: float32 scalar."""
+    # The gradient of the word embeddings in fine-tuning is a tf.IndexedSlices. As in the original its rows enter one by one,
+    # before rows of the same word are added up.
     parts = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
     return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(part) for part in parts]))
 
@@ -51,10 +49,6 @@ class WeightSlots(NamedTuple):
 
 class AdamWeightDecay:
     """AdamW: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u; bias correction only if asked for.
-
-    The fused Adam kernel updates w, m and v in one pass over memory. It takes 1 − β from a float32 β, which for 0.999 is
-    1.3e-5 off, more than the original's results allow; so the kernel works on V = v/d with d = 0.001/(1 − β) as the kernel
-    sees it, and rate and epsilon divided by √d undo that.
 
     Weights and slots are updated through the handle of the current replica, where each replica applies the same summed
     gradient, so no cross-replica update is needed.
@@ -121,6 +115,7 @@ class AdamWeightDecay:
             slots = WeightSlots(*(table[name].handle for table in (self.weights, self.first, self.second)))
             scaled = tf.convert_to_tensor(gradient) * clip
             self._traced_update(slots, decays(name), scaled, self._own_rate(name, rate), common)
+        # The count must not change before the rate has read it.
         with tf.control_dependencies([step]):
             variables.add(self.step.handle, tf.constant(1, tf.int64))
         log_decay = tf.math.log1p(-self.weight_decay * self._own_rate(WORDS, rate))
@@ -143,6 +138,9 @@ class AdamWeightDecay:
         if self.bias_correction:
             count = tf.cast(step + 1, tf.float32)
             first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
+        # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a float32 β, which for 0.999 is
+        # 1.3e-5 off, more than the original's results allow. So it works on V = v/d, with d = 0.001/(1 − β) as the kernel
+        # sees it, and rate and epsilon divided by √d undo that.
         variables.apply_adam(
             *slots,
             gradient,
@@ -187,9 +185,7 @@ def decays(name: str) -> bool:
 
 
 def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
-    """w ← w·(1 − amount), of the variable with this handle.
-
-    One pass over memory: the variable takes over what was computed. 1 − amount is rounded to 2⁻²⁴, so a weight is exact to one
-    unit in its last place; w − w·amount, to half a unit, takes two passes and a half.
-    """
+    """w ← w·(1 − amount), of the variable with this handle."""
+    # One pass over memory: the variable takes over what was computed. 1 − amount is rounded to 2⁻²⁴, so a weight is exact to
+    # one unit in its last place; w − w·amount, to half a unit, takes two passes and a half.
     variables.assign(weight, variables.read(weight) * (1.0 - amount))

@@ -32,6 +32,7 @@ class Lamb(AdamWeightDecay):
         if decays:
             update += self.weight_decay * weight
             weight_norm, update_norm = tf.norm(weight), tf.norm(update)
+            # A weight or a step of norm 0 has no direction to scale; the inner `where` keeps 0/0 out of the graph.
             usable = tf.logical_and(weight_norm > 0.0, update_norm > 0.0)
             update *= tf.where(usable, weight_norm / tf.where(usable, update_norm, 1.0), 1.0)
         slots.assign(weight - rate * update, first, second)

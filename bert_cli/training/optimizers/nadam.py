@@ -40,6 +40,7 @@ class Nadam(AdamWeightDecay):
         index = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
         product, next_product = products[index + 1], products[tf.minimum(index + 2, _LONGEST)]
         of_first = _momentum(count + 1.0) / (1.0 - next_product)
+        # Powers and products are the same for all weights: computed once, outside of the trace that they share.
         return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
 
     def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
