@@ -25,7 +25,7 @@ def cells(table) -> list[list]:
 def test_forms_of_one_table(data):
     table = read_table("train", data)
     assert (table.name, table.names) == ("train", ("text", "label"))
-    assert [row.number for row in table.rows] == [0, 1]
+    assert [row.line for row in table.rows] == [0, 1]
     assert cells(table) == [["a", "1"], ["b", ""]]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bert_cli import export_model
 from bert_cli.run_classifier import main
-from tests.commands import helpers, stopping, tag_run
+from tests.commands import helpers, squad_run, stopping, tag_run
 
 VOCABULARY = """a the my our old young small big red green cat dog bird fish horse farmer teacher house garden river bread
 song sees likes eats chases buys sings paints builds opens in near under and not never . , ? '"""
@@ -258,6 +258,12 @@ def tagger_once(tmp_path_factory, two_layer_flags) -> tuple[pathlib.Path, list[s
 @pytest.fixture(scope="session")
 def tagger(tagger_once) -> pathlib.Path:
     return tagger_once[0]
+
+
+@pytest.fixture(scope="session")
+def answering(tmp_path_factory, model) -> pathlib.Path:
+    """The output_dir of a model of answers, see squad_run.train. Not to be changed."""
+    return squad_run.train(model, tmp_path_factory.mktemp("answering"))
 
 
 @pytest.fixture(scope="session")

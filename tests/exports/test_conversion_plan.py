@@ -13,7 +13,7 @@ HF, TF1, HUB = (Target(name, ".", "x") for name in ("hf", "tf1", "hub"))
 
 
 def kind_of(head, found, target, own=None):
-    return choose_kind(head, found, types.SimpleNamespace(kind=own), target)
+    return choose_kind(head, found, types.SimpleNamespace(classifier_kind=own), target)
 
 
 def test_auto_is_the_kind_that_has_what_was_found():

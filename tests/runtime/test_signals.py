@@ -1,5 +1,6 @@
 """Signals that ask a process to end: exit codes, order, a second one, and those that are ignored."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -88,28 +89,32 @@ def test_a_second_signal_ends_at_once():
     assert (done.returncode, done.stdout, done.stderr) == (129, "", "")
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "said"),
-    [
-        (signal.SIGTERM, 143, "stopped by SIGTERM; "),
-        (signal.SIGHUP, 129, "stopped by SIGHUP; "),
-        (signal.SIGINT, 130, "interrupted; "),
-    ],
-)
-def test_a_command_that_waits_for_its_input(number, code, said, tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "bert_cli.build_vocab",
-        "--input_file=-",
-        f"--output_file={tmp_path / 'vocab.txt'}",
-    ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        process.stdin.write("some text\n" * 200_000)  # more than a pipe holds: the command reads
-        process.stdin.flush()
+WAYS_TO_STOP = {
+    signal.SIGTERM: (143, "stopped by SIGTERM; "),
+    signal.SIGHUP: (129, "stopped by SIGHUP; "),
+    signal.SIGINT: (130, "interrupted; "),
+}
+
+
+def test_a_command_that_waits_for_its_input(tmp_path):
+    """One for each signal, side by side: each takes a second to start and half a one to wait."""
+    command = [sys.executable, "-m", "bert_cli.build_vocab", "--input_file=-"]
+    with contextlib.ExitStack() as stack:
+        processes = {}
+        for number in WAYS_TO_STOP:
+            output = f"--output_file={tmp_path / number.name}"
+            process = subprocess.Popen(
+                [*command, output], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+            )
+            processes[number] = stack.enter_context(process)
+        for process in processes.values():
+            process.stdin.write("some text\n" * 200_000)  # more than a pipe holds: the command reads
+            process.stdin.flush()
         time.sleep(0.5)  # Python misses a signal between two reads of a pipe until there is more to read
-        process.send_signal(number)
-        assert process.wait(60) == code
-        assert f"\nbert-build-vocab: {said}" in f"\n{process.stderr.read()}"
-        process.stdin.close()
+        for number, process in processes.items():
+            process.send_signal(number)
+        for number, (code, said) in WAYS_TO_STOP.items():
+            assert processes[number].wait(60) == code
+            assert f"\nbert-build-vocab: {said}" in f"\n{processes[number].stderr.read()}"
+            processes[number].stdin.close()
     assert list(tmp_path.iterdir()) == []
