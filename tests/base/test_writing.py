@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.writing import atomic_paths, atomic_write, hidden_folder
+from bert_cli.base.writing import atomic_paths, atomic_write
 
 
 def test_a_file_appears_at_the_end(tmp_path):
@@ -57,9 +57,3 @@ def test_no_folder_to_write_to(tmp_path, write):
     path = str(tmp_path / "none" / "a")
     with pytest.raises(InputError, match=f"^{path}: cannot be written: "), write(path):
         pass
-
-
-def test_a_hidden_folder_is_gone_afterwards(tmp_path):
-    with hidden_folder(str(tmp_path)) as hidden:
-        assert os.path.dirname(hidden) == str(tmp_path)
-    assert os.listdir(tmp_path) == []
