@@ -85,16 +85,11 @@ def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
     """
     flags, names = list(rows[0].settings), _shared(rows)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
-    header = ["folder", *flags]
-    for name in names:
-        header += [name, f"{name}_{DEVIATION}"] if name in deviated else [name]
-    lines = [header]
+    columns = [(name, of) for name in names for of in ("metrics", "deviations") if of == "metrics" or name in deviated]
+    lines = [["folder", *flags, *(name if of == "metrics" else f"{name}_{DEVIATION}" for name, of in columns)]]
     for row in rows:
-        cells = [row.folder, *(str(row.settings[flag]) for flag in flags)]
-        for name in names:
-            cells.append(str(row.metrics.get(name, "")))
-            cells += [str(row.deviations.get(name, ""))] if name in deviated else []
-        lines.append(cells)
+        numbers = [getattr(row, of).get(name, "") for name, of in columns]
+        lines.append([row.folder, *(str(row.settings[flag]) for flag in flags), *map(str, numbers)])
     if has_mean:
         for title, values in zip((MEAN, DEVIATION), mean_and_deviation([row.metrics for row in rows]), strict=True):
             lines.append([title, *[""] * len(flags), *(str(values.get(name, "")) for name in names)])
