@@ -14,6 +14,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
+from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, needed_later
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
@@ -210,7 +211,9 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     check_student(problem_type)
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
-    devices: dict[str, Any] = dataclasses.asdict(settings.devices)
+    # It computes on the devices of the student, whatever those of its own training were.
+    on_devices = {field.name for field in dataclasses.fields(settings.devices)}
+    devices = {name: value for name, value in values_of(settings).items() if name in on_devices}
     own, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = ClassificationTask(own)
     own_type, own_labels = task.trained_problem_type(model), model.labels or ()
