@@ -210,7 +210,9 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     check_student(problem_type)
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
-    devices: dict[str, Any] = dataclasses.asdict(settings.devices)
+    # The group has fields that are flags of other commands only; a value of one of these would be refused.
+    own_fields = {field.name for field in dataclasses.fields(settings.devices)}
+    devices = {name: value for name, value in values_of(settings).items() if name in own_fields}
     own, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = ClassificationTask(own)
     own_type, own_labels = task.trained_problem_type(model), model.labels or ()
