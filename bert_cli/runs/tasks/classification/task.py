@@ -14,6 +14,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
+from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, needed_later
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
