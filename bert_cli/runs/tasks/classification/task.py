@@ -235,7 +235,7 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
         # TensorFlow also where --engine asks for onnxruntime: the student is trained with it in the same process.
         session = opening.open_session(task, model, data, own)
         session.load_trained(checkpoint)
-        batch_size = own.prediction.predict_batch_size
+        batch_size = own.inference.predict_batch_size
         return session.infer(features, batch_size, "asking the teacher")["probabilities"]
 
     return Teacher(checkpoint.identity, predict, [data.labels.index(label) for label in labels], problem_type)
