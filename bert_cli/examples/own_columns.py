@@ -161,12 +161,17 @@ def _is_header(cells: Sequence[str]) -> bool:
     return is_plausible and sum(_plain(cell) in known for cell in cells) >= 2
 
 
-def _column(path: str, names: tuple[str, ...] | None, width: int, name: str, flag: str) -> int:
-    """The column of a name or number; InputError where there is none."""
+def _find(names: tuple[str, ...] | None, width: int, name: str) -> int | None:
     if names and names.count(name) == 1:
         return names.index(name)
-    if name.isdecimal() and int(name) < width:
-        return int(name)
+    return int(name) if name.isdecimal() and int(name) < width else None
+
+
+def _column(path: str, names: tuple[str, ...] | None, width: int, name: str, flag: str) -> int:
+    """The column of a name or number; InputError where there is none."""
+    found = _find(names, width, name)
+    if found is not None:
+        return found
     there = (
         f"columns {', '.join(map(quoted, names[:20]))}" if names else f"{width} columns without names, 0 to {width - 1}"
     )
@@ -217,11 +222,7 @@ def _labels(
 ) -> tuple[int, ...]:
     width = len(sample[0].cells)
     if columns.label_columns:
-        is_there = [
-            (names is not None and names.count(name) == 1) or (name.isdecimal() and int(name) < width)
-            for name in columns.label_columns
-        ]
-        if not needs_label and not any(is_there):
+        if not needs_label and all(_find(names, width, name) is None for name in columns.label_columns):
             return ()
         return tuple(_column(path, names, width, name, "label_column") for name in columns.label_columns)
     found = [n for n, name in enumerate(names or ()) if _plain(name) in _LABEL_NAMES and n not in texts]

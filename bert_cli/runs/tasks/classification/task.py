@@ -211,9 +211,9 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     check_student(problem_type)
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
-    # It computes on the devices of the student, whatever those of its own training were.
-    on_devices = {field.name for field in dataclasses.fields(settings.devices)}
-    devices = {name: value for name, value in values_of(settings).items() if name in on_devices}
+    # The group has fields that are flags of other commands only; a value of one of these would be refused.
+    own_fields = {field.name for field in dataclasses.fields(settings.devices)}
+    devices = {name: value for name, value in values_of(settings).items() if name in own_fields}
     own, model = load_with_settings(checkpoint, ClassifySettings, devices)
     task = ClassificationTask(own)
     own_type, own_labels = task.trained_problem_type(model), model.labels or ()
@@ -235,7 +235,7 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
         # TensorFlow also where --engine asks for onnxruntime: the student is trained with it in the same process.
         session = opening.open_session(task, model, data, own)
         session.load_trained(checkpoint)
-        batch_size = own.prediction.predict_batch_size
+        batch_size = own.inference.predict_batch_size
         return session.infer(features, batch_size, "asking the teacher")["probabilities"]
 
     return Teacher(checkpoint.identity, predict, [data.labels.index(label) for label in labels], problem_type)
