@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.exports.target import Target, check_free, find_target, publish, staging
+from bert_cli.exports.target import Target, check_free, find_target, publish
 
 CONFIG = '{"vocab_size": 9, "hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}'
 
@@ -37,12 +37,6 @@ def test_names(path, to_format, wanted, tmp_path, monkeypatch):
 def test_names_that_are_refused(path, to_format, message):
     with pytest.raises(InputError, match=message):
         find_target(path, to_format)
-
-
-def test_a_staging_folder_is_gone_and_makes_no_other(tmp_path):
-    with staging(str(tmp_path / "no" / "out")) as staged:
-        assert os.path.dirname(staged) == str(tmp_path)
-    assert os.listdir(tmp_path) == []
 
 
 def written(folder, **contents) -> str:
