@@ -98,7 +98,7 @@ def run(settings: ExtractSettings) -> int:
     if not shown and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
-    planned = plan.plan_shards(settings, checkpoint, model) if is_sharded else None
+    planned = plan.plan_shards(settings, model) if is_sharded else None
     todo = planned.todo() if planned else []
     if planned and not todo:
         return 0
@@ -115,8 +115,7 @@ def run(settings: ExtractSettings) -> int:
     if planned:
         session.load(checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in planned.each(todo))
-    gelu, precision = settings.model.gelu, session.precision
-    facts = plan.resume_facts(extraction, max_seq_length, gelu, input_file, checkpoint, model, precision)
+    facts = plan.resume_facts(settings, model, session.precision)
     done = lines_to_skip(output_file, facts) if extraction.resume else 0
     session.load(checkpoint)
     return write(input_file, output_file, done, facts)

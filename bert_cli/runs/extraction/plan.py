@@ -27,7 +27,6 @@ from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runs.output_dir.shards import ShardPlan
 from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
-from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
 MAX_LINES = 8192  # that are held at once
@@ -95,34 +94,25 @@ def chunk_limits(
     return {"max_lines": MAX_LINES, "cost": cost, "max_cost": MAX_NUMBERS}
 
 
-def resume_facts(
-    extraction: Extraction,
-    max_seq_length: int,
-    gelu: str,
-    input_file: str,
-    checkpoint: CheckpointPath,
-    model: AnyModel,
-    precision: str,
-) -> dict[str, str]:
-    """All that decides the numbers of an output: what the runs that write one file must have in common, by flag.
+def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> dict[str, str]:
+    """By flag, all that decides the numbers of an output: what the runs that write one file must have in common.
 
-    precision: the dtype that is computed in. Of vocabulary and config it is what they say, wherever they stand.
+    precision: the dtype that is computed in.
     """
     same = ("layers", "pooling", "combine", "normalize", "words", "long_text")
-    values = {name: getattr(extraction, name) for name in same}
-    values |= {"max_seq_length": max_seq_length, "gelu": gelu, "precision": precision}
+    values = {name: getattr(settings.extraction, name) for name in same}
+    values |= {"max_seq_length": settings.encoding.max_seq_length, "gelu": settings.model.gelu, "precision": precision}
+    input_file = settings.files.input_file
     values["input_file"] = input_file if input_file == STANDARD else files.absolute(input_file)
     values |= model.fingerprint
     return {name: shown(value) for name, value in values.items() if value is not None}
 
 
-def plan_shards(settings: ExtractSettings, checkpoint: CheckpointPath, model: AnyModel) -> ShardPlan:
+def plan_shards(settings: ExtractSettings, model: AnyModel) -> ShardPlan:
     """What is to be done where --input_file names several files."""
-    extraction, source, precision = settings.extraction, settings.files.input_file, settings.devices.precision
+    extraction, source, checkpoint = settings.extraction, settings.files.input_file, model.required_checkpoint
     check_format(extraction.output_format)
-    facts = resume_facts(
-        extraction, settings.encoding.max_seq_length, settings.model.gelu, source, checkpoint, model, precision
-    )
+    facts = resume_facts(settings, model, settings.devices.precision)
     del facts["input_file"]  # the files themselves are compared
     facts |= {"output_format": extraction.output_format, "float16": shown(extraction.float16)}
     names, shard = [settings.files.output_file], settings.files.shard

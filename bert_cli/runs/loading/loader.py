@@ -77,12 +77,8 @@ def load_model(
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
     vocabulary = read_vocabulary(paths.vocab_file) if paths.vocab_file else None
-    config: BertConfig | ModuleConfig
     vocab_size = vocabulary.size if vocabulary else None
-    if needs_bert:
-        config = _read_bert_config(paths, flags.gelu, vocab_size)
-    else:
-        config = _read_any_config(paths, flags.gelu, vocab_size, hub.hub_module)
+    config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
     if max_seq_length is not None:
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
@@ -135,44 +131,33 @@ def _find_paths(
     return ModelPaths(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
 
 
-def _read_any_config(
-    paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None
+def _read_config(
+    paths: ModelPaths, gelu: str, vocab_size: int | None, hub_module: str | None, needs_bert: bool
 ) -> BertConfig | ModuleConfig:
-    """The model's config, for commands that also run modules that are no BERT; such a module takes vocab_size over.
+    """The model's config; InputError where it is no BERT and `needs_bert`. A module that is no BERT takes vocab_size over.
 
-    hub_module: the handle that the user gave, which a config may need. Imports TensorFlow where a module has no config
-    beside it.
+    vocab_size: see read_config. hub_module: the handle that the user gave, which a config may need. Imports TensorFlow where
+    a module has no config beside it.
     """
     if paths.config_file:
-        module = read_module_config(paths.config_file)
+        module = None if needs_bert else read_module_config(paths.config_file)
         if module is None:
-            return _read_bert_config(paths, gelu, vocab_size)
+            config = read_config(paths.config_file, gelu, vocab_size)
+            check_config(config, paths.config_file, paths.checkpoint, () if gelu == "auto" else ("gelu",))
+            return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
         return dataclasses.replace(module, hub_module=trusted_module(paths.config_file, module, hub_module))
-    config = module_bert(paths.required_checkpoint, gelu)
-    if config is not None:
-        return config
+    checkpoint = paths.required_checkpoint
+    found = module_bert(checkpoint, gelu)
+    if found is not None:
+        return found
+    if needs_bert or vocab_size is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
+    # Not at the top: it imports TensorFlow.
     from bert_cli.weights.hub_encoder import module_config
 
-    assert vocab_size is not None, "a command that runs any module needs a vocabulary"
-    return module_config(paths.required_checkpoint, vocab_size)
-
-
-def _read_bert_config(paths: ModelPaths, gelu: str, vocab_size: int | None) -> BertConfig:
-    """The model's config; InputError where it is no BERT. Imports TensorFlow where a module has no config beside it.
-
-    vocab_size: see read_config.
-    """
-    if paths.config_file:
-        config = read_config(paths.config_file, gelu, vocab_size)
-        check_config(config, paths.config_file, paths.checkpoint, () if gelu == "auto" else ("gelu",))
-        return config
-    checkpoint = paths.required_checkpoint
-    module = module_bert(checkpoint, gelu)
-    if module is None:
-        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    return module
+    return module_config(checkpoint, vocab_size)
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
