@@ -50,7 +50,7 @@ def publish_file(staged: str, target: str) -> None:
         return
     try:
         with open(staged, "rb") as file:
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # before the name: after a power cut a whole name must not have half a content
         os.replace(staged, target)
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {error.strerror}") from None

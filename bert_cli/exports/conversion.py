@@ -53,6 +53,7 @@ def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
     if average_last > 1:
         return AverageReader(path, average_last)
     reader = open_checkpoint(path)
+    # Google's layout has one table for words and for the masked-LM output, so an untied output would be lost.
     if isinstance(reader, HuggingFaceReader):
         reader.check_tied()
     return reader

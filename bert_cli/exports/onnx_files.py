@@ -106,6 +106,7 @@ class _Writer:
         self._metadata |= {"max_seq_length": str(exported.max_seq_length)}
         self._metadata |= {"problem_type": exported.problem_type.name} if spec.is_of_texts else {}
         self._metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
+        # Random ids show a wrong graph as well as texts do, and an encoder alone may have no data.
         self._inputs = random_inputs(config.vocab_size, config.max_position_embeddings, config.type_vocab_size, 0)
         self._expected = original.outputs(self._inputs)
 

@@ -116,6 +116,7 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
     new = [name for name in companions if name not in kept] + target.weight_files
     for name in reversed(target.weight_files):  # never new companions beside old weights
         files.remove(target.path(name))
+    # Weights come after their companions, and the file that makes them visible last, so that no reader sees a part.
     for name in new:
         publish_file(os.path.join(staged, name), target.path(name))
     return new

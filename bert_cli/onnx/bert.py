@@ -141,5 +141,6 @@ class Bert:
             chosen = [states[1:][layer] for layer in head.layers]
             x = graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
         name = f"{head.scope}output_weights"  # kept as [n, W]
+        # Transposed here, as onnxruntime fuses and quantizes MatMul with a constant, but no Transpose before it.
         kernel = graph.constant(f"{name}:transposed", np.ascontiguousarray(self.tensors[name].T))
         return graph.add("Add", graph.add("MatMul", x, kernel), self.weight(f"{head.scope}output_bias"))

@@ -134,6 +134,7 @@ class Int8Products(Bert):
             )
             made = activate(self.graph, self.int8_dense(smooth, wide, kernel), self.config.activation)
             total = add("Add", self.peaked_product(made, f"{scope}/output/dense"), x)
+            # Heads read the last layer in float32, so no product follows whose kernel could take the factors.
             if number == last:
                 x = self.norm(total, norm)
             else:
@@ -154,10 +155,12 @@ class PaddedInt8Bert(Int8Products):
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
         super().__init__(graph, tensors, config)
+        # Not _levels(): the file may be computed on another processor than this one.
         self.levels = _PORTABLE_LEVELS
 
     def word_embeddings(self) -> str:
         graph, name = self.graph, "bert/embeddings/word_embeddings"
+        # 127 levels on any processor: rows are looked up, not multiplied in 16 bits.
         values, scales = quantized_columns(self.tensors[name].T, 127)
         rows = graph.add("Gather", graph.constant(f"{name}:int8", np.ascontiguousarray(values.T)), INPUTS[0])
         row_scales = graph.add(

@@ -28,7 +28,7 @@ class _Running:
     def __init__(self, model: str | bytes, external: Mapping[str, np.ndarray]):
         import onnxruntime
 
-        # To be kept as long as the session.
+        # To be kept as long as the session, which has pointers into this memory but does not own it.
         self._external = {
             name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value))
             for name, value in external.items()

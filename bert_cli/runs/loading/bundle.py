@@ -101,6 +101,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     def classifier_kind(self) -> str | None:
         """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file says it."""
         saved, kind = self.saved_flags, None
+        # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has neither, and only its labels tell.
         if self.required_checkpoint.kind == HUGGING_FACE:
             kind = _hugging_face_labels(self.required_checkpoint)[1]
         if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (self.labels or ())):
@@ -131,6 +132,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     @property
     def fingerprint(self) -> dict[str, Any]:
         """By flag, what of a model decides its numbers; vocabulary and config by their content, wherever they are."""
+        # By content, not by path: the processes of several machines may find the same files in different places.
         tokens = self.vocabulary.tokens if self.vocabulary else ()
         return {
             "do_lower_case": self.do_lower_case,

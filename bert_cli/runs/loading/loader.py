@@ -71,11 +71,14 @@ def load_model(
     where something is missing, damaged, or does not fit together.
     """
     config_file = flags.bert_config_file
+    # Hugging Face's class reads config.json alone, so that is what a converted folder has to agree with; a bert_config.json
+    # beside it may be of an earlier conversion.
     if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
     paths = _find_paths(flags.vocab_file, config_file, checkpoint, needs_vocab, hub.hub_preprocess)
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
+    # Before the config: where that leaves vocab_size out, the size of the vocabulary stands in for it.
     vocabulary = read_vocabulary(paths.vocab_file) if paths.vocab_file else None
     vocab_size = vocabulary.size if vocabulary else None
     config = _read_config(paths, flags.gelu, vocab_size, hub.hub_module, needs_bert)
@@ -118,6 +121,7 @@ def _find_paths(
     if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
         return ModelPaths(*builtin.random_model(), None, is_builtin=True)
     preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
+    # The preprocessor's words come first: of a module, they are those that its encoder was trained with.
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
