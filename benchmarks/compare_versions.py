@@ -6,7 +6,7 @@
 Each scenario of benchmarks/scenarios.py runs in a folder of its own, with the same relative paths in both versions and the
 interpreter that runs this. Compared are exit code, standard output, the log, every file that a command wrote, and which files
 it removed; what cannot be the same twice (times, rates, memory, dates, processes) is masked first: see
-benchmarks/compare_files.py. Each difference is a line: scenario and command, file, what differs. "help" marks differences of
+benchmarks/compare_files.py. Each file that differs is a line: scenario and command, file, what differs. "help" marks differences of
 help texts, which a change may intend; they are counted on their own, and do not fail. Both versions are copied at the start, so
 that the checkouts may change meanwhile.
 
@@ -179,7 +179,8 @@ def compare_results(before: Results, after: Results, name: str) -> tuple[int, li
     lines += [f"{file}: written by the second version alone" for file in sorted(names[1] - names[0])]
     for file in sorted(names[0] & names[1]):
         differences = compare_files(folders[0] / file, folders[1] / file, (before.root, after.root))
-        lines += [f"{file}: {difference}" for difference in differences]
+        more = f" (and {len(differences) - 1} more of the file)" if len(differences) > 1 else ""
+        lines += [f"{file}: {difference}{more}" for difference in differences[:1]]
     return len(names[0] | names[1]), [f"{name}: {line}" for line in lines]
 
 
