@@ -6,27 +6,24 @@ beside the updates is a callback.
 
 import contextlib
 import logging
-import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base import files
-from bert_cli.base.log import EXAMPLES, RESULT
+from bert_cli.base.log import EXAMPLES
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS
-from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
-from bert_cli.runs.int8_comparison import evaluate_whole, tell_cost
+from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.plan import plan_training
-from bert_cli.runs.reporting import finish, keep_examples, run_facts
+from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
-from bert_cli.settings.devices import INT8
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_sweep
 from bert_cli.settings.training import TrainingSettings
@@ -92,7 +89,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
         evaluation = None
         if phases.do_eval:
             # Before the prediction, which reads what an evaluation leaves, such as thresholds.
-            evaluation = _evaluate(task, model, data, trained, settings)
+            evaluation = evaluate(task, model, data, trained, settings)
             report |= evaluation.report
         if does_predict:
             report |= task.predict(predictor, data, evaluation)
@@ -113,31 +110,3 @@ def _check_vocabulary(model: Model, data: Data, strict: bool) -> None:
 def _open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainedModel:
     predictor = open_predictor(task, model, data, settings)
     return TrainedModel(predictor, {"global_step": predictor.load_trained(model.required_checkpoint)})
-
-
-def _evaluate(
-    task: Task[Model, Data], model: Model, data: Data, trained: TrainedModel, settings: TrainingSettings
-) -> Evaluation:
-    """evaluate, and with --precision=int8 beside it what the quantization costs."""
-    is_int8 = trained.predictor.precision == INT8
-    whole = evaluate_whole(task, model, data, settings) if is_int8 else None
-    found = evaluate(task, data, trained, settings)
-    if whole:
-        tell_cost(task.command, data.metrics[0], whole, found.report["eval"])
-    return found
-
-
-def evaluate(task: Task[Any, Data], data: Data, trained: TrainedModel, settings: TrainingSettings) -> Evaluation:
-    """Write eval_results.txt and log it, and add it to the history of a training run; `report` has the metrics, too."""
-    folder, predictor, step = settings.phases.output_dir, trained.predictor, trained.figures["global_step"]
-    found = task.evaluate(predictor, data)
-    for recorder in trained.recorders:
-        recorder.on_evaluation(step, found.results)
-    results = found.results | {"global_step": step}
-    if predictor.is_chief:
-        write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
-    for line in (*format_eval_results(results), *found.lines):
-        LOG.log(RESULT, line)
-    keep_examples(folder, found.examples if settings.page.report else None, predictor.is_chief)
-    plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
-    return found._replace(report=found.report | {"eval": plain | found.report.get("eval", {})})
