@@ -6,7 +6,7 @@ import shlex
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
@@ -165,6 +165,7 @@ class PretrainSettings(TrainingSettings):
         init_checkpoint=RANDOM,
     )
     hub: Hub = group(Hub, only=())  # it starts from no module
+    head: Head = group(Head, only=())  # its heads have no dropout
     phases: Phases = group(Phases, {"do_train": "train", "do_eval": "evaluate"}, output_dir="")
     # It predicts nothing.
     inference: Inference = group(

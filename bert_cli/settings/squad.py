@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
@@ -93,6 +93,7 @@ class SquadSettings(TrainingSettings):
     )
     model: ModelFiles = group(ModelFiles)
     hub: Hub = group(Hub)
+    head: Head = group(Head, only=())  # its head has no dropout
     phases: Phases = group(
         Phases,
         {"do_train": "train on train_file", "do_eval": "evaluate on predict_file: exact match and F1"},

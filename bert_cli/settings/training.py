@@ -1,7 +1,7 @@
 """The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and the report."""
 
 from bert_cli.flags.option import FlagGroup, option
-from bert_cli.settings.controls import Dropout, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles, Phases
@@ -96,6 +96,7 @@ class TrainingSettings:
     rates: LayerRates
     optimization: Optimization
     dropout: Dropout
+    head: Head
     loss: Loss
     seed: Seed
     saving: Saving

@@ -90,10 +90,10 @@ def training_rule(settings: TrainingSettings, weights: tuple | None) -> "Trainin
     from bert_cli.heads.losses import LossRule
     from bert_cli.heads.model import TrainingRule
 
-    loss, dropout, of_head = settings.loss, settings.dropout, getattr(settings, "head", None)
+    loss, dropout = settings.loss, settings.dropout
     return TrainingRule(
         LossRule(loss.label_smoothing, loss.focal_gamma if loss.loss == "focal" else None, weights),
-        of_head and of_head.classifier_dropout,
+        settings.head.classifier_dropout,
         dropout.hidden_dropout_prob,
         dropout.attention_dropout_prob,
     )
