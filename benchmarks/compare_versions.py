@@ -6,9 +6,9 @@
 Each scenario of benchmarks/scenarios.py runs in a folder of its own, with the same relative paths in both versions and the
 interpreter that runs this. Compared are exit code, standard output, the log, every file that a command wrote, and which files
 it removed; what cannot be the same twice (times, rates, memory, dates, processes) is masked first: see
-benchmarks/compare_files.py. Each file that differs is a line: scenario and command, file, what differs. "help" marks differences of
-help texts, which a change may intend; they are counted on their own, and do not fail. Both versions are copied at the start, so
-that the checkouts may change meanwhile.
+benchmarks/compare_files.py. Each file that differs is a line: scenario and command, file, what differs. "help" marks
+differences of help texts, which a change may intend; they are counted on their own, and do not fail. Both versions are copied
+at the start, so that the checkouts may change meanwhile.
 
 --baseline=DIR keeps the results of the first version, and later calls take them from there, where neither that version nor
 the scenario has changed; several processes may share it. Exit code: 0 no difference, 1 some.
