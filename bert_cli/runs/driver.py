@@ -17,13 +17,12 @@ from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.plan import plan_training
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
-from bert_cli.runs.training import TrainedModel, open_and_train
+from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
 from bert_cli.settings.early_stopping import check_watching
 from bert_cli.settings.sweep import is_sweep
 from bert_cli.settings.training import TrainingSettings

@@ -15,10 +15,10 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
-from bert_cli.runs.plan import TrainingPlan
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Dataset, Model, Task
 from bert_cli.runs.tasks.opening import open_session
+from bert_cli.runs.training import TrainingPlan
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 
