@@ -1,4 +1,4 @@
-"""The training phase of a run: its plan, before TensorFlow is imported; then begin or go on in output_dir, or take what is finished."""
+"""The training phase of a run: its plan, made before TensorFlow is imported; then begin or go on, or take what is finished."""
 
 import dataclasses
 import logging
