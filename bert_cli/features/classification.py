@@ -146,9 +146,7 @@ def classification_features(
             num_truncated += 1
             num_cut += _cut_tokens(ids_a, ids_b, sequences)
     return ClassificationFeatures(
-        sequences=RaggedFeatures(
-            np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(ends, np.int64)
-        ),
+        sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=problem_type.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,

@@ -163,9 +163,7 @@ class _Chunk:
     def features(self) -> ExtractionFeatures:
         return ExtractionFeatures(
             self.first_line,
-            RaggedFeatures(
-                np.array(self.ids, np.int32), np.array(self.segments, np.int8), np.array(self.ends, np.int64)
-            ),
+            RaggedFeatures.of(self.ids, self.segments, self.ends),
             np.array(self.places, np.int32),
             np.array(self.window_lines, np.int64),
             np.array(self.offsets, np.int64),
