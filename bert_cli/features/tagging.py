@@ -119,14 +119,9 @@ class _Builder:
         self.ends, self.example_ids = array("q", [0]), array("i")
 
     def add(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
-        for flat, values, first, last in (
-            (self.token_ids, pieces, self.cls_id, self.sep_id),
-            (self.label_ids, labels, NOTHING, NOTHING),
-            (self.word_ids, words, NOTHING, NOTHING),
-        ):
-            flat.append(first)
-            flat.extend(values)
-            flat.append(last)
+        self.token_ids.extend([self.cls_id, *pieces, self.sep_id])
+        self.label_ids.extend([NOTHING, *labels, NOTHING])
+        self.word_ids.extend([NOTHING, *words, NOTHING])
         self.ends.append(len(self.token_ids))
         self.example_ids.append(example)
 

@@ -115,11 +115,13 @@ class TextInput:
     def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
         """Batches without end; a position is a shard and the instances taken of it."""
         for rows, behind in self._training.stream(batch_size, position or (0, 0)):
-            yield self._training.features(rows), behind
+            yield self._training.format.features(rows), behind
 
     def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
         """As RecordInput.evaluation: one pass over the documents."""
         rows = self._evaluation.one_pass(None if most is None else most + 1)
         is_cut, rows = most is not None and len(rows) > most, rows[:most]
-        chunks = (self._evaluation.features(rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
+        chunks = (
+            self._evaluation.format.features(rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK)
+        )
         return len(rows), is_cut, chunks
