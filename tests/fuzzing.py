@@ -208,7 +208,7 @@ def _config(path: str) -> None:
 def _records(path: str) -> None:
     if is_record_file(path):
         _each(read_records(path))
-        with RecordSource([path], 8, 2, 9) as source:
+        with RecordSource([path], 8, 2, 9, 0) as source:
             source.read(np.arange(len(source)))
 
 
