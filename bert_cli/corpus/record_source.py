@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.features.spec import pretraining_features
 from bert_cli.features.stream import training_rows
 from bert_cli.records.example_proto import decode_example
-from bert_cli.records.record_index import RecordIndex
+from bert_cli.records.tfrecord import RecordIndex
 
 # The flag that a feature's length is compared with.
 EVALUATED = 1024  # instances that are evaluated at a time

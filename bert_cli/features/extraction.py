@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.examples.text_lines import LineWord, TextLine, line_words
-from bert_cli.features.doc_spans import DocSpan, doc_spans
-from bert_cli.features.packing import pack
+from bert_cli.features.packing import DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP

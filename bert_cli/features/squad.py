@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import Paragraph, SquadExample
-from bert_cli.features.doc_spans import doc_spans
+from bert_cli.features.packing import doc_spans
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP

@@ -16,8 +16,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
-from bert_cli.features.doc_spans import doc_spans
-from bert_cli.features.packing import check_max_seq_length
+from bert_cli.features.packing import check_max_seq_length, doc_spans
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_cli.corpus.instances import Sampling, document_sequences
-from bert_cli.corpus.masking import Masking
+from bert_cli.corpus.instances import Masking, Sampling, document_sequences
 from bert_cli.corpus.store import Corpus, store_corpus
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import TokenizedBlock

@@ -12,8 +12,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
-from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.instances import Sampling, make_masking
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.saved import read_flags

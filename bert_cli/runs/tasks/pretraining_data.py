@@ -13,7 +13,7 @@ from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
-from bert_cli.records.record_index import is_record_file
+from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Reading, choose_num_workers, corpus_digest, read_corpus
 from bert_cli.text.tokenization import FullTokenizer
 
