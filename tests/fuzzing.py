@@ -23,8 +23,7 @@ from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
 from bert_cli.model.config_file import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
-from bert_cli.records.record_index import is_record_file
-from bert_cli.records.tfrecord import pack_records, read_records
+from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.runs.output_dir import manifest, run_folder, written_files
 from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
@@ -208,7 +207,7 @@ def _config(path: str) -> None:
 def _records(path: str) -> None:
     if is_record_file(path):
         _each(read_records(path))
-        with RecordSource([path], 8, 2, 9) as source:
+        with RecordSource([path], 8, 2, 9, 0) as source:
             source.read(np.arange(len(source)))
 
 

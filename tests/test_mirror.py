@@ -38,7 +38,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "exports/saved_models.py": "commands/test_export.py",
     "exports/sidecars.py": "commands/test_convert.py",
     "exports/text_graph.py": "commands/test_export_text.py",
-    "features/distillation.py": "commands/test_classify_distillation.py",
     "features/fill_mask.py": "commands/test_fill_mask.py",
     "features/pretraining_batch.py": "training/test_step_golden.py",
     "flags/command.py": "commands/test_log.py",

@@ -17,7 +17,7 @@ from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.examples.tagging_text import text_example
+from bert_cli.examples.text_lines import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import example_entities, predict_tags
 from bert_cli.runs.engine.predictor import Predictor

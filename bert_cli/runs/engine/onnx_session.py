@@ -13,7 +13,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
 from bert_cli.features.ragged import Features, row_lengths
-from bert_cli.features.stream import alike_groups
+from bert_cli.features.stream import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner, check_packages
 from bert_cli.runs.engine.onnx_heads import OnnxHead
@@ -110,6 +110,6 @@ class OnnxSession(Predictor):
         self, features: Features, batch_size: int, flag: str, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         assert self._run, "load_trained comes first"
-        for rows in alike_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
+        for rows in equal_length_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._run(batch)["logits"], batch)

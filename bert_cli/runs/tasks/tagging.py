@@ -16,7 +16,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.log import RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.examples.tagging_text import text_example
+from bert_cli.examples.text_lines import text_example
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
 from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples

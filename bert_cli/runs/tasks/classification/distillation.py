@@ -13,8 +13,7 @@ from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
-from bert_cli.features.classification import ClassificationFeatures, joined
-from bert_cli.features.distillation import DistillationFeatures, with_teacher
+from bert_cli.features.classification import ClassificationFeatures, DistillationFeatures, joined, with_teacher
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.split import Split
 

@@ -6,7 +6,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.text import read_blocks
-from bert_cli.corpus.word_counts import count_block, merge_counts
+from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.text.tokenization import BasicTokenizer
 
 TEXT = "The cat, the dog.\n\nA cat\u2028naïve\x0bté\r\nlast line"

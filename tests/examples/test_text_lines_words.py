@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.tagging_text import split_text, text_example
+from bert_cli.examples.text_lines import split_text, text_example
 
 
 def test_words_by_hand():

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_cli.features.doc_spans import DocSpan, doc_spans
+from bert_cli.features.packing import DocSpan, doc_spans
 
 
 def test_windows_by_hand():

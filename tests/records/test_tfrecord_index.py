@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.records.record_index import RecordIndex, is_record_file
-from bert_cli.records.tfrecord import pack_records
+from bert_cli.records.tfrecord import RecordIndex, is_record_file, pack_records
 
 
 @pytest.fixture

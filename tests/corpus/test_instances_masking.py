@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from bert_cli.corpus.masking import group_words, make_masking, mask_tokens, num_predictions
+from bert_cli.corpus.instances import group_words, make_masking, mask_tokens, num_predictions
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "sun", "##light", "##s", "rain", "##bow", "falls"]
 IDS = {token: index for index, token in enumerate(VOCABULARY)}
