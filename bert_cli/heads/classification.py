@@ -1,14 +1,14 @@
-"""One label, several labels or a number for each text: a row of logits from the pooled output, or what else is asked for."""
+"""Classifiers of texts: one label, several labels or a number for each, the right one of several endings, texts in windows."""
 
 import tensorflow as tf
 
 from bert_cli.base.head_types import POOLED, TextInput
 from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
-from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
-from bert_cli.heads.output_layer import OutputLayer
+from bert_cli.heads.model import PLAIN_TRAINING, OutputLayer, TextModel, TrainingRule, mean_weights, text_rows
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.
@@ -87,3 +87,100 @@ class BertClassifier(TextModel):
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
         """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
         return self.formulas.activated(logits)
+
+
+class BertChoice(BertClassifier):
+    """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
+
+    Its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so any number of
+    endings has the same. A softmax over the endings of an example gives their probabilities.
+    """
+
+    kind = "a fine-tuned model for multiple choice"
+
+    def __init__(
+        self,
+        config: BertConfig | ModuleConfig,
+        compute_dtype: str = "float32",
+        seed: int = 0,
+        text_input: TextInput = POOLED,
+        rule: TrainingRule = PLAIN_TRAINING,
+    ):
+        super().__init__(config, 1, compute_dtype, seed, MULTIPLE_CHOICE.name, text_input, rule)
+
+    def states(self, inputs, training=False, seed=None, packed=False):
+        """See TaskModel: float32 [B, K, W]."""
+        shape = tf.shape(inputs["input_mask"])  # [B, K, S]
+        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
+        read = text_rows(self.encoder, self.text_input, rows, training, seed, packed)  # [B·K, W]
+        return tf.reshape(read, [shape[0], shape[1], self.state_width])
+
+    def head_logits(self, states, seed=None):
+        """See TextModel: float32 [B, K, W] -> [B, K]."""
+        # One logit for each sequence; the softmax over K comes in the loss.
+        logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
+        return tf.reshape(logits, tf.shape(states)[:2])
+
+
+class BertWindowsClassifier(BertClassifier):
+    """A BertClassifier of a dict of int32 [B, K, S] -> logits float32 [B, n]: the loss sees a text once, as predictions do.
+
+    A window without tokens is none. Its variables are those of BertClassifier, whose arguments it takes.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.columns = self.prediction_columns = spec.windowed(self.columns)
+
+    @property
+    def state_columns(self):
+        return ()  # a text has as many states as windows
+
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+        mask = inputs["input_mask"]  # [B, K, S]
+        shape = tf.shape(mask)
+        if packed:  # of the places, as many for each text as the longest needs, the W that hold a window
+            there = tf.where(mask[:, :, 0] > 0)
+            rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
+            logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
+            return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
+        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
+        logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
+        return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])
+
+
+def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
+    """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean, [B, n]."""
+    weights = tf.cast(is_there, logits.dtype)
+    return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)
+
+
+class DistilledClassifier(BertClassifier):
+    """A BertClassifier, whose arguments it takes, with the loss of each example
+
+        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of its label
+
+    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
+    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
+    """
+
+    def __init__(self, *args, temperature, share, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.columns = (*self.columns, *spec.DISTILLATION)
+        if self.formulas.divergence is None:
+            raise ValueError(f"{self.problem_type.name} has no distillation")
+        self.divergence = self.formulas.divergence
+        self.temperature, self.share = temperature, share
+
+    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+        """See TaskModel: the mean over the examples, n = B."""
+        logits = self.trained_logits(batch, seed, packed, frozen)
+        # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
+        hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
+        soft = self.divergence(batch["teacher_logits"] / self.temperature, logits / self.temperature)
+        losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard
+        return losses, mean_weights(losses, batch_size)
+
+
+class DistilledWindowsClassifier(DistilledClassifier, BertWindowsClassifier):
+    """The same of texts in windows."""

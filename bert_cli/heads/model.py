@@ -12,6 +12,7 @@ from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import Scoped
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.hub_encoder import ModuleEncoder
 
@@ -193,3 +194,15 @@ def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.Tensor
 def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:
     """What each of a replica's losses [n] counts in the mean over the rows of the global batch: float32 [n]."""
     return tf.ones_like(losses) / batch_size
+
+
+class OutputLayer(Scoped):
+    """x Wᵀ + b: [R, inputs] -> [R, units], float32; variables output_weights [units, inputs], output_bias [units]."""
+
+    def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
+        super().__init__(scope)
+        self.output_weights = self.add_normal("output_weights", (units, inputs), stddev, seed)
+        self.output_bias = self.add_scoped("output_bias", (units,), "zeros")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.bias_add(tf.matmul(x, self.output_weights.value, transpose_b=True), self.output_bias.value)

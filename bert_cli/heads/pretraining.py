@@ -4,8 +4,7 @@ import tensorflow as tf
 
 from bert_cli.features import spec
 from bert_cli.heads.losses import cross_entropy, softmax_losses
-from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
-from bert_cli.heads.output_layer import OutputLayer
+from bert_cli.heads.model import PLAIN_TRAINING, OutputLayer, TaskModel, TrainingRule, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, LayerNorm, Scoped

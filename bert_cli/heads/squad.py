@@ -8,8 +8,7 @@ from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
-from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
-from bert_cli.heads.output_layer import OutputLayer
+from bert_cli.heads.model import PLAIN_TRAINING, OutputLayer, TaskModel, TrainingRule, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 

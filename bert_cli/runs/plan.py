@@ -14,7 +14,7 @@ from bert_cli.runs.output_dir.manifest import COMMAND, PLAN_FROM, STEPS, plan_st
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.training_folder import step_number
 
 

@@ -15,8 +15,7 @@ setup_tensorflow()
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 
 from bert_cli.base.errors import InputError  # noqa: E402
-from bert_cli.heads.choice import BertChoice  # noqa: E402
-from bert_cli.heads.classification import BertClassifier  # noqa: E402
+from bert_cli.heads.classification import BertChoice, BertClassifier  # noqa: E402
 from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
@@ -26,8 +25,8 @@ from bert_cli.training.checkpoints import training_tensors  # noqa: E402
 from bert_cli.training.inference import make_runner  # noqa: E402
 from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
-from bert_cli.training.optimizers.nadam import Nadam  # noqa: E402
-from bert_cli.training.optimizers.rate_multipliers import layer_factors, rate_factors  # noqa: E402
+from bert_cli.training.optimizers.hyperparameters import layer_factors, rate_factors  # noqa: E402
+from bert_cli.training.optimizers.lamb_nadam import Nadam  # noqa: E402
 from bert_cli.training.scatter import infer  # noqa: E402
 from bert_cli.training.step import make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402

@@ -8,13 +8,12 @@ import pytest
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertChoice, BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine import session as session_module
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
-from bert_cli.training.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
 from tests.train_rows import Called, train_rows

@@ -20,8 +20,8 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import Loss, check_class_weights
-from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
 from tests.train_rows import train_rows

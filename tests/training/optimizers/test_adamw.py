@@ -8,8 +8,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.tf_internals.variables import memory_of
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
-from bert_cli.training.optimizers.schedule import learning_rate
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm, learning_rate
 
 
 @pytest.fixture(scope="module")

@@ -121,10 +121,13 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
-        from bert_cli.heads.choice import BertChoice
-        from bert_cli.heads.classification import BertClassifier
-        from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
-        from bert_cli.heads.windows import BertWindowsClassifier
+        from bert_cli.heads.classification import (
+            BertChoice,
+            BertClassifier,
+            BertWindowsClassifier,
+            DistilledClassifier,
+            DistilledWindowsClassifier,
+        )
 
         seed, text_input = self.settings.seed.random_seed, self.settings.head.text_input
         if data.problem_type.has_endings:

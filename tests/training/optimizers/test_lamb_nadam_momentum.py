@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizers.nadam import Nadam, momentum_products
+from bert_cli.training.optimizers.lamb_nadam import Nadam, momentum_products
 
 NAMES = ("dense/kernel", "dense/bias")
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from numpy_optimizer import clip_by_global_norm, global_norm, learning_rate
 
-from bert_cli.training.optimizers.lamb import Lamb
+from bert_cli.training.optimizers.lamb_nadam import Lamb
 
 NAMES = ("bert/encoder/layer_0/output/dense/kernel", "bert/encoder/layer_0/output/dense/bias", "output_weights")
 

@@ -6,9 +6,8 @@ import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
-from bert_cli.training.optimizers.lamb import Lamb
-from bert_cli.training.optimizers.nadam import Nadam
-from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, is_frozen, layer_factors, rate_factors
+from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, is_frozen, layer_factors, rate_factors
+from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
 
 NAMES = ["bert/embeddings/LayerNorm/beta", "bert/encoder/layer_1/output/dense/kernel", "hub/kernel", "output_weights"]
 each_optimizer = pytest.mark.parametrize("make", [AdamWeightDecay, Lamb, Nadam])
