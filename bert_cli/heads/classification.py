@@ -1,11 +1,13 @@
 """Classifiers of texts: one label, several labels or a number for each, the right one of several endings, texts in windows."""
 
+from typing import Unpack
+
 import tensorflow as tf
 
-from bert_cli.base.head_types import POOLED, TextInput
+from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
 from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
-from bert_cli.heads.model import PLAIN_TRAINING, OutputLayer, TextModel, TrainingRule, mean_weights, text_rows
+from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
@@ -14,6 +16,21 @@ from bert_cli.problem_types.registry import PROBLEM_TYPES
 # Fixed in the original, whatever the config's own rates say.
 CLASSIFIER_DROPOUT = 0.1
 HEAD_STDDEV = 0.02
+
+
+def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+    """The mean over the tokens without padding, float32 [B, H]; mask: int32 [B, S]."""
+    # Padding would pull the mean of a short text towards 0.
+    real = tf.cast(mask, tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
+    return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
+
+
+# What the head of a text reads, float32 [B, H], from the encoder's outputs and input_mask; by the name of a TextInput.
+TEXT_ROWS = {
+    POOLED.name: lambda outputs, mask: outputs["pooled_output"],
+    FIRST.name: lambda outputs, mask: outputs["first_output"],
+    MEAN.name: _mean,
+}
 
 
 class ClassifierHead(OutputLayer):
@@ -28,7 +45,7 @@ class ClassifierHead(OutputLayer):
         return super().call(ops.dropout(pooled, dropout_rate, seed))
 
 
-class BertClassifier(TextModel):
+class BertClassifier(TaskModel):
     """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n].
 
     Its variables are the same whatever the `problem_type` makes of the logits:
@@ -45,11 +62,9 @@ class BertClassifier(TextModel):
         self,
         config: BertConfig | ModuleConfig,
         label_count: int,
-        compute_dtype: str = "float32",
-        seed: int = 0,
         problem_type: str = "single_label",
         text_input: TextInput = POOLED,
-        rule: TrainingRule = PLAIN_TRAINING,
+        **options: Unpack[NetworkOptions],
     ):
         """problem_type: a key of PROBLEM_TYPES.
 
@@ -58,15 +73,40 @@ class BertClassifier(TextModel):
         known = PROBLEM_TYPES.get(problem_type)
         if known is None or (not known.has_named_outputs and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
-        super().__init__("classifier_model", config, compute_dtype, seed, rule)
+        super().__init__("classifier_model", config, **options)
         self.problem_type, self.text_input = known, text_input
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
-        self.head = ClassifierHead(config.hidden_size, label_count, seed)
+        self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
+
+    @property
+    def state_columns(self):
+        return spec.stated(self.columns)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, W]."""
-        return text_rows(self.encoder, self.text_input, inputs, training, seed, packed)
+        only_first = not self.text_input.reads_tokens
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
+        return TEXT_ROWS[self.text_input.name](outputs, inputs["input_mask"])
+
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+        """Logits; frozen: no dropout in the encoder, as it is not trained."""
+        if training and seed is None:
+            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
+        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
+
+    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
+        """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
+        if seed is not None:
+            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
+        return self.head(states, dropout_rate=self.head_dropout, seed=seed)
+
+    def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
+        """Of a training batch, see loss_terms; one of `state_columns` has its states."""
+        if "states" in batch:
+            return self.head_logits(batch["states"], seed)
+        inputs = {name: batch[name] for name in spec.INPUTS}
+        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
@@ -99,24 +139,19 @@ class BertChoice(BertClassifier):
     kind = "a fine-tuned model for multiple choice"
 
     def __init__(
-        self,
-        config: BertConfig | ModuleConfig,
-        compute_dtype: str = "float32",
-        seed: int = 0,
-        text_input: TextInput = POOLED,
-        rule: TrainingRule = PLAIN_TRAINING,
+        self, config: BertConfig | ModuleConfig, text_input: TextInput = POOLED, **options: Unpack[NetworkOptions]
     ):
-        super().__init__(config, 1, compute_dtype, seed, MULTIPLE_CHOICE.name, text_input, rule)
+        super().__init__(config, 1, MULTIPLE_CHOICE.name, text_input, **options)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""
         shape = tf.shape(inputs["input_mask"])  # [B, K, S]
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
-        read = text_rows(self.encoder, self.text_input, rows, training, seed, packed)  # [B·K, W]
+        read = super().states(rows, training, seed, packed)  # [B·K, W]
         return tf.reshape(read, [shape[0], shape[1], self.state_width])
 
     def head_logits(self, states, seed=None):
-        """See TextModel: float32 [B, K, W] -> [B, K]."""
+        """See BertClassifier: float32 [B, K, W] -> [B, K]."""
         # One logit for each sequence; the softmax over K comes in the loss.
         logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
         return tf.reshape(logits, tf.shape(states)[:2])

@@ -122,7 +122,9 @@ def session(trained):
     from bert_cli.weights.path import find_checkpoint
 
     config = read_config(str(trained / "bert_config.json"), "auto")
-    session = Session(lambda precision: BertSpanModel(config, precision), Devices(precision="float32"), 26)
+    session = Session(
+        lambda precision: BertSpanModel(config, compute_dtype=precision), Devices(precision="float32"), 26
+    )
     session.load_trained(find_checkpoint(str(trained)))
     return session
 

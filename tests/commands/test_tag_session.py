@@ -51,7 +51,9 @@ def features() -> TaggingFeatures:
 
 
 def bare_session(layers) -> Session:
-    return Session(lambda precision: BertTagger(CONFIG, 5, layers, precision), Devices(precision="float32"), 9, 4)
+    return Session(
+        lambda precision: BertTagger(CONFIG, 5, layers, compute_dtype=precision), Devices(precision="float32"), 9, 4
+    )
 
 
 def make_session(layers) -> tuple[Session, dict]:

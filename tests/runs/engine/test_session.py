@@ -35,7 +35,7 @@ def make_session(precision: str) -> Session:
         distribution_strategy="one_device", precision=precision, use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
-    return Session(lambda dtype: BertClassifier(CONFIG, 3, dtype, seed=1), devices, 8, train_batch_size=4)
+    return Session(lambda dtype: BertClassifier(CONFIG, 3, compute_dtype=dtype, seed=1), devices, 8, train_batch_size=4)
 
 
 def tensors_of(prefix: str) -> dict:

@@ -66,8 +66,8 @@ def features_of(kind: str) -> ClassificationFeatures | ChoiceFeatures:
 def make_session(kind: str) -> Session:
     def make_model(dtype: str):
         if kind == "choice":
-            return BertChoice(CONFIG, dtype, seed=1)
-        return BertClassifier(CONFIG, 2 if kind == "multi_label" else 1, dtype, seed=1, problem_type=kind)
+            return BertChoice(CONFIG, compute_dtype=dtype, seed=1)
+        return BertClassifier(CONFIG, 2 if kind == "multi_label" else 1, kind, compute_dtype=dtype, seed=1)
 
     devices = Devices(
         distribution_strategy="one_device", precision="float32", use_tpu=False, tpu_name=None, tpu_zone=None,

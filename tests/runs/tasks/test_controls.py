@@ -153,7 +153,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
     parts = settings.optimization.gradient_accumulation_steps
     rule = controls.training_rule(settings, weights)
     session = Session(
-        lambda dtype: BertClassifier(SMALL, 3, dtype, seed=1, rule=rule),
+        lambda dtype: BertClassifier(SMALL, 3, compute_dtype=dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
