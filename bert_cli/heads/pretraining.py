@@ -122,7 +122,7 @@ class BertPretrainer(TaskModel):
         seed: tf.Tensor | None = None,
         packed: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The encoder's rows at `slots`, int32 [M] of b·S+s: [M, H] in the compute dtype; next-sentence logits, float32 [B, 2]."""
+        """The encoder's rows at `slots`, int32 [M] of b·S+s, [M, H] in its dtype; next-sentence logits, float32 [B, 2]."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         sequence = outputs["sequence_output"]  # [B, S, H]
         # Before the head: its products are over the vocabulary, the largest of the network, and 85 % of the tokens have none.

@@ -80,17 +80,7 @@ class TrainingRun:
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
-            self.optimizer = kind(
-                trained,
-                updates.learning_rate,
-                updates.steps - updates.first_step,
-                updates.warmup_steps,
-                updates.bias_correction,
-                factors,
-                updates.weight_decay,
-                updates.lr_schedule,
-            )
-            self.optimizer.first_step = updates.first_step
+            self.optimizer = kind(trained, updates, factors)
             self.loss_scale = LossScale() if session.precision == "float16" else None
         self.start = 0
         if state:

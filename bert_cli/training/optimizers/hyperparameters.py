@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 class TrainingHyperparameters:
     """`steps` updates in all, each on `batch_size` rows over all devices, computed in `accumulation_steps` micro-batches.
 
-    learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see optimizers.schedule).
+    learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see learning_rate).
     auto_batch: double the accumulation steps while memory does not suffice for the first update.
     random_seed: of the order of the rows and of dropout. optimizer: "adamw", "lamb" or "nadam". bias_correction: see
     AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from there.

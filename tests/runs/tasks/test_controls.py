@@ -235,7 +235,7 @@ def test_nothing_is_computed_behind_what_is_frozen():
             model, variables = make_model()
             rates = build(ClassifySettings, {} if frozen is None else {"freeze_layers": frozen}).rates
             factors = controls.factors(variables, CONFIG, rates, False)
-            optimizer = AdamWeightDecay(variables, 0.1, 10, 0, factors=factors)
+            optimizer = AdamWeightDecay(variables, TrainingHyperparameters(10, 0, 0.1, 1, 0), factors)
 
         def loss_fn(batch, seed):
             losses, shares = model.loss_terms(batch, seed, True, 4)

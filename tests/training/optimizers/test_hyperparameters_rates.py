@@ -6,7 +6,13 @@ import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
-from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, is_frozen, layer_factors, rate_factors
+from bert_cli.training.optimizers.hyperparameters import (
+    FROZEN_ENCODER,
+    TrainingHyperparameters,
+    is_frozen,
+    layer_factors,
+    rate_factors,
+)
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
 
 NAMES = ["bert/embeddings/LayerNorm/beta", "bert/encoder/layer_1/output/dense/kernel", "hub/kernel", "output_weights"]
@@ -69,7 +75,7 @@ def test_another_factor_is_another_rate_for_that_variable_alone(make):
 def test_word_embeddings_without_a_gradient_decay_at_their_own_rate(factor):
     """`log_decay` is of the rows that CompactEmbeddings leaves out, so it has the factor of the whole table."""
     words = tf.Variable(tf.ones([2]))
-    optimizer = AdamWeightDecay({WORDS: words}, 0.5, 10, 0, factors={WORDS: factor})
+    optimizer = AdamWeightDecay({WORDS: words}, TrainingHyperparameters(10, 0, 0.5, 1, 0), {WORDS: factor})
     optimizer.apply({WORDS: tf.zeros([2])})
     np.testing.assert_allclose(words, 1 - 0.5 * factor * 0.01, rtol=1e-7)
     np.testing.assert_allclose(np.exp(optimizer.log_decay), 1 - 0.5 * factor * 0.01, rtol=1e-7)
