@@ -1,4 +1,17 @@
-"""Names that training leaves in a checkpoint beside the weights; no TensorFlow."""
+"""Google's names: of the variables of a BERT with all its heads, and what training leaves beside them; no TensorFlow."""
+
+import re
+
+from bert_cli.model.config import BertConfig, encoder_shapes
+
+_HEAD = ("output_weights", "output_bias")
+# Of an encoder with one layer and of all heads; the weights of a layer of the network in the order in which it makes them.
+_ONE_LAYER = (
+    *encoder_shapes(BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1)),
+    *(f"cls/predictions/transform/{name}" for name in ("dense/kernel", "dense/bias", "LayerNorm/beta", "LayerNorm/gamma")),
+    "cls/predictions/output_bias",
+    *(f"{scope}{name}" for scope in ("cls/seq_relationship/", "cls/squad/", "") for name in _HEAD),
+)  # fmt: skip
 
 STEP_NAME = "global_step"
 # Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.

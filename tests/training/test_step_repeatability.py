@@ -49,9 +49,8 @@ class Training:
             self.model = BertClassifier(CONFIG, 3, seed=1)
             self.variables = named_weights(self.model)
             self.words = CompactEmbeddings(self.model.encoder, np.arange(20))
-            self.optimizer = AdamWeightDecay(
-                self.variables | {WORDS: self.words.table}, TrainingHyperparameters(STEPS, 2, 0.05, 1, 0)
-            )
+            trained = self.variables | {WORDS: self.words.table}
+            self.optimizer = AdamWeightDecay(trained, TrainingHyperparameters(STEPS, 2, 0.05, 1, 0))
         self.first = self.tensors()
         self.step_fn = make_train_step(strategy, self._loss, self.optimizer, seed, None, SIGNATURE)
 

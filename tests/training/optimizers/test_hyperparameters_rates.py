@@ -39,7 +39,7 @@ def run(make, factors, peak_rate=0.1, steps=4) -> dict:
     rng = np.random.default_rng(2)
     values = {name: rng.normal(size=(3, 2)).astype(np.float32) for name in ("kernel", "bias")}
     variables = {name: tf.Variable(value) for name, value in values.items()}
-    optimizer = make(variables, peak_rate, 10, 2, factors=factors)
+    optimizer = make(variables, TrainingHyperparameters(10, 2, peak_rate, 1, 0), factors)
     for _ in range(steps):
         gradients = {name: tf.constant(0.1 * rng.normal(size=(3, 2)), tf.float32) for name in values}
         # The same norm of all, so that what is not trained changes nothing for the others.
