@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import re
 
 import ml_dtypes
 import numpy as np
@@ -18,44 +17,14 @@ from bert_cli.model.config import BertConfig
 from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
+from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
 
-_LAYER, _GOOGLE_LAYER = r"encoder\.layer\.(\d+)\.", r"bert/encoder/layer_\1/"
-# Patterns of names without the leading "bert."; a kernel is stored [out, in] there and [in, out] by Google.
-_RULES = [
-    (r"embeddings\.(word|position|token_type)_embeddings\.weight", r"bert/embeddings/\1_embeddings", False),
-    (r"embeddings\.LayerNorm\.(weight|gamma)", "bert/embeddings/LayerNorm/gamma", False),
-    (r"embeddings\.LayerNorm\.(bias|beta)", "bert/embeddings/LayerNorm/beta", False),
-    (_LAYER + r"attention\.self\.(query|key|value)\.weight", _GOOGLE_LAYER + r"attention/self/\2/kernel", True),
-    (_LAYER + r"attention\.self\.(query|key|value)\.bias", _GOOGLE_LAYER + r"attention/self/\2/bias", False),
-    (_LAYER + r"(attention\.output|intermediate|output)\.dense\.weight", _GOOGLE_LAYER + r"\2/dense/kernel", True),
-    (_LAYER + r"(attention\.output|intermediate|output)\.dense\.bias", _GOOGLE_LAYER + r"\2/dense/bias", False),
-    (_LAYER + r"(attention\.output|output)\.LayerNorm\.(?:weight|gamma)", _GOOGLE_LAYER + r"\2/LayerNorm/gamma", False),
-    (_LAYER + r"(attention\.output|output)\.LayerNorm\.(?:bias|beta)", _GOOGLE_LAYER + r"\2/LayerNorm/beta", False),
-    (r"pooler\.dense\.weight", "bert/pooler/dense/kernel", True),
-    (r"pooler\.dense\.bias", "bert/pooler/dense/bias", False),
-    (r"classifier\.weight", "output_weights", False),
-    (r"classifier\.bias", "output_bias", False),
-    (r"cls\.predictions\.transform\.dense\.weight", "cls/predictions/transform/dense/kernel", True),
-    (r"cls\.predictions\.transform\.dense\.bias", "cls/predictions/transform/dense/bias", False),
-    (r"cls\.predictions\.transform\.LayerNorm\.(?:weight|gamma)", "cls/predictions/transform/LayerNorm/gamma", False),
-    (r"cls\.predictions\.transform\.LayerNorm\.(?:bias|beta)", "cls/predictions/transform/LayerNorm/beta", False),
-    (r"cls\.predictions\.bias", "cls/predictions/output_bias", False),
-    (r"cls\.seq_relationship\.weight", "cls/seq_relationship/output_weights", False),
-    (r"cls\.seq_relationship\.bias", "cls/seq_relationship/output_bias", False),
-    (r"qa_outputs\.weight", "cls/squad/output_weights", False),
-    (r"qa_outputs\.bias", "cls/squad/output_bias", False),
-]  # fmt: skip
-
-
-# Names that differ by more than punctuation.
-_HEAD_NAMES = {
-    "output_weights": "classifier.weight",
-    "output_bias": "classifier.bias",
-    "cls/predictions/output_bias": "cls.predictions.bias",
-    "cls/seq_relationship/output_weights": "cls.seq_relationship.weight",
-    "cls/seq_relationship/output_bias": "cls.seq_relationship.bias",
-    "cls/squad/output_weights": "qa_outputs.weight",
-    "cls/squad/output_bias": "qa_outputs.bias",
+# Scopes of Google's output_weights and output_bias; all other names differ by their punctuation alone.
+_HEADS = {
+    "": "classifier",
+    "cls/predictions/": "cls.predictions",
+    "cls/seq_relationship/": "cls.seq_relationship",
+    "cls/squad/": "qa_outputs",
 }
 # Stored by some writers although they are copies: their name and, in Google's spelling, what they must equal.
 _TIED = {
@@ -64,28 +33,39 @@ _TIED = {
 }
 
 
+def _renamed(name: str) -> str:
+    """Hugging Face's name of a weight that Google calls `name`, with the leading "bert."."""
+    scope, _, weight = name.rpartition("output_")
+    if scope in _HEADS and weight in ("weights", "bias"):
+        return f"{_HEADS[scope]}.{weight.replace('weights', 'weight')}"
+    renamed = name.replace("/", ".").replace("encoder.layer_", "encoder.layer.").removesuffix(".kernel")
+    renamed = renamed.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+    return renamed if renamed.endswith((".bias", ".weight")) else f"{renamed}.weight"
+
+
+# Names without the leading "bert." -> Google's.
+_GOOGLE_NAMES = {_renamed(name).removeprefix("bert."): name for name in WEIGHT_NAMES}
+
+
 def google_name(name: str) -> tuple[str, bool] | None:
     """Google's name for a weight and whether it is stored transposed; None for one that Google's BERT does not have.
 
     The tied `cls.predictions.decoder.*` and the buffer `embeddings.position_ids` are such.
     """
-    bare = name.removeprefix("bert.")
-    for pattern, replacement, transposed in _RULES:
-        found = re.fullmatch(pattern, bare)
-        if found:
-            return found.expand(replacement).replace("attention.output", "attention/output"), transposed
-    return None
+    # The first files kept TensorFlow's words for the weights of a LayerNorm.
+    bare = (
+        name.removeprefix("bert.")
+        .replace("LayerNorm.gamma", "LayerNorm.weight")
+        .replace("LayerNorm.beta", "LayerNorm.bias")
+    )
+    known = of_any_layer(bare, _GOOGLE_NAMES)
+    # PyTorch keeps a kernel as [out, in], Google as [in, out].
+    return (known, known.endswith("/kernel")) if known else None
 
 
 def hugging_face_name(name: str) -> tuple[str, bool] | None:
     """The inverse of google_name, with the leading "bert."; None for a name that no BERT of Hugging Face's has."""
-    renamed = _HEAD_NAMES.get(name)
-    if renamed is None:
-        renamed = name.replace("/", ".").replace("encoder.layer_", "encoder.layer.").removesuffix(".kernel")
-        renamed = re.sub(r"(LayerNorm)\.gamma$", r"\1.weight", re.sub(r"(LayerNorm)\.beta$", r"\1.bias", renamed))
-        if not renamed.endswith((".bias", ".weight")):
-            renamed += ".weight"
-    transposed = name.endswith("/kernel")
+    renamed, transposed = _renamed(name), name.endswith("/kernel")
     return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
 
 
