@@ -21,7 +21,7 @@ from bert_cli.examples import own_data, own_rows, squad, tables, tagging
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
-from bert_cli.model.config_file import read_config, read_module_config
+from bert_cli.model.config import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
 from bert_cli.runs.output_dir import manifest, run_folder, written_files

@@ -42,11 +42,10 @@ TESTED_END_TO_END: dict[str, str] = {
     "features/pretraining_batch.py": "training/test_step_golden.py",
     "flags/command.py": "commands/test_log.py",
     "heads/all_heads.py": "commands/test_convert.py",
-    "heads/choice.py": "heads/test_classification.py",
     "heads/squad.py": "heads/test_losses_by_rule.py",
     "heads/tagging.py": "commands/test_tag_session.py",
+    "model/attention_heads.py": "model/test_layout.py",
     "model/deferred_initialization.py": "model/test_layers_initialization.py",
-    "model/shared_trace.py": "model/test_encoder.py",
     "onnx/bert.py": "onnx/test_packed.py",
     "onnx/export.py": "onnx/test_int8.py",
     "onnx/graph.py": "onnx/test_packed.py",
@@ -126,9 +125,9 @@ TESTED_END_TO_END: dict[str, str] = {
     "settings/tagging.py": "commands/test_tag_errors.py",
     "settings/tools.py": "commands/test_convert_errors.py",
     "settings/training.py": "commands/test_controls.py",
-    "training/hyperparameters.py": "runs/tasks/test_controls.py",
     "training/loss_scale.py": "training/test_step.py",
     "weights/names.py": "weights/test_checkpoint.py",
+    "weights/training_folder.py": "weights/test_checkpoint.py",
 }
 
 

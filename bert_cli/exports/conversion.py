@@ -16,14 +16,14 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.weights.checkpoint import (
     NO_BERT,
     AverageReader,
+    LoadReport,
     Reader,
+    load_weights,
     open_checkpoint,
     write_tf1,
 )
-from bert_cli.weights.hugging_face import HuggingFaceReader
-from bert_cli.weights.hugging_face_writing import write_safetensors
+from bert_cli.weights.hugging_face import HuggingFaceReader, write_safetensors
 from bert_cli.weights.keras_weights import write_keras
-from bert_cli.weights.load import LoadReport, load_weights
 from bert_cli.weights.path import CheckpointPath
 
 # What --check computes.

@@ -13,12 +13,11 @@ from bert_cli.exports import conversion
 from bert_cli.exports.conversion_plan import TITLES, choose_kind
 from bert_cli.exports.sidecars import check_label_names, write_sidecars
 from bert_cli.exports.target import Target
-from bert_cli.model.config import BertConfig
-from bert_cli.model.config_file import read_config
+from bert_cli.model.config import BertConfig, read_config
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.tools import Changes
-from bert_cli.weights.hugging_face_writing import generic_labels
+from bert_cli.weights.hugging_face import generic_labels
 from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")

@@ -17,8 +17,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.weights.checkpoint import NO_BERT, Reader
-from bert_cli.weights.load import load_weights
+from bert_cli.weights.checkpoint import NO_BERT, Reader, load_weights
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,8 +18,7 @@ from bert_cli.exports.exported import Exported
 from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.stream import length_groups
-from bert_cli.model.config import BertConfig
-from bert_cli.model.config_file import write_config
+from bert_cli.model.config import BertConfig, write_config
 from bert_cli.onnx.session import make_runner
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow

@@ -11,8 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
 from bert_cli.exports.target import Target
-from bert_cli.model.config import BertConfig
-from bert_cli.model.config_file import write_config
+from bert_cli.model.config import BertConfig, write_config
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID, Vocabulary
@@ -70,7 +69,7 @@ def write_sidecars(
         return extras + ([os.path.join("assets", VOCABULARY)] if model.vocabulary else [])
     vocabulary, path = model.vocabulary, functools.partial(os.path.join, staged)
     if target.format == "hf":
-        from bert_cli.weights.hugging_face_writing import hugging_face_config
+        from bert_cli.weights.hugging_face import hugging_face_config
 
         assert kind is not None, "conversion_plan finds a kind for every Hugging Face folder"
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID

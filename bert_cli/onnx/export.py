@@ -55,7 +55,7 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
         return {"probabilities": ["batch", "length", head.count]}
     if head.kind != CLASSIFIER:
         for column, name in enumerate(_SPANS):
-            index = graph.constant(f"column:{column}", np.array(column, np.int64))
+            index = graph.constant(f"place:{column}", np.array(column, np.int64))
             graph.add("Gather", logits, index, name=name, axis=2)
         return {name: ["batch", "length"] for name in _SPANS}
     if head.activation == "identity":

@@ -27,8 +27,8 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_session
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Callback
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 

@@ -19,8 +19,7 @@ from bert_cli.onnx.session import Runner, check_packages
 from bert_cli.runs.engine.onnx_heads import OnnxHead
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
-from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.load import load_weights
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 

@@ -6,7 +6,7 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, BEST_FILE, CONFIG
-from bert_cli.model.config_file import read_module_config
+from bert_cli.model.config import read_module_config
 from bert_cli.runs.loading.builtin import named_checkpoint, training_start
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles, Phases

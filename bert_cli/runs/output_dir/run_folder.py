@@ -30,8 +30,7 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
-from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_file import write_config
+from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.manifest import (
     COMMAND,

@@ -23,7 +23,7 @@ from bert_cli.settings.controls import (
     given_weights,
 )
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_factors, rate_factors
+from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, layer_factors, rate_factors
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TrainingRule

@@ -144,7 +144,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         from bert_cli.heads.pretraining import BertPretrainer
 
         seed = self.settings.seed.random_seed
-        return BertPretrainer(model.config, compute_dtype, seed, data.has_next_sentences, rule)
+        has_pairs = data.has_next_sentences
+        return BertPretrainer(model.config, has_pairs, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def training_input(
         self, data: PretrainingDataset, folder: str | None, resumes: bool, writes: bool

@@ -98,8 +98,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
     ) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
-        seed = self.settings.seed.random_seed
-        return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed, rule)
+        seed, layers = self.settings.seed.random_seed, data.layers
+        return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def onnx_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
         return tag_head(len(data.labels), data.layers)

@@ -121,21 +121,20 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
-        from bert_cli.heads.choice import BertChoice
-        from bert_cli.heads.classification import BertClassifier
-        from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
-        from bert_cli.heads.windows import BertWindowsClassifier
+        from bert_cli.heads import classification as heads
+        from bert_cli.heads.model import NetworkOptions
 
-        seed, text_input = self.settings.seed.random_seed, self.settings.head.text_input
+        text_input = self.settings.head.text_input
+        options = NetworkOptions(compute_dtype=compute_dtype, seed=self.settings.seed.random_seed, rule=rule)
         if data.problem_type.has_endings:
-            return BertChoice(model.config, compute_dtype, seed, text_input, rule)
+            return heads.BertChoice(model.config, text_input, **options)
         count = data.problem_type.output_count(data.labels)
         has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, compute_dtype, seed, data.problem_type.name, text_input, rule)
+        arguments = (model.config, count, data.problem_type.name, text_input)
         if data.teacher:
-            distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
-            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
-        return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
+            distilled = heads.DistilledWindowsClassifier if has_windows else heads.DistilledClassifier
+            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share, **options)
+        return (heads.BertWindowsClassifier if has_windows else heads.BertClassifier)(*arguments, **options)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
         text_input, long_text = self.settings.head.text_input, self.settings.encoding.long_text

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 from numpy_optimizer import clip_by_global_norm, global_norm, learning_rate
 
-from bert_cli.training.optimizers.lamb import Lamb
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.lamb_nadam import Lamb
 
 NAMES = ("bert/encoder/layer_0/output/dense/kernel", "bert/encoder/layer_0/output/dense/bias", "output_weights")
 
@@ -25,7 +26,7 @@ def test_updates_are_those_of_the_paper():
     values = {name: rng.normal(size=(4, 3)).astype(np.float32) for name in NAMES}
     values["output_weights"] *= 0  # a norm of 0: the ratio is 1
     variables = {name: tf.Variable(value) for name, value in values.items()}
-    optimizer = Lamb(variables, 0.1, 10, 2)
+    optimizer = Lamb(variables, TrainingHyperparameters(10, 2, 0.1, 1, 0))
     state = {name: (value.astype(np.float64), 0.0, 0.0) for name, value in values.items()}
     for step in range(6):
         gradients = {name: rng.normal(size=(4, 3)) for name in NAMES}
@@ -43,7 +44,7 @@ def test_updates_are_those_of_the_paper():
 
 def test_a_longer_variable_takes_a_longer_step():
     small, large = tf.Variable(tf.ones([3])), tf.Variable(100.0 * tf.ones([3]))
-    optimizer = Lamb({"small": small, "large": large}, 0.1, 10, 0)
+    optimizer = Lamb({"small": small, "large": large}, TrainingHyperparameters(10, 0, 0.1, 1, 0))
     optimizer.apply({"small": tf.ones([3]), "large": tf.ones([3])})
     assert float(1.0 - small[0]) == pytest.approx(0.1, rel=1e-3)
     assert float(100.0 - large[0]) == pytest.approx(10.0, rel=1e-3)

@@ -4,7 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.training.optimizers.nadam import Nadam, momentum_products
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.lamb_nadam import Nadam, momentum_products
 
 NAMES = ("dense/kernel", "dense/bias")
 
@@ -15,7 +16,8 @@ def values_of(seed: int, scale: float = 1.0) -> dict:
 
 
 def make(values: dict, **options) -> Nadam:
-    return Nadam({name: tf.Variable(value) for name, value in values.items()}, 0.1, 300, 0, **options)
+    updates = TrainingHyperparameters(300, 0, 0.1, 1, 0, **options)
+    return Nadam({name: tf.Variable(value) for name, value in values.items()}, updates)
 
 
 def test_products_of_the_momenta():
@@ -30,7 +32,7 @@ def test_products_of_the_momenta():
 def test_updates_are_those_of_keras():
     """Over more steps than the table of products has places."""
     start = values_of(1)
-    ours = make(start, weight_decay=0.0, schedule="constant")
+    ours = make(start, weight_decay=0.0, lr_schedule="constant")
     theirs, variables = keras.optimizers.Nadam(0.1, epsilon=1e-6), [keras.Variable(start[name]) for name in NAMES]
     theirs.build(variables)
     both = tf.function(
@@ -53,7 +55,7 @@ def test_the_first_update_by_hand():
     gradient, weight, rate = 0.2, 3.0, 0.1
     first, second = 0.9 * (1 - 0.5 * 0.96), 0.9 * (1 - 0.5 * 0.96**2)
     step = rate * (second * 0.1 * gradient / (1 - first * second) + gradient) / (gradient + 1e-6)
-    optimizer = make({name: np.float32([weight]) for name in NAMES}, schedule="constant")
+    optimizer = make({name: np.float32([weight]) for name in NAMES}, lr_schedule="constant")
     optimizer.apply({name: tf.constant([gradient]) for name in NAMES})
     np.testing.assert_allclose(optimizer.weights["dense/bias"], weight - step, rtol=1e-6)
     np.testing.assert_allclose(optimizer.weights["dense/kernel"], weight - step - rate * 0.01 * weight, rtol=1e-6)

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from bert_cli.training.stop_flag import StopFlag
+from bert_cli.training.strategy import StopFlag
 
 
 def test_alone_a_process_goes_by_itself():

@@ -8,7 +8,7 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 setup_tensorflow()
 import tensorflow as tf  # noqa: E402
 
-from bert_cli.heads.distillation import (  # noqa: E402
+from bert_cli.heads.classification import (  # noqa: E402
     DistilledClassifier,
     DistilledWindowsClassifier,
 )

@@ -8,8 +8,11 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 setup_tensorflow()
 import tensorflow as tf  # noqa: E402
 
-from bert_cli.heads.classification import BertClassifier  # noqa: E402
-from bert_cli.heads.windows import BertWindowsClassifier, mean_of_windows  # noqa: E402
+from bert_cli.heads.classification import (  # noqa: E402
+    BertClassifier,
+    BertWindowsClassifier,
+    mean_of_windows,
+)
 from bert_cli.model.layers import named_weights  # noqa: E402
 
 

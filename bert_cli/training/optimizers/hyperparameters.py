@@ -1,10 +1,32 @@
-"""One table for all that is trained at a rate of its own: variable -> factor of the learning rate. Imports no TensorFlow.
+"""The hyperparameters of a training run, and the factors of its learning rate for some variables. Imports no TensorFlow."""
 
-With 0 a variable is not trained: it stays as it is, bit for bit, and has no moments; with 1, the factor of all variables that
-are not in a table, it is trained as ever; with any other number its rate is multiplied by it, and so is its weight decay.
-"""
-
+import dataclasses
 from collections.abc import Iterable, Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingHyperparameters:
+    """`steps` updates in all, each on `batch_size` rows over all devices, computed in `accumulation_steps` micro-batches.
+
+    learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see learning_rate).
+    auto_batch: double the accumulation steps while memory does not suffice for the first update.
+    random_seed: of the order of the rows and of dropout. optimizer: "adamw", "lamb" or "nadam". bias_correction: see
+    AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from there.
+    """
+
+    steps: int
+    warmup_steps: int
+    learning_rate: float
+    batch_size: int
+    random_seed: int
+    optimizer: str = "adamw"
+    bias_correction: bool = False
+    first_step: int = 0
+    weight_decay: float = 0.01
+    lr_schedule: str = "linear"
+    accumulation_steps: int = 1
+    auto_batch: bool = False
+
 
 # Beginnings of the variables of an encoder, be it a BERT or a module for tensorflow-hub.
 FROZEN_ENCODER = {"bert/": 0.0, "hub/": 0.0}

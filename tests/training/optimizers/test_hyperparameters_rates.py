@@ -6,9 +6,14 @@ import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
-from bert_cli.training.optimizers.lamb import Lamb
-from bert_cli.training.optimizers.nadam import Nadam
-from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, is_frozen, layer_factors, rate_factors
+from bert_cli.training.optimizers.hyperparameters import (
+    FROZEN_ENCODER,
+    TrainingHyperparameters,
+    is_frozen,
+    layer_factors,
+    rate_factors,
+)
+from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
 
 NAMES = ["bert/embeddings/LayerNorm/beta", "bert/encoder/layer_1/output/dense/kernel", "hub/kernel", "output_weights"]
 each_optimizer = pytest.mark.parametrize("make", [AdamWeightDecay, Lamb, Nadam])
@@ -34,7 +39,7 @@ def run(make, factors, peak_rate=0.1, steps=4) -> dict:
     rng = np.random.default_rng(2)
     values = {name: rng.normal(size=(3, 2)).astype(np.float32) for name in ("kernel", "bias")}
     variables = {name: tf.Variable(value) for name, value in values.items()}
-    optimizer = make(variables, peak_rate, 10, 2, factors=factors)
+    optimizer = make(variables, TrainingHyperparameters(10, 2, peak_rate, 1, 0), factors)
     for _ in range(steps):
         gradients = {name: tf.constant(0.1 * rng.normal(size=(3, 2)), tf.float32) for name in values}
         # The same norm of all, so that what is not trained changes nothing for the others.
@@ -70,7 +75,7 @@ def test_another_factor_is_another_rate_for_that_variable_alone(make):
 def test_word_embeddings_without_a_gradient_decay_at_their_own_rate(factor):
     """`log_decay` is of the rows that CompactEmbeddings leaves out, so it has the factor of the whole table."""
     words = tf.Variable(tf.ones([2]))
-    optimizer = AdamWeightDecay({WORDS: words}, 0.5, 10, 0, factors={WORDS: factor})
+    optimizer = AdamWeightDecay({WORDS: words}, TrainingHyperparameters(10, 0, 0.5, 1, 0), {WORDS: factor})
     optimizer.apply({WORDS: tf.zeros([2])})
     np.testing.assert_allclose(words, 1 - 0.5 * factor * 0.01, rtol=1e-7)
     np.testing.assert_allclose(np.exp(optimizer.log_decay), 1 - 0.5 * factor * 0.01, rtol=1e-7)
