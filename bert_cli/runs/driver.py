@@ -24,8 +24,7 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train
-from bert_cli.settings.early_stopping import check_watching
-from bert_cli.settings.sweep import is_sweep
+from bert_cli.settings.checks import check_watching, is_sweep
 from bert_cli.settings.training import TrainingSettings
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task
-from bert_cli.settings.sweep import check_sweep, is_sweep
+from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 

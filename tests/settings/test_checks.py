@@ -7,10 +7,10 @@ from bert_cli.flags.help import help_text
 from bert_cli.flags.option import build, changed, lists_of
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import members
+from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
-from bert_cli.settings.sweep import check_sweep, is_sweep
 from bert_cli.settings.tagging import TagSettings
 
 
