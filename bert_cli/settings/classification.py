@@ -7,20 +7,8 @@ from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelK
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
 from bert_cli.settings.training import FineTuning, Training, TrainingSettings
 
-TASK_NAMES = (
-    "cola",
-    "sst-2",
-    "mrpc",
-    "sts-b",
-    "qqp",
-    "mnli",
-    "qnli",
-    "rte",
-    "wnli",
-    "ax",
-    "xnli",
-    "swag",
-)  # in any case of letters
+# In any case of letters.
+TASK_NAMES = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax", "xnli", "swag")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
