@@ -25,7 +25,7 @@ from bert_cli.model.config_file import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.record_index import is_record_file
 from bert_cli.records.tfrecord import pack_records, read_records
-from bert_cli.runs.output_dir import manifest, run_folder, written_files
+from bert_cli.runs.output_dir import manifest, run_folder
 from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
@@ -221,7 +221,7 @@ def _corpus(path: str) -> None:
 def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
     manifest.read_manifest(folder)
-    written_files.owned_names(folder)
+    manifest.owned_names(folder)
     run_folder.read_report(folder)
     newest_whole(folder)
     remembered(ClassifySettings, folder, ())

@@ -12,25 +12,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from bert_cli.base import files
+from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import RESULT
-from bert_cli.base.names import (
-    BEST,
-    BEST_FILE,
-    CONFIG,
-    FLAGS,
-    FOLDS_TABLE,
-    GRID_TABLE,
-    HISTORY,
-    LABELS,
-    MANIFEST,
-    OUT_OF_FOLD,
-    RUNS_TABLE,
-    STATE,
-    SUSPECTS,
-    VOCABULARY,
-)
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs.sweep import (
@@ -54,8 +38,17 @@ from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")
 RUNS, GRID, FOLDS = "runs", "grid", "folds"
-_TABLES = {RUNS: RUNS_TABLE, GRID: GRID_TABLE, FOLDS: FOLDS_TABLE}
-_OF_ONE_RUN = (MANIFEST, STATE, CONFIG, FLAGS, LABELS, VOCABULARY, HISTORY, BEST)  # what only a run's own folder has
+_TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
+_OF_ONE_RUN = (
+    names.MANIFEST,
+    names.STATE,
+    names.CONFIG,
+    names.FLAGS,
+    names.LABELS,
+    names.VOCABULARY,
+    names.HISTORY,
+    names.BEST,
+)  # what only a run's own folder has
 
 
 class Outcome(Protocol):
@@ -114,7 +107,7 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
         return report
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
     kept = remembered(type(settings), model_folder(folder), ())
-    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), FLAGS))["random_seed"])
+    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
@@ -127,10 +120,10 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
     kind, parts = members(settings)
     folder = settings.phases.output_dir
-    names = (_TABLES[kind], *((OUT_OF_FOLD, SUSPECTS) if kind == FOLDS else (BEST_FILE,)))
+    results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
     overwrite = settings.phases.overwrite_output_dir
-    run_folder.check_sweep(folder, task.command, kind, names, overwrite)
+    run_folder.check_sweep(folder, task.command, kind, results, overwrite)
     folds = Folds(task, settings, len(parts)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []  # of the folds
@@ -141,7 +134,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
             data = folds.subset(number) if folds else None
             reports.append(_report(task.again(own), own, run_one, data, evaluations))
             if number == 1:
-                owned = (*names, *_results(folder, part.folder))
+                owned = (*results, *_results(folder, part.folder))
                 run_folder.begin_several(folder, task.command, kind, owned, overwrite)
             gc.collect()  # the model of the run before, with its compiled functions, refers to itself
     if not any(reports):
