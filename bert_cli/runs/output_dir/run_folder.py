@@ -212,7 +212,7 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     check_ours(folder, (MANIFEST, *names))
 
 
-def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
     """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
     if overwrite or read_manifest(folder, _ANEW) is None:
         clear(folder)
