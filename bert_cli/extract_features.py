@@ -34,8 +34,8 @@ from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.checkpoints import find_module
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
+from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
-from bert_cli.settings.groups import check_hub
 from bert_cli.settings.tools import ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
 

@@ -24,7 +24,7 @@ from bert_cli.flags.saved import remembered
 from bert_cli.model.config import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
-from bert_cli.runs.output_dir import manifest, run_folder, written_files
+from bert_cli.runs.output_dir import manifest, run_folder
 from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
@@ -220,7 +220,7 @@ def _corpus(path: str) -> None:
 def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
     manifest.read_manifest(folder)
-    written_files.owned_names(folder)
+    manifest.owned_names(folder)
     run_folder.read_report(folder)
     newest_whole(folder)
     remembered(ClassifySettings, folder, ())

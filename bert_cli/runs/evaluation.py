@@ -53,7 +53,7 @@ def _in_full_precision(
 ) -> tuple[Mapping[str, Any], str]:
     """(the results of the same model in the precision of --precision=auto, that precision)."""
     devices = dataclasses.replace(settings.devices, precision="auto")
-    session = open_trained(task, model, data, dataclasses.replace(settings, devices=devices))  # type: ignore[type-var]
+    session = open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
     with session.quietly():
         return task.evaluate(session, data).results, session.precision
 

@@ -23,8 +23,7 @@ from bert_cli.report.page import comparison_page, run_page, write_page
 from bert_cli.report.parts import clock
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import SEVERAL, read_manifest
-from bert_cli.runs.output_dir.written_files import owned_names, read_report
+from bert_cli.runs.output_dir.manifest import SEVERAL, owned_names, read_manifest, read_report
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 

@@ -6,11 +6,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.help import help_text
 from bert_cli.flags.option import build, changed, lists_of
 from bert_cli.flags.parser import parse
-from bert_cli.runs.sweep.sweep import members
+from bert_cli.runs.sweep.sweep import trials
+from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.settings.squad import SquadSettings
-from bert_cli.settings.sweep import check_sweep, is_sweep
 from bert_cli.settings.tagging import TagSettings
 
 
@@ -56,7 +56,7 @@ def test_a_grid_has_a_folder_for_each_combination():
     settings = settings_of(
         "--learning_rate=5e-5,3e-5", "--num_train_epochs=2", "--train_batch_size=16,32", "--num_runs=3"
     )
-    kind, cells = members(settings)
+    kind, cells = trials(settings)
     assert kind == "grid"
     assert [cell.folder for cell in cells] == [
         "grid-train_batch_size-16-learning_rate-5e-05",
@@ -66,7 +66,7 @@ def test_a_grid_has_a_folder_for_each_combination():
     ]
     assert cells[1].values == {"train_batch_size": 16, "learning_rate": 3e-05}
     cell = changed(settings, cells[1].values)
-    kind, runs = members(cell)
+    kind, runs = trials(cell)
     assert kind == "runs"
     assert [(run.folder, run.values) for run in runs] == [
         ("run-1", {"random_seed": 12345, "num_runs": 1}),
@@ -77,7 +77,7 @@ def test_a_grid_has_a_folder_for_each_combination():
 
 
 def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
-    _, cells = members(settings_of("--learning_rate=1.0000001e-4,1e-4"))
+    _, cells = trials(settings_of("--learning_rate=1.0000001e-4,1e-4"))
     assert [cell.folder for cell in cells] == ["grid-learning_rate-0.00010000001", "grid-learning_rate-0.0001"]
 
 
