@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base.log import RESULT
 from bert_cli.metrics.selection import lower_is_better
-from bert_cli.report.headline import spoken
-from bert_cli.report.overview import is_per_cent, score
+from bert_cli.report.main_metric import is_per_cent, score, spoken
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.settings.devices import INT8
