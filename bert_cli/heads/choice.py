@@ -6,7 +6,7 @@ from bert_cli.base.head_types import POOLED, TextInput
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, text_rows
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 
 
 class BertChoice(BertClassifier):
