@@ -11,8 +11,8 @@ import numpy as np
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.groups import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP

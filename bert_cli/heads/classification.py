@@ -10,7 +10,7 @@ from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.

@@ -83,4 +83,4 @@ def try_out(
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts anew")
-    return {"steps": steps, "seconds": forecast.seconds, "parts": forecast.parts, "memory": trial.memory}
+    return {"steps": steps, "seconds": sum(forecast.values()), "parts": forecast, "memory": trial.memory}

@@ -10,8 +10,7 @@ from bert_cli.base.log import RESULT
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.report.headline import spoken
-from bert_cli.report.overview import is_per_cent, score
+from bert_cli.report.main_metric import is_per_cent, score, spoken
 from bert_cli.runs.reporting import keep_examples
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained

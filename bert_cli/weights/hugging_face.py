@@ -14,7 +14,7 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import SAFETENSORS
 from bert_cli.model.config import BertConfig
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer

@@ -11,8 +11,8 @@ from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write_attention
-from bert_cli.outputs.vectors.files import Form, open_writer
-from bert_cli.outputs.vectors.rows import feature_rows
+from bert_cli.outputs.vectors.files import open_writer
+from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
@@ -43,7 +43,7 @@ def write_features(
     settings: ExtractSettings,
     model: AnyModel,
     tokenizer: FullTokenizer,
-    form: Form,
+    form: VectorFormat,
     combine: str,
     source: str,
     target: str,
@@ -59,7 +59,7 @@ def write_features(
         settings.attention.attentions,
         settings.encoding.max_seq_length,
     )
-    limits = plan.chunk_limits(model.config, len(form.layers), form.kind == "line", bool(attentions))
+    limits = plan.chunk_limits(model.config, len(form.layers), form.unit == "line", bool(attentions))
     convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done))

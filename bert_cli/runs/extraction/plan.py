@@ -21,7 +21,8 @@ from bert_cli.features.layer_choice import Layer
 from bert_cli.flags.parser import shown
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
-from bert_cli.outputs.vectors.files import Form, check_format, partial_name
+from bert_cli.outputs.vectors.files import check_format, partial_name
+from bert_cli.outputs.vectors.rows import VectorFormat
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runs.output_dir.shards import ShardPlan
@@ -66,7 +67,7 @@ def check_attention(attention: Attention, config: BertConfig | ModuleConfig, cho
         raise InputError(f"--head={attention.head}: this model has the heads 0 to {heads - 1}")
 
 
-def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> tuple[Form, str]:
+def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> tuple[VectorFormat, str]:
     """What is written, and how layers are combined."""
     kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
     combine = "concat" if kind == "line" and extraction.combine == "none" else extraction.combine
@@ -74,7 +75,7 @@ def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
-    return Form(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4"), combine
+    return VectorFormat(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4"), combine
 
 
 def chunk_limits(

@@ -28,7 +28,7 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel

@@ -13,8 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS, THRESHOLDS
 from bert_cli.examples.glue import GlueTask
 from bert_cli.metrics import multi_label
-from bert_cli.outputs.classification import write_table, write_test_results
-from bert_cli.outputs.glue import write_glue_submission
+from bert_cli.outputs.classification import write_glue_submission, write_table, write_test_results
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import Found, LabelSet, ProblemType
 from bert_cli.runs.tasks.classification.split import Split, prediction_texts

@@ -16,8 +16,8 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, needed_later
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import AnyModel

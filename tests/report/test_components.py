@@ -1,6 +1,6 @@
 """Numbers as a page shows them."""
 
-from bert_cli.report.parts import clock, memory, number
+from bert_cli.report.components import clock, memory, number
 
 
 def test_numbers_for_people():

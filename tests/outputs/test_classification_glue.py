@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.outputs.glue import write_glue_submission
+from bert_cli.outputs.classification import write_glue_submission
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.columns import LabelCells
 
 
 def test_names_of_a_cell():

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import LabelSet
 
 FOUND = {"probabilities": np.array([[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]], np.float32)}
 NONE = LabelSet()
 
 
-def test_decisions_and_records_are_indices():
+def test_decisions_are_indices_and_records_their_names():
     assert MULTIPLE_CHOICE.decisions(FOUND, NONE) == [1, 0]
     record = MULTIPLE_CHOICE.record(FOUND, 0, NONE)
-    assert record == {"label": 1, "probabilities": {"0": 0.25, "1": 0.5, "2": 0.25}}
+    assert record == {"label": "1", "probabilities": {"0": 0.25, "1": 0.5, "2": 0.25}}
 
 
 def test_prediction_columns():

@@ -1,4 +1,4 @@
-"""What a page is put together from: sections with cards, each of a kind that the template knows how to show."""
+"""Components of a page: sections with cards, each of a kind that the template can show, and numbers as texts."""
 
 import dataclasses
 import math
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_cli.base.formats import byte_size, duration
-from bert_cli.report.figures import Figure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Section:
 
     key: str
     title: str
-    cards: tuple[Card, ...]
+    cards: Sequence[Card]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,10 +48,6 @@ class Tile:
     value: str
     name: str
     note: str = ""
-
-
-def figure_card(key: str, title: str, figure: Figure, note: str = "", is_wide: bool = False) -> Card:
-    return Card(key, title, "figure", figure, note, is_wide)
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.report.headline import best_step, main_metric
+from bert_cli.report.main_metric import best_step, main_metric
 
 
 @pytest.mark.parametrize(

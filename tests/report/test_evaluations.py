@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_cli.report.squad import threshold_curve
+from bert_cli.report.evaluations import threshold_curve
 
 
 def test_threshold_curve():
