@@ -36,8 +36,7 @@ from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive
-from bert_cli.runs.tasks.classification.interactive import answer_texts
-from bert_cli.runs.tasks.classification.shards import predict_shards
+from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.checks import complete
 from bert_cli.settings.classification import ClassifySettings

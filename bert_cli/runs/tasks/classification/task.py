@@ -25,12 +25,11 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
-from bert_cli.runs.tasks.classification.answers import make_answers, write_predictions
 from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.classification.split import Split, make_split
+from bert_cli.runs.tasks.classification.split import Split, make_answers, make_split, write_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
@@ -85,9 +84,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # A run that does neither leaves it to a later one to find thresholds.
         tunes = phases.do_eval or not settings.inference.do_predict
         answers = make_answers(data.problem_type, data.labels, settings.inference, tunes, folders)
-        length, long_text = settings.encoding.max_seq_length, settings.encoding.long_text
         splits = {
-            name: make_split(name, examples, data.labels, model.tokenizer, length, data.problem_type, long_text)
+            name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
         }
         if not data.problem_type.has_endings:

@@ -1,8 +1,14 @@
-"""New texts at once: bert-classify --text and --explain, and --input_file with a text a line."""
+"""A trained classifier on new data: --text and --explain, and the files of --input_file and --predict_file, see
+runs/output_dir/shards.py.
+"""
 
+import contextlib
+import dataclasses
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -11,14 +17,84 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.text_lines import TextLine, split_line
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.flags.option import changed, values_of
+from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
+from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.loading.trained import trained_labels
+from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive, opening
+from bert_cli.runs.tasks.classification.data import check_submission
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
-from bert_cli.runs.tasks.classification.shards import alone, plan_texts
+from bert_cli.runs.tasks.classification.split import write_predictions
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
+
+# What decides the numbers and is no file of the model.
+_OF_TEXTS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
+_OF_TABLES = (
+    *_OF_TEXTS, "task_name", "output_format", "header", "predict_header", "text_column", "text_b_column", "id_column",
+    "choice_columns", "label_separator",
+)  # fmt: skip
+
+
+def plan_texts(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset) -> shards.ShardPlan:
+    """The shards of --input_file."""
+    names = [settings.files.output_file]
+    return _plan(settings, model, data, ("input_file", "output_file"), names, _OF_TEXTS)
+
+
+def alone(settings: ClassifySettings) -> ClassifySettings:
+    """See shards.alone."""
+    return dataclasses.replace(settings, devices=shards.alone(settings.devices))
+
+
+def _plan(
+    settings: ClassifySettings,
+    model: AnyModel,
+    data: ClassificationDataset,
+    flags: tuple[str, str],
+    names: Sequence[str],
+    deciding: Sequence[str],
+) -> shards.ShardPlan:
+    values, checkpoint = values_of(settings), model.required_checkpoint
+    facts = {name: values[name] for name in deciding} | model.fingerprint
+    facts |= {"problem_type": data.problem_type.name, "labels": ",".join(data.labels) or None}
+    if data.answers.labels.thresholds is not None:
+        facts["threshold"] = ",".join(map(str, data.answers.labels.thresholds))
+    shard, strategy = settings.files.shard, settings.devices.distribution_strategy
+    source, target = flags
+    return shards.ShardPlan.make(values[source], source, names, target, facts, checkpoint, shard, strategy)
+
+
+def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
+    """Write the tables of --do_predict for each file of --predict_file; returns how many there were.
+
+    There is no report, and no lock: other processes work in the same output_dir, on other shards.
+    """
+    folder, strict = settings.phases.output_dir, settings.model.strict
+    check_submission(settings)
+    files.check_can_write(folder, "output_dir")
+    task = ClassificationTask(settings)
+    model = opening.load_task_model(task, settings)
+    checkpoint = model.required_checkpoint
+    labels = trained_labels(settings.encoding.labels or (), checkpoint)
+    whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
+    files.make_directory(folder)
+    names = [os.path.join(folder, name) for name in whole.names("test")]
+    plan = _plan(settings, model, whole, ("predict_file", "output_dir"), names, _OF_TABLES)
+    todo, session = plan.todo(), None
+    for shard in plan.each(todo):
+        part = ClassificationTask(changed(settings, {"predict_file": shard.source}))
+        with contextlib.ExitStack() as stack:
+            data = part.read(model, stack)
+        split = data.splits["test"]
+        check_unknown("test", split.features.sequences, model.vocabulary, strict)
+        session = session or opening.open_trained(part, model, data, alone(settings))
+        found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
+        write_predictions(shard.targets, split, found, data.answers, settings.inference.output_format)
+    return {"shards": len(todo)}
 
 
 def answer_texts(settings: ClassifySettings) -> dict:
