@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import CLASSIFIER, MASKED_LM, NEXT_SENTENCE, SPANS
 from bert_cli.heads.classification import ClassifierHead
-from bert_cli.heads.pretraining import MaskedLmHead, next_sentence_head
+from bert_cli.heads.pretraining import MaskedLmHead, NextSentenceHead
 from bert_cli.heads.squad import SpanHead
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
@@ -39,7 +39,7 @@ class BertWithHeads(keras.Model):
         if MASKED_LM in heads:
             self.masked_lm = MaskedLmHead(config, 0)
         if NEXT_SENTENCE in heads:
-            self.next_sentence = next_sentence_head(config, 0)
+            self.next_sentence = NextSentenceHead(config, 0)
         if CLASSIFIER in heads:
             self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
         # Keras files name weights by attribute, so a single head is called `head` as in the models of one task.

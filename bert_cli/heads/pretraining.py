@@ -37,9 +37,12 @@ class MaskedLmHead(Scoped):
         return tf.nn.bias_add(tf.cast(logits, tf.float32), self.output_bias.value)
 
 
-def next_sentence_head(config: BertConfig, seed: int) -> OutputLayer:
+class NextSentenceHead(OutputLayer):
     """Logits [B, 2] from the pooled output: index 0 is "B follows A", 1 is "B is random"."""
-    return OutputLayer("cls/seq_relationship", config.hidden_size, 2, config.initializer_range, seed)
+
+    # A class of its own, as Keras names the groups of a .weights.h5 by classes.
+    def __init__(self, config: BertConfig, seed: int):
+        super().__init__("cls/seq_relationship", config.hidden_size, 2, config.initializer_range, seed)
 
 
 def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -89,7 +92,7 @@ class BertPretrainer(TaskModel):
     def __init__(self, config: BertConfig, use_next_sentence: bool = True, **options: Unpack[NetworkOptions]):
         super().__init__("pretraining_model", config, **options)
         self.masked_lm = MaskedLmHead(config, self.seed)
-        self.next_sentence = next_sentence_head(config, self.seed)
+        self.next_sentence = NextSentenceHead(config, self.seed)
         self.use_next_sentence = use_next_sentence
 
     def without_gradient(self, frozen=False):

@@ -7,7 +7,7 @@ beside the updates is a callback.
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES
@@ -25,9 +25,6 @@ from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
 from bert_cli.settings.checks import check_watching, is_sweep
 from bert_cli.settings.training import TrainingSettings
-
-if TYPE_CHECKING:
-    pass
 
 LOG = logging.getLogger("bert_cli")
 

@@ -32,6 +32,9 @@ from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import step_number
 
+if TYPE_CHECKING:
+    from bert_cli.runs.engine.session import Session
+
 LOG = logging.getLogger("bert_cli")
 
 
@@ -117,10 +120,6 @@ def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
     best = (BEST, BEST_FILE) if settings.watching.eval_every else ()
     events = (EVENTS,) if settings.saving.tensorboard else ()
     return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events)
-
-
-if TYPE_CHECKING:
-    from bert_cli.runs.engine.session import Session
 
 
 class TrainedModel(NamedTuple):
