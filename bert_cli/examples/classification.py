@@ -156,15 +156,14 @@ def _check_first_row(
 ) -> None:
     """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
     first, others = rows[0], rows[1:]
-    label, texts, identifier = layout.label, layout.texts, layout.identifier
     found = ""
     if has_header:
         labels = [*(known or ()), *layout.aliases]
-        reason = tables.data_reason(first, others, labels=labels, label=label, texts=texts, identifier=identifier)
+        reason = tables.data_reason(first, others, labels, layout.key_columns)
         found = reason and f"looks like data ({reason}) but is skipped as a header"
         advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif label is not None:
-        reason = tables.header_reason(first, others, labels=known, label=label, texts=texts, identifier=identifier)
+    elif layout.label is not None:
+        reason = tables.header_reason(first, others, known, layout.key_columns)
         found = reason and f"looks like a header ({reason}) but is read as data"
         advice = "give --header=yes if it is a header, --header=no if it is data"
     if found and header == "auto":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
-from bert_cli.examples.tables import LABEL_COLUMN_NAMES, Row, header_reason, is_number
+from bert_cli.examples.tables import LABEL_COLUMN_NAMES, KeyColumns, Row, header_reason, is_number
 from bert_cli.settings.data import Columns
 
 LOG = logging.getLogger("bert_cli")
@@ -110,14 +110,8 @@ def _names(
     if any(not name.isdecimal() for name in given) or _is_header(cells):
         return cells
     if by_number and len(columns.label_columns) == 1 and columns.label_columns[0].isdecimal():
-        reason = header_reason(
-            first,
-            sample[1:],
-            labels=None,
-            label=int(columns.label_columns[0]),
-            texts=[int(columns.text_column)] if columns.text_column else (),
-            identifier=None,
-        )
+        texts = [int(columns.text_column)] if columns.text_column else []
+        reason = header_reason(first, sample[1:], None, KeyColumns(int(columns.label_columns[0]), texts))
         if reason:
             raise InputError(
                 f"{path}:{first.line}: the first row looks like a header ({reason}), but its names are not usual ones; give "

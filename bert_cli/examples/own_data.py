@@ -10,7 +10,7 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ class OwnFile:
 
 
 def read_own_file(
-    path: str,
+    source: str | Table,
     split: str,
     columns: Columns,
     header: str,
@@ -77,30 +77,14 @@ def read_own_file(
     needs_label: bool,
     choices: Sequence[str] = (),
 ) -> OwnFile:
-    """The rows of one file. split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`.
+    """The rows of one file, or of a table in memory.
 
-    flag: named where the file is missing. needs_label, choices: see place_columns. An empty text is told, with its line, and
+    split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
+    needs_label, choices: see place_columns. An empty text is told, with its line, and
     kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
     what own_rows and own_columns refuse.
     """
-    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label, choices)
-
-
-def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool) -> OwnFile:
-    """As read_own_file, of a table in memory."""
-    rows = itertools.chain([Row(0, list(table.names))], table.rows)
-    return _own_file(table.name, rows, split, columns, "yes", needs_label)
-
-
-def _own_file(
-    path: str,
-    stream: Iterator[Row],
-    split: str,
-    columns: Columns,
-    header: str,
-    needs_label: bool,
-    choices: Sequence[str] = (),
-) -> OwnFile:
+    path, stream = (source, read_rows(source, flag)) if isinstance(source, str) else (source.name, source.with_names())
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:

@@ -4,7 +4,6 @@ import dataclasses
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -244,7 +243,6 @@ class DistillationFeatures(ClassificationFeatures):
 
 def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled: int) -> DistillationFeatures:
     """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples have labels."""
-    values: dict[str, Any] = {field.name: getattr(features, field.name) for field in dataclasses.fields(features)}
     # Labelled examples come first, see runs.tasks.classification.distillation.trained_features.
     has_label = (np.arange(len(features)) < labelled).astype(np.float32)
-    return DistillationFeatures(**values, teacher_logits=logits, has_label=has_label)
+    return DistillationFeatures(**vars(features), teacher_logits=logits, has_label=has_label)
