@@ -55,6 +55,7 @@ class RecordSource:
                     "bert-create-pretraining-data"
                 )
             flag, length = _SIZE_FLAGS.get(feature.name), len(found[feature.name])
+            # Google's script fails in the middle of its input pipeline here, without naming the flag.
             if flag and length != feature.length:
                 raise InputError(
                     f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is {feature.length}; give "

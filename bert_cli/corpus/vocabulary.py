@@ -84,6 +84,7 @@ def character_pieces(counts: WordCounts, tokenizer: BasicTokenizer) -> list[str]
     Characters that the tokenizer always sets apart (punctuation, ideographs) need no `##c`.
     """
     characters = sorted(set().union(*(word for word, _ in counts)))
+    # A character that only begins words gets no ## form, which would never be used.
     inside = set().union(*(word[1:] for word, _ in counts))
     joined = [c for c in characters if c in inside or len(tokenizer.tokenize("a" + c)) == 1]
     return characters + ["##" + c for c in joined]
@@ -211,6 +212,7 @@ def extend_vocabulary(tokens: Sequence[str], ranked: Sequence[str], vocab_size: 
     All other tokens keep their ids. A word is left out where it would make another one of the text [UNK]: as the first
     piece of that, it may leave a rest that no piece begins.
     """
+    # Again and again: what takes the place of a word that was left out may do harm, too.
     while True:
         extension = _place(tokens, ranked, vocab_size)
         new = {*extension.placed, *extension.appended}

@@ -51,6 +51,7 @@ def choice_examples(file: OwnFile, written: str, needs_label: bool = True) -> li
 
 
 def _whole(row: OwnRow) -> tuple[str, ...]:
+    # As in SWAG, whose endings continue the beginning of a second sentence.
     return row.choices if not row.text_b else tuple(f"{row.text_b} {ending}" for ending in row.choices)
 
 
@@ -118,6 +119,8 @@ def _places(file: OwnFile, spellings: dict[str, int]) -> list[int]:
 def read_choice_file(path: str, split: str, layout: FileLayout, flag: str) -> OwnFile:
     """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
     assert layout.named is not None, "the layouts of a choice have names"
+    # The file is opened twice: the message about a missing column names all columns of the task, which read_own_file
+    # does not know.
     first = next(iter(read_rows(path, flag)), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
     named = layout.named

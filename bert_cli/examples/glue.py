@@ -94,6 +94,7 @@ def _indexed_pair(texts: str) -> dict[str, tuple[FileLayout, ...]]:
 
 
 def _cola(split: str) -> FileLayout:
+    # The training and dev files of CoLA have no header, the test file has one.
     return FileLayout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
 
 
@@ -112,6 +113,7 @@ def _mrpc(split: str) -> tuple[FileLayout, ...]:
 
 def _mnli(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...]:
     columns = "index, 7 more, text, text" + (", …, label" if has_label else "")
+    # Counted from the end: dev files have more columns than train.tsv, for each annotator one.
     label = -1 if has_label else None
     minimum = 11 if has_label else 10
     return (FileLayout(file, columns, minimum, True, guid, 8, 9, label=label, guid_column=0, identifier=0),)

@@ -58,6 +58,7 @@ def place_columns(
     """
     # The first row decides the width; own_rows.check_width holds the others to it.
     width = len(sample[0].cells)
+    # A list of texts; an object with one key still has a name.
     if width == 1 and format_of(path) != JSONL:
         if choices:
             raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
@@ -101,6 +102,7 @@ def _names(
     """The cells of the header; None where the first row is data."""
     first = sample[0]
     cells = tuple(str(cell).strip() for cell in first.cells)
+    # The keys of JSON lines are names, whatever --header says of other files.
     if header == "yes" or format_of(path) == JSONL:
         return cells
     if header == "no":

@@ -95,6 +95,7 @@ def read_own_file(
     for row in itertools.chain(sample if places.names is None else sample[1:], stream):
         check_width(path, row, places.width)
         rows.append(_own_row(row, places, f"{split}-{len(rows)}"))
+        # Kept: predictions have a row for each row of the file.
         if not rows[-1].text_a.strip():
             empty.append(row.line)
     if not rows:
@@ -118,10 +119,12 @@ def _own_row(row: Row, places: ColumnIndices, name: str) -> OwnRow:
 
 
 def _one_text(cell: str | Sequence[str]) -> str:
+    # A JSON list in the column of a text: its sentences or words.
     return cell if isinstance(cell, str) else " ".join(cell)
 
 
 def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
+    # One object for all rows with a label, not a text for each row.
     return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(part.strip() for part in cell)
 
 

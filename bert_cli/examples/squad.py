@@ -99,6 +99,7 @@ def split_context(context: str) -> Paragraph:
 
 
 def _identifier(value: object, place: str, advice: str) -> str:
+    # Some data sets number their questions; predictions are an object, whose keys are texts.
     return str(value) if type(value) is int else expect(value, str, place, advice)
 
 
@@ -214,6 +215,7 @@ def _chosen_answers(question: _Question, multiple_answers: str | None) -> list[_
             f"{question.place}: has {len(answers)} answers, training takes one (is this a dev file?); "
             "give --multiple_answers=first, or --multiple_answers=all to learn each of them"
         )
+    # Annotators often mark the same words; equal answers would count twice in training.
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))
 
 
@@ -222,6 +224,7 @@ def _locate(paragraph: Paragraph, answer: _Answer) -> tuple[int, int] | None:
 
     An answer may be a part of its words; blanks of either are those of a join with one space.
     """
+    # As in the original: an answer is found if it is the same text but for white space.
     cleaned = " ".join(answer.text.split())
     last_character = answer.start + len(answer.text) - 1
     first = bisect_right(paragraph.token_starts, answer.start) - 1

@@ -107,11 +107,13 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) ->
 
 
 def is_number(cell: str) -> bool:
+    # Not float(), which also takes nan, inf, 1e5 and 1_000: words and ids in most tables.
     return re.fullmatch(r"[-+]?\d+(\.\d+)?", cell.strip()) is not None
 
 
 def is_numbering(cells: Sequence[str]) -> bool:
     """True for 0, 1, 2… or 1, 2, 3…, perhaps after an empty cell: the header of a table without column names."""
+    # pandas writes such a header for columns without names, and an empty cell above its index.
     names = list(cells[1:] if cells[0] == "" else cells)
     return len(names) > 1 and any(
         names == [str(number) for number in range(first, first + len(names))] for first in (0, 1)
@@ -120,6 +122,7 @@ def is_numbering(cells: Sequence[str]) -> bool:
 
 def is_sentence_like(cell: str) -> bool:
     """True for text that is hardly the name of a column: sentence punctuation at its end, six words, or long."""
+    # The full stop of a quoted sentence is before the quote.
     cell = cell.strip().rstrip("\"'”’»)]")
     if cell.endswith((".", "?", "!", "…", "。", "？", "！")):
         return True

@@ -71,6 +71,7 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
         return "IO"
     if any(split_tag(tag)[0] in ("E", "S") for tag in inside):
         return "BIOES"
+    # Only what begins an entity tells them apart; a B- or I- inside one is the same in both.
     begins = {"B": 0, "I": 0}
     for tags in sequences:
         previous = None
@@ -93,6 +94,7 @@ def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
     begin, open_type, before = 0, "", "O"
     for position, tag in enumerate(tags):
         prefix, kind = _prefixed(tag, scheme)
+        # conlleval repairs an I- without a B-, as models predict such sequences.
         is_first = prefix in "BS" or before in "OES" or kind != open_type
         if before != "O" and (prefix == "O" or is_first):
             found.append(Entity(open_type, begin, position))

@@ -47,6 +47,7 @@ class ClassificationFeatures:
         starts, sequences = self.row_starts, rows
         if starts is not None:
             counts = starts[rows + 1] - starts[rows]
+            # The windows of an example move with it.
             sequences = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
             starts = np.concatenate([[0], np.cumsum(counts)])
         return dataclasses.replace(
@@ -71,6 +72,7 @@ class ClassificationFeatures:
         places = starts[:, None] + np.arange((ends - starts).max())
         inside = places < ends[:, None]
         found = self.sequences.padded(places[inside], width or self.sequences.longest(places[inside]))
+        # A window without tokens has a mask of zeros, by which the head knows that there is none.
         inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in found.items()}
         for name, values in found.items():
             inputs[name][inside] = values
@@ -90,6 +92,7 @@ def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> Classi
     def offsets(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.concatenate([first, second[1:] + first[-1]])
 
+    # Offsets begin with 0, so those of the second lose their first and count from the end of the first.
     sequences = RaggedFeatures(
         both("token_ids"), both("segment_ids"), offsets(one.sequences.offsets, other.sequences.offsets)
     )
@@ -142,6 +145,7 @@ def classification_features(
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
         row_starts.append(len(ends) - 1)
+        # All windows of a text say the same of it, so the first one counts it once.
         if sequences[0].is_truncated:
             num_truncated += 1
             num_cut += _cut_tokens(ids_a, ids_b, sequences)
@@ -162,6 +166,7 @@ def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Se
         return len(ids_a) + len(ids_b or ()) + (3 if ids_b else 2) - len(sequences[0].token_ids)
     second = sum(sequences[0].segment_ids) - 1
     first = len(sequences[0].segment_ids) - second - 3
+    # Segment 1 is text b and a [SEP]; segment 0 is [CLS], text a and a [SEP].
     return min(len(ids_a), len(ids_b or ())) - (second if len(ids_a) > len(ids_b or ()) else first)
 
 

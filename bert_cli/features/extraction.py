@@ -84,6 +84,7 @@ def _places(span: DocSpan | None, index: int, spans: list, offset: int) -> list[
     """Places of the tokens of a span; -1 for those that another window owns, also for a span that is repeated."""
     if span is None:
         return []
+    # The shorter text of a pair is in several windows, and counts in the first.
     if index and spans[index - 1] == span:
         return [-1] * (span.end - span.start)
     return [offset + at if span.owned_start <= at < span.owned_end else -1 for at in range(span.start, span.end)]
@@ -120,6 +121,7 @@ class _Chunk:
             tokens = self._add_windows(ids_a, ids_b or [])
         else:
             self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
+            # As the original cuts; with long_text no token is lost.
             self.num_truncated += packed.is_truncated
             tokens = packed.token_ids
         if self.words is not None:
@@ -200,6 +202,7 @@ def extraction_chunks(
     """
     chunk, spent = None, 0
     for line in lines:
+        # Only now: the end of the lines must not leave a chunk without one.
         chunk = chunk or _Chunk(line.number, tokenizer, max_seq_length, long_text, words)
         spent += cost(chunk.add(line))
         if len(chunk) >= max_lines or spent >= max_cost:

@@ -78,6 +78,7 @@ def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: Ful
 
     Each is as long as the text: a [MASK] for each piece.
     """
+    # [CLS] and [SEP] stay: the model has never seen a text without them.
     covered = np.where(tokens.word_of >= 0, tokenizer.ids[MASK], tokens.token_ids)
     rows = [tokens.token_ids, covered]
     for order in orders:
@@ -105,5 +106,6 @@ def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.nda
     for order in orders:
         steps = np.concatenate([scores[1:2], scores[row : row + count - 1], scores[:1]])
         shares[tokens.seen[order]] += np.diff(steps)
+        # The rows of the text and of the masked text are the ends of every order, and are computed once.
         row += count - 1
     return shares / len(orders)

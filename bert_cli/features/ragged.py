@@ -53,6 +53,7 @@ class RaggedFeatures:
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Where the tokens of the given row numbers stand, one row after the other: int64 [their number]."""
         lengths = self.lengths[rows]
+        # One range for all rows, shifted to where each row begins: no loop over rows.
         before = np.cumsum(lengths) - lengths
         return np.repeat(self.offsets[rows] - before, lengths) + np.arange(lengths.sum())
 
@@ -65,6 +66,7 @@ class RaggedFeatures:
         rows = np.asarray(rows, dtype=np.int64)
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
+        # An error, not a cut: tokens that are lost here would be in no count.
         if lengths.size and lengths.max() > width:
             raise ValueError(f"a sequence of {lengths.max()} tokens does not fit into {width}")
         positions = np.arange(width)
@@ -96,6 +98,7 @@ def row_lengths(features: "Features") -> np.ndarray:
     """
     lengths, starts = features.sequences.lengths, getattr(features, "row_starts", None)
     if starts is not None and len(features):
+        # Every example has a window, which reduceat needs: for an empty range it gives the next value, not 0.
         return np.add.reduceat(lengths, starts[:-1])
     return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
 

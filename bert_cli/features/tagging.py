@@ -82,6 +82,7 @@ def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
     The loss is a mean over the labelled pieces of the whole batch, however it is divided over devices: each weighs one
     through their number, all others nothing.
     """
+    # max: a batch of padding alone, as the last one of several devices, has no labelled piece.
     is_labelled = label_ids != NOTHING
     weights = (is_labelled / max(1, is_labelled.sum())).astype(np.float32)
     return {"label_ids": label_ids, "label_weights": weights}
@@ -104,6 +105,7 @@ class TaggingStates:
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """spec.TAGGING_STATES of these windows, padded to `width` pieces; None for as many as the longest has."""
+        # Labelled pieces alone are stored, so this width is below that of the tokens.
         width = width or int(np.diff(self.offsets)[rows].max())
         labels = label_columns(padded_values(self.label_ids, self.offsets, rows, width, NOTHING))
         return labels | {"states": padded_values(self.states, self.offsets, rows, width, 0.0)}

@@ -59,4 +59,5 @@ def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int 
     for each in evaluations[1:]:
         if is_better(name, each[1], best[1]):
             best = each
+    # A value that is as good as the best one does not count as better, so waiting goes on.
     return Selection(*best, sum(step > max(best[0], first_step) for step, _ in evaluations))

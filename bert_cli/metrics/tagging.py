@@ -120,6 +120,7 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
 
 def known_results(labels: Sequence[str]) -> tuple[str, ...]:
     """The keys of eval_results by which one evaluation can be better than another, F1 first; labels: BIO."""
+    # From the labels, not from an evaluation: the flag is checked before there is one.
     kinds = sorted({label.partition("-")[2] for label in labels} - {""})
     names = ("eval_f1", "eval_precision", "eval_recall")
     return (*names, "eval_accuracy", *(f"{name}_{kind}" for kind in kinds for name in names))
