@@ -98,7 +98,6 @@ def write_single_stream(
 
 
 def write_sharded(
-    job: Job,
     workers: Workers,
     size: CorpusSize,
     folder: str,
@@ -109,8 +108,8 @@ def write_sharded(
     """Write the instances of all shards; shard s goes to file s modulo the number of `paths`, which are empty files.
 
     Each pass over each document is dealt to a shard by a random permutation, each shard has a seed of its own, and its
-    instances are shuffled among themselves. So the files depend on the corpus, the settings of the job and num_shards,
-    and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
+    instances are shuffled among themselves. So the files depend on the corpus, the Job that the workers have, and
+    num_shards, and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
     """
     counts: Counter[str] = Counter()
     shards = (InstanceShard(number, num_shards, size, folder) for number in range(num_shards))

@@ -47,7 +47,7 @@ class ColumnIndices:
         return str(column) if self.names is None else self.names[column]
 
 
-def place_columns(
+def find_columns(
     path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool, choices: Sequence[str] = ()
 ) -> ColumnIndices:
     """Where the parts of an example stand in a table whose first rows are `sample`.

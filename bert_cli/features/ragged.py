@@ -46,11 +46,11 @@ class RaggedFeatures:
 
     def take(self, rows: np.ndarray) -> "RaggedFeatures":
         """The sequences of the given row numbers, in this order; int64 [n]."""
-        places = self.places(rows)
+        indices = self.token_indices(rows)
         offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
-        return RaggedFeatures(self.token_ids[places], self.segment_ids[places], offsets)
+        return RaggedFeatures(self.token_ids[indices], self.segment_ids[indices], offsets)
 
-    def places(self, rows: np.ndarray) -> np.ndarray:
+    def token_indices(self, rows: np.ndarray) -> np.ndarray:
         """Where the tokens of the given row numbers stand, one row after the other: int64 [their number]."""
         lengths = self.lengths[rows]
         # One range for all rows, shifted to where each row begins: no loop over rows.

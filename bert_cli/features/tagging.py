@@ -57,11 +57,11 @@ class TaggingFeatures:
     def take(self, examples: np.ndarray) -> "TaggingFeatures":
         """The windows of the examples of these numbers, which rise: int64 [n]."""
         windows = np.flatnonzero(np.isin(self.example_ids, examples))
-        places = self.sequences.places(windows)
+        indices = self.sequences.token_indices(windows)
         return TaggingFeatures(
             sequences=self.sequences.take(windows),
-            label_ids=self.label_ids[places],
-            word_ids=self.word_ids[places],
+            label_ids=self.label_ids[indices],
+            word_ids=self.word_ids[indices],
             example_ids=np.searchsorted(examples, self.example_ids[windows]).astype(np.int32),
             num_words=self.num_words[examples],
         )

@@ -93,7 +93,7 @@ def write_instances(
     LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
     counts = with_progress(
         "making instances", num_shards, "shards",
-        lambda update: write_sharded(job, workers, corpus, folder, paths, num_shards, update),
+        lambda update: write_sharded(workers, corpus, folder, paths, num_shards, update),
     )  # fmt: skip
     return counts | {"num_shards": num_shards}
 

@@ -253,7 +253,7 @@ _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
 
 def _found(file: OwnFile, problem_type: ProblemType) -> dict[str, Any]:
     """Values of flags with which another file is read as this one was."""
-    places = file.places
+    places = file.columns
 
     def written(columns: Sequence[int]) -> tuple[str, ...]:
         names = [places.called(column) for column in columns]
