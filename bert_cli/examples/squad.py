@@ -58,14 +58,6 @@ class SquadExample:
     end_position: int | None = None
     is_impossible: bool = False
 
-    @property
-    def context(self) -> str:
-        return self.paragraph.context
-
-    @property
-    def doc_tokens(self) -> tuple[str, ...]:
-        return self.paragraph.doc_tokens
-
 
 class SquadTraining(NamedTuple):
     """Training examples in file order, and what was noted on the way.

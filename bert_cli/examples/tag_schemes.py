@@ -41,12 +41,6 @@ def join_tag(prefix: str, kind: str) -> str:
     return f"{prefix}-{kind}" if kind else prefix
 
 
-def _prefixed(tag: str, scheme: str) -> tuple[str, str]:
-    if scheme == "IO" and tag != OUTSIDE:
-        return "I", tag
-    return split_tag(tag)
-
-
 def tag_problem(tag: str, scheme: str) -> str:
     """What is wrong with a tag, for a message; "" for a tag of the scheme."""
     if tag == OUTSIDE or (scheme == "IO" and tag):
@@ -93,7 +87,7 @@ def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
     found: list[Entity] = []
     begin, open_type, before = 0, "", "O"
     for position, tag in enumerate(tags):
-        prefix, kind = _prefixed(tag, scheme)
+        prefix, kind = ("I", tag) if scheme == "IO" and tag != OUTSIDE else split_tag(tag)
         # conlleval repairs an I- without a B-, as models predict such sequences.
         is_first = prefix in "BS" or before in "OES" or kind != open_type
         if before != "O" and (prefix == "O" or is_first):

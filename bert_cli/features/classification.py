@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
-from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.groups import TRUNCATE, WINDOWS
@@ -46,10 +46,8 @@ class ClassificationFeatures:
         """The examples of the given row numbers, in this order; int64 [n]. num_truncated and num_cut stay those of all."""
         starts, sequences = self.row_starts, rows
         if starts is not None:
-            counts = starts[rows + 1] - starts[rows]
             # The windows of an example move with it.
-            sequences = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
-            starts = np.concatenate([[0], np.cumsum(counts)])
+            sequences, starts = take_ranges(starts, rows)
         return dataclasses.replace(
             self,
             sequences=self.sequences.take(sequences),

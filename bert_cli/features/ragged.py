@@ -46,16 +46,8 @@ class RaggedFeatures:
 
     def take(self, rows: np.ndarray) -> "RaggedFeatures":
         """The sequences of the given row numbers, in this order; int64 [n]."""
-        indices = self.token_indices(rows)
-        offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
+        indices, offsets = take_ranges(self.offsets, rows)
         return RaggedFeatures(self.token_ids[indices], self.segment_ids[indices], offsets)
-
-    def token_indices(self, rows: np.ndarray) -> np.ndarray:
-        """Where the tokens of the given row numbers stand, one row after the other: int64 [their number]."""
-        lengths = self.lengths[rows]
-        # One range for all rows, shifted to where each row begins: no loop over rows.
-        before = np.cumsum(lengths) - lengths
-        return np.repeat(self.offsets[rows] - before, lengths) + np.arange(lengths.sum())
 
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
         """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.
@@ -77,6 +69,18 @@ class RaggedFeatures:
         word_ids[inside] = self.token_ids[taken]
         type_ids[inside] = self.segment_ids[taken]
         return dict(zip(INPUTS, (word_ids, inside.astype(np.int32), type_ids), strict=True))
+
+
+def take_ranges(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(indices of the values of these rows, one row after the other; the offsets of the taken values), both int64.
+
+    Row i has the values from offsets[i] to offsets[i + 1].
+    """
+    lengths = np.diff(offsets)[rows]
+    ends = np.cumsum(lengths)
+    # One range for all rows, shifted to where each row begins: no loop over rows.
+    indices = np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(lengths.sum())
+    return indices, np.concatenate([[0], ends]).astype(np.int64)
 
 
 def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill: float) -> np.ndarray:

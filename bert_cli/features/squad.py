@@ -6,7 +6,7 @@ A context that is too long for one window gets several, which overlap. Positions
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,8 +77,7 @@ class SquadFeatures:
         return int(self.word_indices[self.word_offsets[window] + position - self.query_lengths[window] - 2])
 
 
-@dataclass(frozen=True)
-class _Pieces:
+class _Pieces(NamedTuple):
     """The word pieces of a context: ids, and for each word where its first piece stands; `offset` in word_indices."""
 
     ids: array

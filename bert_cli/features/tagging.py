@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.features.packing import check_max_seq_length, doc_spans
-from bert_cli.features.ragged import RaggedFeatures, padded_values
+from bert_cli.features.ragged import RaggedFeatures, padded_values, take_ranges
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
@@ -57,7 +57,7 @@ class TaggingFeatures:
     def take(self, examples: np.ndarray) -> "TaggingFeatures":
         """The windows of the examples of these numbers, which rise: int64 [n]."""
         windows = np.flatnonzero(np.isin(self.example_ids, examples))
-        indices = self.sequences.token_indices(windows)
+        indices, _ = take_ranges(self.sequences.offsets, windows)
         return TaggingFeatures(
             sequences=self.sequences.take(windows),
             label_ids=self.label_ids[indices],
