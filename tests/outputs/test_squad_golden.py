@@ -58,7 +58,9 @@ def check_spans(example, prediction):
         assert (entry.span is None) == (entry.text in ("", "empty"))
         if entry.span is not None:
             first, end = entry.span
-            assert split_context(example.paragraph.context[first:end]).doc_tokens == split_context(entry.text).doc_tokens
+            assert (
+                split_context(example.paragraph.context[first:end]).doc_tokens == split_context(entry.text).doc_tokens
+            )
 
 
 def test_real_questions(shared):
