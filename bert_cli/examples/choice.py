@@ -73,6 +73,7 @@ def find_choice_labels(file: OwnFile) -> str:
     found = {_cell(row) for row in file.rows}
     # Names first: endings in columns called 0 and 1 are named by them.
     fitting = [each for each in (NAME, LETTER, FROM_0, FROM_1) if found <= _spellings(file, each).keys()]
+    # Labels 1 to K-1 alone: a file from 0 without a first ending, or one from 1 without a last one.
     if {FROM_0, FROM_1} <= set(fitting) and NAME not in fitting:
         raise InputError(
             f"{file.path}: the labels are {', '.join(sorted(found))}, so it cannot be told whether they count from 0 or from "

@@ -158,6 +158,7 @@ def _json_cell(value: object) -> Any:
         return value
     if value is None:
         return ""
+    # A list of names is a cell with several labels; a list in a list has no such meaning.
     if isinstance(value, list) and not any(isinstance(part, list | dict) or part is None for part in value):
         return tuple(part if isinstance(part, str) else json.dumps(part) for part in value)
     return json.dumps(value, ensure_ascii=False)

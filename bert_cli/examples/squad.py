@@ -181,6 +181,7 @@ def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
 def _is_impossible(question: _Question, version_2_with_negative: bool) -> bool:
     """Whether a training question is impossible. InputError where the flag and the data disagree."""
     if not version_2_with_negative:
+        # A file of 2.0 read as 1.1 would train on questions without an answer, or end at the first of them.
         if question.fields.get("is_impossible", False) is not False:
             raise InputError(
                 f"{question.place}: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative"

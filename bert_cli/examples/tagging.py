@@ -189,6 +189,7 @@ def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[Tagging
     InputError with the line of the first tag that is none of the scheme. ValueError for a file without tags.
     """
     sequences = file.tags
+    # Known from the training file, where there is one: a short dev file may look like another scheme.
     scheme = scheme or detect_scheme(sequences)
     _check_tags(file, lambda tag: tag_problem(tag, scheme), "correct it")
     examples = [

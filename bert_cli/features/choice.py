@@ -43,8 +43,9 @@ class ChoiceFeatures:
         """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest sequence has."""
         rows = np.asarray(rows)
         # The sequences of an example follow one another, so K numbers in a row are one example.
-        places = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
-        inputs = self.sequences.padded(places, width or self.sequences.longest(places))
+        indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
+        # One width for all endings, as the model sees them as one batch.
+        inputs = self.sequences.padded(indices, width or self.sequences.longest(indices))
         shaped = {name: values.reshape(len(rows), self.num_endings, -1) for name, values in inputs.items()}
         return shaped | {"label_ids": self.label_ids[rows]}
 

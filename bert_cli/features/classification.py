@@ -67,9 +67,9 @@ class ClassificationFeatures:
             return inputs | {"label_ids": self.label_ids[rows]}
         # Texts have different numbers of windows; the batch is as deep as the deepest needs.
         starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
-        places = starts[:, None] + np.arange((ends - starts).max())
-        inside = places < ends[:, None]
-        found = self.sequences.padded(places[inside], width or self.sequences.longest(places[inside]))
+        indices = starts[:, None] + np.arange((ends - starts).max())
+        inside = indices < ends[:, None]
+        found = self.sequences.padded(indices[inside], width or self.sequences.longest(indices[inside]))
         # A window without tokens has a mask of zeros, by which the head knows that there is none.
         inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in found.items()}
         for name, values in found.items():
@@ -171,6 +171,7 @@ def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Se
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
     """What the log says of examples that are longer than a sequence: nothing where there is none."""
     lines, count, total = [], len(features), int(features.text_tokens.sum())
+    # Both may be said: windows over the longer text of a pair, and a cut of the shorter one.
     if features.row_starts is not None and len(features.sequences) > count:
         several = int((np.diff(features.row_starts) > 1).sum())
         lines.append(

@@ -70,6 +70,7 @@ def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tupl
         return [(span, None) for span in doc_spans(length_a, room, max(1, room // 2))]
     room = max_seq_length - 3
     shorter = min(length_a, length_b, room // 2)
+    # The longer text gets what the shorter one leaves.
     room_a, room_b = (shorter, room - shorter) if length_a < length_b else (room - shorter, shorter)
     spans_a = doc_spans(length_a, room_a, max(1, room_a // 2)) if length_a else ()
     spans_b = doc_spans(length_b, room_b, max(1, room_b // 2))
@@ -125,6 +126,7 @@ class _Chunk:
             self.num_truncated += packed.is_truncated
             tokens = packed.token_ids
         if self.words is not None:
+            # Without the [SEP] at its end, which is of segment 1, too.
             kept_b = sum(packed.segment_ids) - 1 if ids_b else 0
             if len(tokens) != len(packed.token_ids):
                 kept_b = len(ids_b or [])

@@ -55,6 +55,7 @@ def _expand(part: str, text: str, num_layers: int) -> list:
         ) from None
     if last is None:
         return [first]
+    # -2:1 would be the last two layers, and then the first two.
     if (first < 0) != (last < 0):
         raise InputError(f"--layers={text}: count both ends of {part} from the first layer (0) or from the last (-1)")
     if not -num_layers <= last < num_layers:  # before a list of it is made

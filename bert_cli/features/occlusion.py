@@ -52,6 +52,7 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
         return one, other or None
 
     packed = pack(*joined(pieces), max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
+    # Packed like the tokens, so that words are cut where their pieces are.
     word_of = np.array(pack(*joined(owners), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
     return WordTokens(
         words=words,

@@ -88,10 +88,10 @@ def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, wid
 
     `fill` stands behind their ends.
     """
-    places = offsets[rows][:, None] + np.arange(width)
-    inside = places < offsets[rows + 1][:, None]
+    indices = offsets[rows][:, None] + np.arange(width)
+    inside = indices < offsets[rows + 1][:, None]
     padded = np.full((*inside.shape, *values.shape[1:]), fill, values.dtype)
-    padded[inside] = values[places[inside]]
+    padded[inside] = values[indices[inside]]
     return padded
 
 

@@ -56,6 +56,7 @@ class TaggingFeatures:
 
     def take(self, examples: np.ndarray) -> "TaggingFeatures":
         """The windows of the examples of these numbers, which rise: int64 [n]."""
+        # An example has several windows or none, so windows are chosen by their example.
         windows = np.flatnonzero(np.isin(self.example_ids, examples))
         indices, _ = take_ranges(self.sequences.offsets, windows)
         return TaggingFeatures(
