@@ -76,10 +76,6 @@ class ClassificationFeatures:
             inputs[name][inside] = values
         return inputs | {"label_ids": self.label_ids[rows]}
 
-    def first_sequence(self, row: int) -> int:
-        """The number of the first, or only, sequence of an example."""
-        return row if self.row_starts is None else int(self.row_starts[row])
-
 
 def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> ClassificationFeatures:
     """The examples of both, those of the second behind those of the first."""
@@ -209,11 +205,12 @@ def format_features(
     """
     lines = []
     for row in range(min(count, len(features))):
-        place = features.first_sequence(row)
+        # The first window of a text stands for all of them.
+        first = row if features.row_starts is None else int(features.row_starts[row])
         lines += [
             "*** Example ***",
             f"guid: {features.guids[row]}",
-            *sequence_lines(features.sequences, place, tokenizer),
+            *sequence_lines(features.sequences, first, tokenizer),
             f"label: {_label_text(features.label_ids[row], labels)}",
         ]
     return lines
