@@ -163,13 +163,11 @@ class BertWindowsClassifier(BertClassifier):
     A window without tokens is none. Its variables are those of BertClassifier, whose arguments it takes.
     """
 
+    state_columns = ()  # a text has as many states as windows
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.columns = self.prediction_columns = spec.windowed(self.columns)
-
-    @property
-    def state_columns(self):
-        return ()  # a text has as many states as windows
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]

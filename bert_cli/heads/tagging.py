@@ -26,6 +26,7 @@ class BertTagger(TaskModel):
     columns = spec.TAGGING
     prediction_columns = spec.ENCODER
     head_dropout = CLASSIFIER_DROPOUT
+    state_columns = spec.TAGGING_STATES
 
     def __init__(
         self,
@@ -37,10 +38,6 @@ class BertTagger(TaskModel):
         super().__init__("tagging_model", config, **options)
         self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
-
-    @property
-    def state_columns(self):
-        return spec.TAGGING_STATES
 
     @property
     def top_layer(self):

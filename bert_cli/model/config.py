@@ -94,14 +94,14 @@ def _check_memory(config: BertConfig) -> None:
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
-    # Four bytes a number: weights are float32 whatever the compute dtype.
-    of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + _LAYER_BYTES
+    # Four bytes a number: weights are float32 whatever the compute dtype. Objects and graph of a layer take some 50 kB.
+    of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + 50_000
     needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
     available = machine_memory()
     if needed > available:
         key = max(numbers, key=numbers.__getitem__)
-        key = "num_hidden_layers" if config.num_hidden_layers > _MANY_LAYERS else key
-        gigabytes = f"{min(needed, _MOST_SHOWN) // 10**9:,} GB"
+        key = "num_hidden_layers" if config.num_hidden_layers > 1000 else key
+        gigabytes = f"{min(needed, 10**21) // 10**9:,} GB"
         raise InputError(
             f"{key} {getattr(config, key)} cannot be right: the weights of a model of these sizes need {gigabytes} of memory, "
             f"this machine has {available // 10**9} GB"
@@ -120,11 +120,6 @@ class ModuleConfig:
     hidden_size: int
     num_hidden_layers: int
     max_position_embeddings: int
-
-
-_LAYER_BYTES = 50_000  # of the objects and the graph of one layer, however small it is
-_MANY_LAYERS = 1000
-_MOST_SHOWN = 10**21  # bytes
 
 
 # Keys that only Hugging Face's files have.

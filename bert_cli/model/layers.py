@@ -14,7 +14,7 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
-from bert_cli.model.deferred_initialization import deferred_initialization
+from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.layout import Layout, collect, first_rows, first_token
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
@@ -42,11 +42,11 @@ class Scoped(keras.layers.Layer):
         # The CRC of the name, as Python's hash of a text differs from process to process.
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
         initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
-        deferred = deferred_initialization()
+        deferred = DeferredInitialization.current.get()
         if deferred is None:
             return self.add_scoped(name, shape, initializer)
         variable = self.add_scoped(name, shape, "zeros")
-        deferred.add(variable, lambda: variable.assign(initializer(shape, dtype="float32")))
+        deferred.waiting.append((variable, lambda: variable.assign(initializer(shape, dtype="float32"))))
         return variable
 
     def named(self) -> dict[str, keras.Variable]:

@@ -20,7 +20,7 @@ _CASING = "do_lower_case"  # a boolean variable of the published modules, and of
 _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
 _HEAD_WIDTH = 64  # in all of Google's models
 # What stands at the end of a published name -> Google's name. The second form of each is that of the modules of 2019.
-_LAYER = r"(?:transformer|encoder)/layer_(\d+)/"
+_LAYER, _GOOGLE_LAYER = r"(?:transformer|encoder)/layer_(\d+)/", r"bert/encoder/layer_\1/"
 _PUBLISHED = tuple(
     (re.compile(f"(?:^|.*/){pattern}$"), name)
     for pattern, name in (
@@ -34,15 +34,12 @@ _PUBLISHED = tuple(
             r"bert/embeddings/position_embeddings",
         ),
         (r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)", r"bert/embeddings/LayerNorm/\1"),
-        (_LAYER + r"self_attention/(query|key|value)/(kernel|bias)", r"bert/encoder/layer_\1/attention/self/\2/\3"),
-        (
-            _LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)",
-            r"bert/encoder/layer_\1/attention/output/dense/\2",
-        ),
-        (_LAYER + r"self_attention_layer_norm/(gamma|beta)", r"bert/encoder/layer_\1/attention/output/LayerNorm/\2"),
-        (_LAYER + r"intermediate/(kernel|bias)", r"bert/encoder/layer_\1/intermediate/dense/\2"),
-        (_LAYER + r"output/(kernel|bias)", r"bert/encoder/layer_\1/output/dense/\2"),
-        (_LAYER + r"output_layer_norm/(gamma|beta)", r"bert/encoder/layer_\1/output/LayerNorm/\2"),
+        (_LAYER + r"self_attention/(query|key|value)/(kernel|bias)", _GOOGLE_LAYER + r"attention/self/\2/\3"),
+        (_LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)", _GOOGLE_LAYER + r"attention/output/dense/\2"),
+        (_LAYER + r"self_attention_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"attention/output/LayerNorm/\2"),
+        (_LAYER + r"intermediate/(kernel|bias)", _GOOGLE_LAYER + r"intermediate/dense/\2"),
+        (_LAYER + r"output/(kernel|bias)", _GOOGLE_LAYER + r"output/dense/\2"),
+        (_LAYER + r"output_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"output/LayerNorm/\2"),
         (r"pooler_transform/(kernel|bias)", r"bert/pooler/dense/\1"),
         (r"(bert/(?:embeddings|encoder|pooler)/.+)", r"\1"),
     )

@@ -43,12 +43,13 @@ class _Module:
         if not callable(self.loaded):
             raise InputError(f"{name}: is no encoder in TF2's format, and holds no BERT of TF1's; {needed}")
         batch = {name: tf.ones([1, _PROBE_LENGTH], tf.int32) for name in INPUTS}
-        self.takes_training = True
-        outputs = self._try(batch)
-        if outputs is None:
-            self.takes_training = False
+        # Some published modules have no argument `training`, and say so only when they are called.
+        for takes_training in (True, False):
+            self.takes_training = takes_training
             outputs = self._try(batch)
-        if outputs is None:
+            if outputs is not None:
+                break
+        else:
             raise InputError(f"{name}: is no encoder of token ids; {needed}")
         pooled, sequence = (outputs.get(key) for key in ("pooled_output", "sequence_output"))
         if pooled is None or pooled.shape.rank != 2 or sequence is None or sequence.shape[:2] != [1, _PROBE_LENGTH]:

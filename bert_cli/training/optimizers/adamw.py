@@ -69,8 +69,14 @@ class WeightSlots(NamedTuple):
     first: tf.Tensor
     second: tf.Tensor
 
-    def read(self) -> list[tf.Tensor]:
-        return [variables.read(handle) for handle in self]
+    def moved(self, gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """The weight, and its moments after this gradient."""
+        weight, first, second = (variables.read(handle) for handle in self)
+        return (
+            weight,
+            BETA_1 * first + (1.0 - BETA_1) * gradient,
+            BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient),
+        )
 
     def assign(self, *values: tf.Tensor) -> None:
         for handle, value in zip(self, values, strict=True):
