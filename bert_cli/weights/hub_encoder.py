@@ -14,8 +14,7 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.layers import Scoped
-from bert_cli.weights.hub_handle import find_module
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import CheckpointPath, find_module
 
 _PROBE_LENGTH = 8
 _MAX_POSITIONS = 512  # of all published modules
