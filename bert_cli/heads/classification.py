@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
 from bert_cli.features import spec
-from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
+from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation, LossRule
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -64,11 +64,12 @@ class BertClassifier(TaskModel):
         label_count: int,
         problem_type: str = "single_label",
         text_input: TextInput = POOLED,
+        distillation: Distillation | None = None,
         **options: Unpack[NetworkOptions],
     ):
-        """problem_type: a key of PROBLEM_TYPES.
+        """problem_type: a key of PROBLEM_TYPES. distillation: where there is a teacher, whose logits the batches have.
 
-        ValueError for an unknown problem_type, or a regression of several numbers.
+        ValueError for an unknown problem_type, a regression of several numbers, or a distilled one.
         """
         known = PROBLEM_TYPES.get(problem_type)
         if known is None or (not known.has_named_outputs and label_count != 1):
@@ -77,6 +78,11 @@ class BertClassifier(TaskModel):
         self.problem_type, self.text_input = known, text_input
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
+        self.distillation = distillation
+        if distillation:
+            if self.formulas.divergence is None:
+                raise ValueError(f"{problem_type} has no distillation")
+            self.columns = (*self.columns, *spec.DISTILLATION)
         self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
 
     @property
@@ -112,6 +118,10 @@ class BertClassifier(TaskModel):
         """See TaskModel: the mean over the examples, n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
         losses = self.losses(batch["label_ids"], logits, self.loss_rule)
+        if self.distillation:
+            # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
+            hard = losses * batch["has_label"]
+            losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
         return losses, mean_weights(losses, batch_size)
 
     def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
@@ -167,7 +177,7 @@ class BertWindowsClassifier(BertClassifier):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.columns = self.prediction_columns = spec.windowed(self.columns)
+        self.columns, self.prediction_columns = spec.windowed(self.columns), spec.windowed(self.prediction_columns)
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]
@@ -186,34 +196,3 @@ def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
     """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean, [B, n]."""
     weights = tf.cast(is_there, logits.dtype)
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)
-
-
-class DistilledClassifier(BertClassifier):
-    """A BertClassifier, whose arguments it takes, with the loss of each example
-
-        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of its label
-
-    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
-    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
-    """
-
-    def __init__(self, *args, temperature, share, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.columns = (*self.columns, *spec.DISTILLATION)
-        if self.formulas.divergence is None:
-            raise ValueError(f"{self.problem_type.name} has no distillation")
-        self.divergence = self.formulas.divergence
-        self.temperature, self.share = temperature, share
-
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the examples, n = B."""
-        logits = self.trained_logits(batch, seed, packed, frozen)
-        # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
-        hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
-        soft = self.divergence(batch["teacher_logits"] / self.temperature, logits / self.temperature)
-        losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard
-        return losses, mean_weights(losses, batch_size)
-
-
-class DistilledWindowsClassifier(DistilledClassifier, BertWindowsClassifier):
-    """The same of texts in windows."""

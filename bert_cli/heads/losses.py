@@ -121,3 +121,23 @@ FORMULAS = {
     ),
     MULTIPLE_CHOICE.name: Formulas(tf.nn.softmax, softmax_losses),
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Distillation:
+    """A loss that is also that of the probabilities of another classifier, the teacher (Hinton et al., 2015):
+
+        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of the label
+
+    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
+    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
+    """
+
+    temperature: float
+    share: float
+
+    def losses(self, formulas: Formulas, teacher: tf.Tensor, student: tf.Tensor, hard: tf.Tensor) -> tf.Tensor:
+        """Of each example, float32 [B]; teacher, student: logits [B, n]; hard: the losses of the labels, [B]."""
+        assert formulas.divergence, "BertClassifier refuses a distillation without one"
+        soft = formulas.divergence(teacher / self.temperature, student / self.temperature)
+        return self.share * self.temperature**2 * soft + (1.0 - self.share) * hard
