@@ -38,6 +38,7 @@ class ClassifierHead(OutputLayer):
 
     def __init__(self, hidden: int, label_count: int, seed: int):
         super().__init__("classifier", hidden, label_count, HEAD_STDDEV, seed)
+        # Set after the weights were made: their seeds are drawn from the scope, which names in the checkpoint lack.
         self.checkpoint_names = ["output_weights", "output_bias"]  # the original gives them no scope
 
     def call(self, pooled, dropout_rate=0.0, seed=None):
@@ -97,6 +98,7 @@ class BertClassifier(TaskModel):
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         """Logits; frozen: no dropout in the encoder, as it is not trained."""
+        # A training step passes its own seed; this is for calls of the model by hand.
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
@@ -187,6 +189,7 @@ class BertWindowsClassifier(BertClassifier):
             rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
             logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
             return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
+        # Where nothing is packed, as on a TPU, the places without a window are computed, too, and then count nothing.
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
         return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])
@@ -195,4 +198,5 @@ class BertWindowsClassifier(BertClassifier):
 def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
     """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean, [B, n]."""
     weights = tf.cast(is_there, logits.dtype)
+    # The weights are 0 or 1, so this is the mean over the windows that are there.
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)

@@ -103,6 +103,7 @@ class BertPretrainer(TaskModel):
     def call(self, inputs, training=False, seed=None, packed=False):
         positions = tf.cast(inputs["masked_lm_positions"], tf.int32)
         shape = tf.shape(positions)
+        # Positions are those within a sequence; the rows of all sequences lie one after the other.
         starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
         slots = tf.reshape(starts + positions, [-1])
         rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
@@ -151,6 +152,7 @@ class BertPretrainer(TaskModel):
         ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
         inputs = {name: batch[name] for name in spec.INPUTS}
         rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
+        # The gradient written by hand is that of the plain cross entropy alone.
         if self.loss_rule.is_plain:
             words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
             bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
@@ -178,6 +180,7 @@ class BertPretrainer(TaskModel):
         best = tf.argmax(next_sentence, axis=-1, output_type=tf.int32)
         return {
             "masked_lm_losses": per_sequence(cross_entropy(ids, masked)),
+            # per_sequence multiplies by the weights: the sum of ones counts the masked words.
             "masked_lm_weights": per_sequence(tf.ones_like(weights)),
             "masked_lm_correct": per_sequence(correct),
             "next_sentence_losses": cross_entropy(labels, next_sentence),

@@ -29,6 +29,7 @@ def span_loss(
         softmax_losses(places, logits, rule, is_token)
         for places, logits in ((starts, start_logits), (ends, end_logits))
     ]
+    # The original halves the sum, so that the loss is of the size of one softmax.
     return (losses[0] + losses[1]) / 2.0
 
 
@@ -96,5 +97,6 @@ class BertSpanModel(TaskModel):
         start, end = self(inputs, packed=packed and not self.predicts_padding)
         if self.predicts_padding:
             return {"start": start, "end": end}
+        # -inf, not the -1e9 of training: no answer begins or ends in padding, and nothing is differentiated here.
         real = batch["input_mask"] > 0
         return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}

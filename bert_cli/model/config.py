@@ -157,6 +157,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     _check_values(path, values, hugging_face)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
+    # An empty name, or null, is no activation at all, as in the original.
     chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
     # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's the exact form.
     if hugging_face:
@@ -188,6 +189,7 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
     _check_sizes(path, values)
     for key in _RATES:
         value = values.get(key, 0.0)
+        # Dropout with a rate of 1 would divide by 0: what is kept is scaled by 1/(1 - rate).
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 0.99:
             raise InputError(f"{path}: {key} must be a number from 0 to 0.99, found {value!r}")
     if not isinstance(values.get("hidden_act", ""), str | None):
@@ -203,6 +205,7 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
 def _check_sizes(path: str, values: dict) -> None:
     for key in _SIZES:
         value = values.get(key, 1)
+        # Python counts true as the integer 1.
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
         if value > _LARGEST:

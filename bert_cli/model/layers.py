@@ -86,6 +86,7 @@ class LayerNorm(Scoped):
     def __init__(self, scope: str, width: int, epsilon: float):
         super().__init__(scope)
         self.epsilon = epsilon
+        # Before gamma: files of Keras number the weights of a layer in this order.
         self.beta = self.add_scoped("beta", (width,), "zeros")
         self.gamma = self.add_scoped("gamma", (width,), "ones")
 
@@ -155,6 +156,7 @@ class SelfAttention(keras.layers.Layer):
         # Products in the compute dtype, the softmax between them in float32.
         for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
+            # The scale is multiplied in float32: where it is no power of two, bfloat16 would round each score once more.
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
             own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # 1 is that of the head
             weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, bucket.first)
@@ -199,6 +201,7 @@ class TransformerLayer(keras.layers.Layer):
         row = None if first_only else first_token(seeds[1], layout)
         training = seeds[1] is not None
         attended = ops.dropout(self.attention_output(context, training=training), self.rate, seeds[1], row)
+        # The sum is normalized, not what enters the layer as in later models: so the original was trained.
         x = self.attention_norm(residual + attended)  # [R, H]
         wide = ops.activate(self.widen(x, training=training), self.activation, training)  # [R, I]
         return self.output_norm(

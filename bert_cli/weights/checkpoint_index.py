@@ -58,6 +58,7 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
         if checks_itself and not is_sound:
             raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
         if key:
+            # proto3 leaves fields out that are 0: number of the data file, offset, size.
             path = f"{prefix}.data-{fields.get(3, 0):05d}-of-{shards:05d}"
             entry = Entry(path, fields.get(1, 0), _shape(fields), fields.get(4, 0), fields.get(5, 0),
                           fields.get(6, mask(0)), 7 in fields)  # fmt: skip
@@ -102,6 +103,7 @@ def _wrong_checksum(name: str, path: str) -> str:
 def _checksum(file: Any, offset: int, size: int, target: np.ndarray | None = None) -> bytes:
     """Of some bytes of a file, which are also put into `target`, uint8 [size], if it is given."""
     file.seek(offset)
+    # CRC-32C goes on from piece to piece, so a table of gigabytes is never in memory twice.
     found = done = 0
     while done < size and (piece := file.read(min(size - done, _PIECE))):
         found = google_crc32c.extend(found, piece)
@@ -117,6 +119,7 @@ def _shape(fields: dict) -> tuple[int, ...]:
 
 def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) -> None:
     """sizes: of the data files that were looked at."""
+    # A dimension of 0 is left aside here: it would make any product 0.
     if len(entry.shape) > _MOST_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
     dtype, size = _DTYPES.get(entry.dtype), _size_of_all(prefix) if entry.is_in_parts else entry.size
@@ -145,6 +148,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
     while position < len(message):
         tag, position = varint(message, position)
         kind = tag & 7
+        # Wire types: 0 is a varint, 1 eight bytes, 2 a length and so many bytes, 5 four bytes; the others ended with proto2.
         if kind == 0:
             value, position = varint(message, position)
         else:

@@ -132,12 +132,14 @@ class HubReader:
         widths = {shape[-1] for shape in (words, positions, types) if shape} | {kernel[0] if kernel else None}
         layers = {int(found[1]) for name in shapes if (found := re.match(r"bert/encoder/layer_(\d+)/", name))}
         without_pooler = [name for name in shapes if not name.startswith("bert/pooler/")]
+        # A table for each of words, positions and types, a LayerNorm of two variables, and 16 variables in each layer.
         complete = layers == set(range(len(layers))) and len(without_pooler) == 5 + 16 * len(layers)
         # Another table beside these, such as a projection of the embeddings, makes another model.
         others = [name for name in self.unused if "embedding" in name]
         if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or others:
             return None
         hidden = words[1]
+        # Only kernels that keep their heads apart tell how many there are.
         heads = self.heads or hidden // _HEAD_WIDTH
         if not heads or hidden % heads:
             raise InputError(

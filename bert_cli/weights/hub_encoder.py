@@ -140,6 +140,7 @@ class ModuleEncoder(Scoped):
 
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
         """As BertEncoder's, without embedding_output and attention_probs."""
+        # A Python bool: a SavedModel has one traced function for each of its values.
         outputs = self._module({name: inputs[name] for name in INPUTS}, bool(training))
         sequence = tf.cast(outputs["sequence_output"], tf.float32)
         states = [tf.cast(state, tf.float32) for state in outputs.get("encoder_outputs", [sequence])]

@@ -69,6 +69,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
 
     strict: see newest_whole. Raises InputError, naming `flag`, where nothing that can be read is there.
     """
+    # Any of its files stands for a checkpoint, as a shell completes their names rather than the prefix.
     prefix = _SHARD.sub("", path)
     if files.exists(prefix + ".index"):
         return CheckpointPath(TF1, prefix)
@@ -188,6 +189,7 @@ def own_module(config_file: str, handle: str) -> str | None:
     path = os.path.join(folder, handle)
     if files.is_remote(handle) or files.is_remote(config_file) or not handle:
         return None
+    # realpath follows links, so that one which leads elsewhere is outside.
     inside = os.path.realpath(path).startswith(os.path.join(folder, ""))
     return path if inside and ".." not in handle.split("/") else None
 
