@@ -10,7 +10,6 @@ from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation, LossRule
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.
@@ -144,16 +143,11 @@ class BertClassifier(TaskModel):
 class BertChoice(BertClassifier):
     """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
 
-    Its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so any number of
-    endings has the same. A softmax over the endings of an example gives their probabilities.
+    label_count is 1: its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so
+    any number of endings has the same. A softmax over the endings of an example gives their probabilities.
     """
 
     kind = "a fine-tuned model for multiple choice"
-
-    def __init__(
-        self, config: BertConfig | ModuleConfig, text_input: TextInput = POOLED, **options: Unpack[NetworkOptions]
-    ):
-        super().__init__(config, 1, MULTIPLE_CHOICE.name, text_input, **options)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""

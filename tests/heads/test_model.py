@@ -22,7 +22,7 @@ CONFIG = BertConfig(
 HEADS = {
     BertClassifier: ({"label_count": 3}, 0.1),
     BertWindowsClassifier: ({"label_count": 3}, 0.1),
-    BertChoice: ({}, 0.1),
+    BertChoice: ({"label_count": 1, "problem_type": "multiple_choice"}, 0.1),
     BertTagger: ({"label_count": 3}, 0.1),
     BertSpanModel: ({}, 0.0),
     BertPretrainer: ({}, 0.0),

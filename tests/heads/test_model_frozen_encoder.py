@@ -24,7 +24,7 @@ CASES = {
         lambda: BertClassifier(CONFIG, 2, problem_type="multi_label", text_input=MEAN),
         np.array([[1, 0], [0, 0], [1, 1], [0, 1]], np.float32),
     ),
-    "choice": (lambda: BertChoice(CONFIG, text_input=FIRST), np.array([1, 0], np.int32)),
+    "choice": (lambda: BertChoice(CONFIG, 1, "multiple_choice", text_input=FIRST), np.array([1, 0], np.int32)),
     "distilled": (
         lambda: BertClassifier(CONFIG, 3, distillation=Distillation(2.0, 0.5)),
         np.array([2, 0, 1, 1], np.int32),

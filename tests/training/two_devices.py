@@ -129,7 +129,7 @@ def apply(strategy, model) -> dict:
 def choose(strategy) -> dict:
     """The loss of six choices of three endings each, and the probabilities of five of them."""
     with strategy.scope():
-        model = BertChoice(CONFIG, seed=1)
+        model = BertChoice(CONFIG, 1, "multiple_choice", seed=1)
         model.head_dropout = 0.0
 
     def loss_fn(batch):

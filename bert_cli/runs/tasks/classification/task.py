@@ -125,12 +125,12 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
 
         text_input = self.settings.head.text_input
         options = NetworkOptions(compute_dtype=compute_dtype, seed=self.settings.seed.random_seed, rule=rule)
-        if data.problem_type.has_endings:
-            return heads.BertChoice(model.config, text_input, **options)
-        count = data.problem_type.output_count(data.labels)
         given, has_windows = self.settings.distillation, self.settings.encoding.long_text == WINDOWS
         distillation = Distillation(given.distill_temperature, given.distill_share) if data.teacher else None
         kind = heads.BertWindowsClassifier if has_windows else heads.BertClassifier
+        if data.problem_type.has_endings:
+            kind = heads.BertChoice
+        count = data.problem_type.output_count(data.labels)
         return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
