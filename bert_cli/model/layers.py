@@ -186,11 +186,7 @@ class TransformerLayer(keras.layers.Layer):
         self.output_norm = LayerNorm(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
 
     def call(
-        self,
-        x: tf.Tensor,
-        layout: Layout,
-        first_only: bool = False,
-        seeds: Sequence[tf.Tensor | None] = (None, None, None),
+        self, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """x: [T, H] -> ([R, H], attention probabilities, see SelfAttention).
 

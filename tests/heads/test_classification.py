@@ -34,11 +34,8 @@ LOGITS = {"single_label": 3, "multi_label": 3, "regression": 1, "choice": 1}
 
 def make(kind: str):
     """The model without dropout, with the oracle's weights, and these."""
-    model = (
-        BertChoice(CONFIG, 1, "multiple_choice")
-        if kind == "choice"
-        else BertClassifier(CONFIG, LOGITS[kind], problem_type=kind)
-    )
+    is_choice = kind == "choice"
+    model = BertChoice(CONFIG, 1, "multiple_choice") if is_choice else BertClassifier(CONFIG, LOGITS[kind], kind)
     model.head_dropout = 0.0
     weights = random_weights(variable_shapes(SIZES, "classification", LOGITS[kind]), seed=2)
     variables = named_weights(model)

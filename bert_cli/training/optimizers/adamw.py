@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
 from bert_cli.tf_internals import variables
-from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
@@ -181,8 +180,8 @@ class AdamWeightDecay:
         """
         named = {}
         for name in self.weights:
-            named[f"{name}/adam_m"] = memory_of(self.first[name])
-            named[f"{name}/adam_v"] = memory_of(self.second[name]) * self.second_scale
+            named[f"{name}/adam_m"] = variables.memory_of(self.first[name])
+            named[f"{name}/adam_v"] = variables.memory_of(self.second[name]) * self.second_scale
             self._set_second(name, named[f"{name}/adam_v"])
         return named
 
