@@ -31,24 +31,8 @@ from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
-from bert_cli.runs.output_dir.manifest import (
-    COMMAND,
-    FILES,
-    GROWING,
-    OF_LENGTH,
-    OF_OLDER_RUNS,
-    SEVERAL,
-    STEPS,
-    check_ours,
-    is_longer,
-    listed_names,
-    owned_names,
-    read_manifest,
-    read_report,
-    vocabulary_digest,
-    written_names,
-)
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import latest_checkpoint, newest_whole, step_number
 
@@ -73,7 +57,7 @@ def check_results(folder: str, names: Iterable[str]) -> None:
 
     names: of the files that it writes beside its report.
     """
-    check_ours(folder, (*names, REPORT))
+    run_json.check_ours(folder, (*names, REPORT))
 
 
 def find_state(
@@ -97,20 +81,20 @@ def find_state(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
-    if not overwrite and (read_manifest(folder, _ANEW) or {}).get(SEVERAL):
+    if not overwrite and (run_json.read_manifest(folder, _ANEW) or {}).get(run_json.SEVERAL):
         raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
     if overwrite or latest is None:
-        check_ours(folder, written_names(manifest, names))
+        run_json.check_ours(folder, run_json.written_names(manifest, names))
         return None
     listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
     before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
-    if COMMAND in before and before[COMMAND] != now.get(COMMAND):
-        raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")
-    longer = is_longer(before, now.get(STEPS), step_number(latest))
-    apart = {FILES, COMMAND, *OF_LENGTH, *(GROWING if longer else ())}
+    if run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND):
+        raise InputError(f"{folder}: holds a run of {before[run_json.COMMAND]}; {_OTHER}")
+    longer = run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest))
+    apart = {run_json.FILES, run_json.COMMAND, *run_json.OF_LENGTH, *(run_json.GROWING if longer else ())}
     changes = [
         _change(key, before.get(key), now.get(key))
         for key in sorted({*before, *now} - apart)
@@ -118,7 +102,7 @@ def find_state(
     ]
     if changes:
         raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
-    check_ours(folder, names)
+    run_json.check_ours(folder, names)
     return newest_whole(folder, strict, to_train=True)
 
 
@@ -168,7 +152,7 @@ def begin(
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     clear(folder)
-    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
+    write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: run_json.written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
     if vocabulary is not None:
@@ -182,7 +166,7 @@ def clear(folder: str) -> None:
     """Make the folder, or remove what earlier runs of ours left there; other files and folders are left alone."""
     files.make_directory(folder)
     remove_leftovers(folder)
-    owned = owned_names(folder)
+    owned = run_json.owned_names(folder)
     is_run = MANIFEST in owned
     present = files.list_directory(folder)
     ours = [name for name in present if name in owned or (is_run and CHECKPOINT_FILE.fullmatch(name))]
@@ -203,34 +187,37 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     It holds another kind of run and `overwrite` is not set, or a file that would be written and that no run of ours has listed.
     kind: what of: runs, grid, folds. names: of the files that are written into this folder.
     """
-    before = None if overwrite else read_manifest(folder, _ANEW)
-    if before is not None and (before.get(COMMAND), before.get(SEVERAL)) != (command, kind):
+    before = None if overwrite else run_json.read_manifest(folder, _ANEW)
+    if before is not None and (before.get(run_json.COMMAND), before.get(run_json.SEVERAL)) != (command, kind):
         raise InputError(f"{folder}: holds another run; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest_checkpoint(folder))
-    check_ours(folder, (MANIFEST, *names))
+    run_json.check_ours(folder, (MANIFEST, *names))
 
 
 def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
     """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
-    if overwrite or read_manifest(folder, _ANEW) is None:
+    if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
     listed = dict.fromkeys([MANIFEST, REPORT, *names])
-    write_json(os.path.join(folder, MANIFEST), {COMMAND: command, SEVERAL: kind, "config": {}, FILES: list(listed)})
+    write_json(
+        os.path.join(folder, MANIFEST),
+        {run_json.COMMAND: command, run_json.SEVERAL: kind, "config": {}, run_json.FILES: list(listed)},
+    )
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
     """Bring run.json up to date where a run goes on: what may change in it (its length), and the files that it owns."""
-    before = read_manifest(folder) or {}
-    listed = before.get(FILES, list(OF_OLDER_RUNS))
-    after = manifest | {FILES: list(dict.fromkeys([*listed, *written_names(manifest, names)]))}
+    before = run_json.read_manifest(folder) or {}
+    listed = before.get(run_json.FILES, list(run_json.OF_OLDER_RUNS))
+    after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *run_json.written_names(manifest, names)]))}
     if json.loads(json.dumps(after)) != before:
         write_json(os.path.join(folder, MANIFEST), after)
 
 
 def remove_leftovers(folder: str) -> None:
     """Remove the half-written files of a run of ours that was killed, of its best/ too."""
-    owned = owned_names(folder)
+    owned = run_json.owned_names(folder)
     if MANIFEST not in owned:
         return
     if BEST in owned:
@@ -253,12 +240,12 @@ def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None
 
     names: of the files that this run may have written; those that no run.json lists are listed here, and so known as ours.
     """
-    before = read_report(folder) or {}
-    manifest = read_manifest(folder)
-    listed = listed_names(manifest, OF_OLDER_RUNS) if manifest else set()
+    before = run_json.read_report(folder) or {}
+    manifest = run_json.read_manifest(folder)
+    listed = run_json.listed_names(manifest, run_json.OF_OLDER_RUNS) if manifest else set()
     written = {name for name in names if files.exists(os.path.join(folder, name))}
-    unlisted = (listed_names(before, ()) | written) - listed
-    after = before | report | ({FILES: sorted(unlisted)} if unlisted else {})
+    unlisted = (run_json.listed_names(before, ()) | written) - listed
+    after = before | report | ({run_json.FILES: sorted(unlisted)} if unlisted else {})
     write_json(os.path.join(folder, REPORT), after)
 
 
@@ -267,5 +254,5 @@ def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, st
     return {
         "init_checkpoint": start.identity if start else None,
         "config": dataclasses.asdict(config),
-        "vocabulary": vocabulary_digest(vocab_file) if vocab_file else None,
+        "vocabulary": run_json.vocabulary_digest(vocab_file) if vocab_file else None,
     }

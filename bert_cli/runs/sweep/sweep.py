@@ -17,17 +17,7 @@ from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import RESULT
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
-from bert_cli.outputs.sweep import (
-    DEVIATION,
-    MEAN,
-    RunRow,
-    best_row,
-    finished,
-    format_runs_table,
-    mean_and_deviation,
-    metrics_of,
-    write_runs_table,
-)
+from bert_cli.outputs import sweep as tables
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
@@ -98,9 +88,9 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
     kind, planned = trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
-    tables = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
+    results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
-    run_folder.check_sweep(folder, task.command, kind, tables, overwrite)
+    run_folder.check_sweep(folder, task.command, kind, results, overwrite)
     folds = Folds(task, settings, len(planned)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []  # of the folds; other runs' are not held, as their predictions may be large
@@ -113,7 +103,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
             evaluations += [result.evaluation] if folds and result.evaluation else []
             # Now, not before: run.json of the first run lists what its task writes, and a run that cannot begin leaves nothing.
             if number == 1:
-                owned = (*tables, *_results(folder, trial.folder))
+                owned = (*results, *_results(folder, trial.folder))
                 run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
             # The model of this run, with its compiled functions, refers to itself, and the result may refer to the model.
             del result
@@ -121,31 +111,33 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     if not any(reports):
         raise DivergedError(f"{folder}: the training of all {len(planned)} runs diverged; try a lower --learning_rate")
     rows = [
-        RunRow(
+        tables.RunRow(
             trial.folder,
             {name: value for name, value in trial.values.items() if name not in _OF_ALL},
-            metrics_of(report),
-            report.get(DEVIATION, {}),
+            tables.metrics_of(report),
+            report.get(tables.DEVIATION, {}),
         )
         for trial, report in zip(planned, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
-    best = None if kind == FOLDS or settings.sweep.cross_validation else best_row(rows, metric)
+    best = None if kind == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = kind != GRID
-    write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
-    for line in format_runs_table(rows, metric, best.folder if best else None, has_mean):
+    tables.write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
+    for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:
         best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
         LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
     if folds:
         folds.write(folder, evaluations)
-    means, deviations = mean_and_deviation([row.metrics for row in rows])
-    found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
+    means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
+    found = (
+        {"eval": means, tables.DEVIATION: deviations} if has_mean else {"eval": tables.best_row(rows, metric).metrics}
+    )
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in finished(rows)]
+    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.finished(rows)]
     about = {"metric": metric, "best": best.folder if best else None, "members": listed}
-    about |= {MEAN: means, DEVIATION: deviations} if has_mean else {}
+    about |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
 
 
