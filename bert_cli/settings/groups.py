@@ -1,6 +1,6 @@
 """The groups of flags that many commands share, each flag declared once: files, model, phases, evaluation and prediction."""
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, option
 
@@ -26,8 +26,7 @@ def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
 
 def check_share(flag: str, value: float) -> None:
     """InputError unless 0 < value <= 1: the bounds of options take both ends in."""
-    if not 0 < value <= 1:
-        raise InputError(f"--{flag}={value}: a number above 0 and up to 1 is needed")
+    refuse_if(not 0 < value <= 1, f"--{flag}={value}: a number above 0 and up to 1 is needed")
 
 
 def read_shard(text: str) -> tuple[int, int] | None:
@@ -159,8 +158,7 @@ def read_threshold(text: str) -> str:
         is_right = text == TUNED or 0 <= float(text) <= 1
     except ValueError:
         is_right = False
-    if not is_right:
-        raise InputError(f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
+    refuse_if(not is_right, f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
     return text
 
 

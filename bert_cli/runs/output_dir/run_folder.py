@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
     BEST,
@@ -89,51 +89,44 @@ def find_state(
         run_json.check_ours(folder, run_json.written_names(manifest, names))
         return None
     listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
+    # As run.json gives it back: with lists in place of tuples, and keys of text.
     before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
     if run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND):
         raise InputError(f"{folder}: holds a run of {before[run_json.COMMAND]}; {_OTHER}")
-    longer = run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest))
-    apart = {run_json.FILES, run_json.COMMAND, *run_json.OF_LENGTH, *(run_json.GROWING if longer else ())}
-    changes = [
-        _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now} - apart)
-        if before.get(key) != now.get(key)
-    ]
-    if changes:
-        raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
+    is_longer = run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest))
+    ignored = {run_json.FILES, run_json.COMMAND, *run_json.OF_LENGTH, *(run_json.GROWING if is_longer else ())}
+    keys = [key for key in sorted({*before, *now} - ignored) if before.get(key) != now.get(key)]
+    if keys:
+        changes = "; ".join(_change(key, before.get(key), now.get(key)) for key in keys)
+        raise InputError(f"{folder}: holds another run: {changes}; {_OTHER}")
     run_json.check_ours(folder, names)
     return newest_whole(folder, strict, to_train=True)
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:
     """InputError where a folder without run.json holds files that look like a model or data."""
-    foreign = [name for name in _FOREIGN if files.exists(os.path.join(folder, name))]
-    if foreign:
-        raise InputError(
-            f"{folder}: holds {foreign[0]}, which no run of ours put there: it looks like a folder of models or data; "
-            "use another --output_dir"
+    for name in _FOREIGN:
+        refuse_if(
+            files.exists(os.path.join(folder, name)),
+            f"{folder}: holds {name}, which no run of ours put there: it looks like a folder of models or data; "
+            "use another --output_dir",
         )
     numbered = (name for name in files.list_directory(folder) if CHECKPOINT_FILE.fullmatch(name))
     found = os.path.basename(latest) if latest else next(numbered, None)
-    if found:
-        raise InputError(
-            f"{folder}: holds {found} but no {MANIFEST}, so it cannot be told whose it is; move it away, "
-            "or use another --output_dir"
-        )
+    refuse_if(
+        found,
+        f"{folder}: holds {found} but no {MANIFEST}, so it cannot be told whose it is; move it away, "
+        "or use another --output_dir",
+    )
 
 
 def _change(key: str, before: object, now: object) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
-        parts = [
-            _change(f"{key}.{k}", before.get(k), now.get(k)) for k in {**before, **now} if before.get(k) != now.get(k)
-        ]
-        return ", ".join(parts)
-    return f"{key} was {_short(before)}, is now {_short(now)}"
-
-
-def _short(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        keys = [k for k in {**before, **now} if before.get(k) != now.get(k)]
+        return ", ".join(_change(f"{key}.{k}", before.get(k), now.get(k)) for k in keys)
+    texts = [",".join(map(str, value)) if isinstance(value, list) else str(value) for value in (before, now)]
+    return f"{key} was {texts[0]}, is now {texts[1]}"
 
 
 def begin(
@@ -199,11 +192,9 @@ def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
     if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
-    listed = dict.fromkeys([MANIFEST, REPORT, *names])
-    write_json(
-        os.path.join(folder, MANIFEST),
-        {run_json.COMMAND: command, run_json.SEVERAL: kind, "config": {}, run_json.FILES: list(listed)},
-    )
+    manifest: dict = {run_json.COMMAND: command, run_json.SEVERAL: kind, "config": {}}
+    listed = list(dict.fromkeys([MANIFEST, REPORT, *names]))
+    write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: listed})
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
@@ -228,6 +219,7 @@ def remove_leftovers(folder: str) -> None:
             continue
         if not files.is_directory(path):
             files.remove(path)
+        # Checkpoints are written in a hidden folder of their own; one with other files may be somebody else's.
         elif all(CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
             try:
                 shutil.rmtree(path)

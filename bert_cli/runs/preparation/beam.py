@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import STANDARD
 from bert_cli.base.staging import staging_folder
@@ -33,19 +33,18 @@ def check_beam(values: dict[str, Any]) -> None:
     """InputError for flags that do not go with --runner, or need it."""
     runner = values["runner"]
     if not runner:
-        if values["beam_options"]:
-            raise InputError("--beam_options is about --runner, which is missing")
+        refuse_if(values["beam_options"], "--beam_options is about --runner, which is missing")
         return
-    if values["num_workers"]:
-        raise InputError(
-            "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options"
-        )
-    if STANDARD in values["input_file"].split(","):
-        raise InputError(f"--input_file={values['input_file']}: --runner reads files, not standard input")
-    if importlib.util.find_spec("apache_beam") is None:
-        raise InputError(
-            f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'"
-        )
+    refuse_if(
+        values["num_workers"],
+        "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options",
+    )
+    source = values["input_file"]
+    refuse_if(STANDARD in source.split(","), f"--input_file={source}: --runner reads files, not standard input")
+    refuse_if(
+        importlib.util.find_spec("apache_beam") is None,
+        f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'",
+    )
 
 
 def check_places(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -3,8 +3,6 @@
 import itertools
 import logging
 import re
-from collections.abc import Callable
-from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import shard_name
@@ -79,23 +77,16 @@ def write_instances(
     Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as many as suit the corpus.
     """
 
-    def with_progress(title: str, total: int, unit: str, write: Callable) -> Any:
-        with Progress(title, total, every=max(1, total // 10), unit=unit) as progress:
-            return dict(write(progress.update))
-
-    if not workers.count:
-        total = corpus.num_documents * job.dupe_factor
-        return with_progress(
-            "making instances", total, "documents",
-            lambda update: write_single_stream(job, corpus, folder, paths, update),
-        )  # fmt: skip
-    num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, len(paths))
-    LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
-    counts = with_progress(
-        "making instances", num_shards, "shards",
-        lambda update: write_sharded(job, workers, corpus, folder, paths, num_shards, update),
-    )  # fmt: skip
-    return counts | {"num_shards": num_shards}
+    total, unit = corpus.num_documents * job.dupe_factor, "documents"
+    if workers.count:
+        total = num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, len(paths))
+        unit = "shards"
+        LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
+    with Progress("making instances", total, every=max(1, total // 10), unit=unit) as progress:
+        if not workers.count:
+            return dict(write_single_stream(job, corpus, folder, paths, progress.update))
+        counts = write_sharded(job, workers, corpus, folder, paths, num_shards, progress.update)
+    return dict(counts) | {"num_shards": num_shards}
 
 
 def log_first(paths: list[str], tokenizer: FullTokenizer, count: int) -> None:
