@@ -80,8 +80,7 @@ def check_engine(values: dict[str, Any]) -> None:
         return
     strategy = values["distribution_strategy"]
     refuse_if(
-        values.get("do_train"),
-        f"{flag} is for predictions: train without it, then predict with it in a second command",
+        values.get("do_train"), f"{flag} is for predictions: train without it, then predict with it in a second command"
     )
     # onnxruntime computes on its own; a strategy of TensorFlow would hold devices for nothing.
     refuse_if(

@@ -1,8 +1,10 @@
 """The groups of flags that many commands share, each flag declared once: files, model, phases, evaluation and prediction."""
 
+from collections.abc import Callable
+
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import FlagGroup, option
+from bert_cli.flags.option import FlagGroup, deciding, option, remembered
 
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
@@ -15,13 +17,17 @@ TUNED = "tuned"
 DECODINGS = ("argmax", "viterbi")
 
 
-def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
-    """Names with commas between; InputError unless there are `least` or more, all of them different."""
-    names = tuple(name.strip() for name in text.split(","))
-    if len(names) < least or "" in names or len(set(names)) < len(names):
+def names_of(flag: str, least: int) -> dict[str, Callable]:
+    """For an option that takes names with commas between; InputError unless there are `least` or more, all different."""
+
+    def read(text: str) -> tuple[str, ...]:
+        names = tuple(name.strip() for name in text.split(","))
         wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}: different names"
-        raise InputError(f"{wanted} with commas between are needed")
-    return names
+        are_wrong = len(names) < least or "" in names or len(set(names)) < len(names)
+        refuse_if(are_wrong, f"{wanted} with commas between are needed")
+        return names
+
+    return {"read": read, "write": ",".join}
 
 
 def check_share(flag: str, value: float) -> None:
@@ -73,19 +79,15 @@ class Encoding(FlagGroup, heading="Data"):
     labels: tuple[str, ...] | None = option(
         None,
         "labels in the order of the output columns, such as 0,1,2; default: those of train.tsv",
-        read=lambda text: read_names("labels", 2, text),
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
-        write=",".join,
+        **names_of("labels", 2),
     )
-    max_seq_length: int = option(
-        128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
-    )
-    long_text: str = option(
+    max_seq_length: int = deciding(128, "longest input in tokens; what is longer is cut", lower=1, remembered=True)
+    long_text: str = deciding(
         TRUNCATE,
         "of texts longer than max_seq_length: truncate cuts their ends off; head_tail keeps the first quarter and the last "
         "three (Sun et al., 2019); windows cuts nothing: windows that overlap by half, whose logits are averaged",
         choices=LONG_TEXTS,
-        decides=True,
         remembered=True,
     )
 
@@ -114,11 +116,8 @@ class ModelFiles(FlagGroup, heading="Model"):
         "warning",
         passing=True,
     )
-    gelu: str = option(
-        "auto",
-        "form of gelu; auto: tanh for Google's config, erf for Hugging Face's",
-        choices=("auto", "erf", "tanh"),
-        remembered=True,
+    gelu: str = remembered(
+        "auto", "form of gelu; auto: tanh for Google's config, erf for Hugging Face's", choices=("auto", "erf", "tanh")
     )
 
 
@@ -134,7 +133,7 @@ class Hub(FlagGroup, heading="Model"):
     hub_preprocess: str | None = option(
         None, "the preprocessor that belongs to it, for vocabulary and casing; default: as --hub_module says", path=True
     )
-    hub_trainable: bool = option(True, "train the module too; false trains only what stands on top of it", decides=True)
+    hub_trainable: bool = deciding(True, "train the module too; false trains only what stands on top of it")
 
 
 class Phases(FlagGroup, heading="What to do"):
@@ -167,12 +166,11 @@ class Inference(FlagGroup, heading="What to do"):
 
     do_predict: bool = option(False, "predict the test file")
     predict_batch_size: int = option(8, f"examples in a batch of the prediction; {AT_LEAST}", lower=1)
-    threshold: str = option(
+    threshold: str = remembered(
         "0.5",
         "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
         "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
         read=read_threshold,
-        remembered=True,
     )
     output_format: str = option(
         "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS

@@ -3,9 +3,9 @@
 import dataclasses
 
 from bert_cli.base.head_types import HEAD_TYPES
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, read_names
+from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, names_of
 from bert_cli.settings.training import Seed
 
 FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
@@ -180,20 +180,16 @@ class Export(FlagGroup, heading="From and to"):
 class ExportData(FlagGroup, heading="Data"):
     """What the data of the exported model looks like."""
 
-    data_dir: str = option(
+    data_dir: str = remembered(
         "",
         "with --quantize, the folder with the dev file to compare accuracies on; default: that of the training run",
-        remembered=True,
         path=True,
     )
     labels: tuple[str, ...] | None = option(
-        None,
-        "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint",
-        read=lambda text: read_names("labels", 1, text),
-        write=",".join,
+        None, "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint", **names_of("labels", 1)
     )
-    max_seq_length: int | None = option(
-        None, "longest input in tokens; default: as it was trained, or 128", lower=1, decides=True, remembered=True
+    max_seq_length: int | None = deciding(
+        None, "longest input in tokens; default: as it was trained, or 128", lower=1, remembered=True
     )
 
 

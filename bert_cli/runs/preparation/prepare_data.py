@@ -155,12 +155,7 @@ def _digest(path: str) -> str:
 
 
 def write_splits(
-    source: Source,
-    counts: dict[str, int],
-    planned: dict[str, dict[str, int]],
-    folder: str,
-    seed: int,
-    ours: set[str],
+    source: Source, counts: dict[str, int], planned: dict[str, dict[str, int]], folder: str, seed: int, ours: set[str]
 ) -> list[str]:
     """Write the files that have rows, and their listing, all or none; those of `ours` that are no longer made are removed.
 

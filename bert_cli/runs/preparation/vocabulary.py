@@ -34,11 +34,7 @@ def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -
 
 
 def build_vocabulary(
-    counts: list[tuple[str, int]],
-    tokenizer: BasicTokenizer,
-    first: Sequence[str],
-    vocab_size: int,
-    min_count: int,
+    counts: list[tuple[str, int]], tokenizer: BasicTokenizer, first: Sequence[str], vocab_size: int, min_count: int
 ) -> list[str]:
     """Tokens of a new vocabulary, at most vocab_size of them; `first` come before those of the text."""
     # All characters of the text come first, so that every word of it can be written.
