@@ -17,7 +17,7 @@ from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.loading import checks
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
-from bert_cli.settings.pretraining import MaskedLM, TextVocabulary
+from bert_cli.settings.pretraining import CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -38,15 +38,9 @@ def expand_outputs(output_file: str) -> list[str]:
     return paths
 
 
-def prepare_job(
-    text: TextVocabulary,
-    max_seq_length: int,
-    masking: MaskedLM,
-    dupe_factor: int,
-    random_seed: int,
-    files_end_documents: bool,
-) -> Job:
-    """The vocabulary, and all that decides the instances; max_seq_length in tokens."""
+def prepare_job(settings: CreateDataSettings) -> Job:
+    """The vocabulary, and all that decides the instances."""
+    text, masking, max_seq_length = settings.vocabulary, settings.masking, settings.encoding.max_seq_length
     vocabulary = read_vocabulary(text.vocab_file)
     checks.check_casing(text.do_lower_case, vocabulary, None)
     expected = max_seq_length * masking.masked_lm_prob
@@ -62,10 +56,11 @@ def prepare_job(
     return Job(
         tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
         typecode=token_typecode(vocabulary.size),
-        files_end_documents=files_end_documents,
+        # One process alone reads as Google's script: there a document goes on from one file into the next.
+        files_end_documents=settings.workers.num_workers > 0 or bool(settings.beam.runner),
         sampling=Sampling(max_seq_length, masking.short_seq_prob, rule),
-        dupe_factor=dupe_factor,
-        random_seed=random_seed,
+        dupe_factor=settings.instances.dupe_factor,
+        random_seed=settings.seed.random_seed,
     )
 
 
