@@ -9,24 +9,51 @@ import gc
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import RESULT
+from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
+from bert_cli.examples.splitting import stratified_folds
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs import sweep as tables
+from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
-from bert_cli.runs.sweep.cross_validation import Folds
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResult, Task
 from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")
+
+
+class Folds:
+    """The folds of one cross-validation, `count` of them; see examples.splitting."""
+
+    def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
+        """Reads and tokenizes the training data of a task."""
+        once = changed(settings, {"do_eval": False, "do_predict": False})
+        reader = task.again(once)
+        model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
+        with contextlib.ExitStack() as stack:
+            self._whole: DivisibleDataset = reader.read(model, stack)
+        self._folds = stratified_folds(self._whole.strata(), count, settings.seed.random_seed)
+
+    def subset(self, number: int) -> DivisibleDataset:
+        """The data of the fold with this number, from 1."""
+        return self._whole.subset(self._folds == number - 1)
+
+    def write(self, folder: str, evaluations: Sequence[Evaluation]) -> None:
+        """out_of_fold.tsv and suspects.tsv; evaluations: of all folds, in order."""
+        paths = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
+        count = self._whole.write_folds(paths, self._folds, evaluations)
+        LOG.info("wrote %s and %s: %d rows and %d", *paths, len(self._folds), count)
+
+
 RUNS, GRID, FOLDS = "runs", "grid", "folds"
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
 # What only a run's own folder has.
