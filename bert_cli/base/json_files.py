@@ -6,7 +6,7 @@ from typing import Any
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.lines import decode, read_text
 
-_CORRECT = "correct the file"
+_CORRECT = "correct the file"  # a file that people write by hand, so the column of a mistake helps
 _KINDS = {
     dict: "an object",
     list: "an array",

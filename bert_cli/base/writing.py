@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -17,6 +18,8 @@ from bert_cli.base.remote import gfile, is_remote, reported
 
 # Where a file appears whole when it is closed, and to rename it is to copy it.
 _OBJECT_STORES = ("gs://", "s3://", "az://")
+# What tempfile makes of the prefix that all our writers give it: a process that was killed leaves such names.
+LEFTOVER = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 
 
 @contextlib.contextmanager

@@ -53,6 +53,7 @@ class Command:
             with raised():
                 self._work(sys.argv[1:] if arguments is None else arguments)
         except InputError as error:
+            # One line, also where the message quotes a library that writes several.
             return self._ended(f"error: {' '.join(str(error).split())}", 1)
         except TemporaryError as error:
             return self._ended(f"error: {error}", TEMPORARY)

@@ -58,9 +58,10 @@ def option(default: Any, help: str, **facts: Any) -> Any:
     return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
 
 
-# The two facts that most options have: see Option.
+# The facts that most options have: see Option.
 deciding = functools.partial(option, decides=True)
 remembered = functools.partial(option, remembered=True)
+passing = functools.partial(option, passing=True)
 
 
 @typing.dataclass_transform(frozen_default=True)

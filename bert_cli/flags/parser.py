@@ -35,7 +35,7 @@ _PLAINER = (
 def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
     """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
     for argument in arguments:
-        # Behind a backslash the blank ends the line of the shell in no continuation, and becomes an argument of its own.
+        # "\ " is an escaped space to a shell, which becomes an argument or the start of one; "\" alone continues the line.
         is_broken = argument.startswith(" ") and (not argument.strip() or argument.strip().startswith("--"))
         refuse_if(is_broken, f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
@@ -115,9 +115,8 @@ def unknown(name: str, known: list[str]) -> str:
     if bare in _KNOWN_MISTAKES:
         return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
     # --nodo_trian is most like --do_train; a name that begins with "no" by itself comes second.
-    close = difflib.get_close_matches(bare.removeprefix("no"), known, n=1) or difflib.get_close_matches(
-        bare, known, n=1
-    )
+    names = (bare.removeprefix("no"), bare)
+    close = [likest for name in names for likest in difflib.get_close_matches(name, known, n=1)]
     return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --help lists all flags")
 
 

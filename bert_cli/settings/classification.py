@@ -43,12 +43,6 @@ class Distillation(FlagGroup, heading="Training"):
     )
 
 
-_OWN = (
-    "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or with --task_name in "
-    "place of its file"
-)
-
-
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
     """The flags of bert-classify."""
@@ -58,7 +52,11 @@ class ClassifySettings(TrainingSettings):
         DataFiles,
         {
             "data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)",
-            "train_file": {"help": _OWN, "remembered": True},
+            "train_file": {
+                "help": "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or "
+                "with --task_name in place of its file",
+                "remembered": True,
+            },
             "dev_file": "the file to evaluate",
             "test_file": "the file to predict, with or without labels",
             "predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line; with --do_predict alone "

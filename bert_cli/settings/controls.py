@@ -7,8 +7,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
 from bert_cli.flags.option import FlagGroup, deciding, option
 
-OPTIMIZERS = ("adamw", "lamb", "nadam")
-LR_SCHEDULES = ("linear", "cosine", "constant")
 LOSSES = ("cross_entropy", "focal")
 BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
 _MOST_DROPOUT = 0.99
@@ -44,14 +42,14 @@ class Optimization(FlagGroup, heading="Controls"):
         "adamw",
         "adamw: Google's; lamb: for large batches; nadam: Adam with Nesterov's momentum; --bias_correction is about adamw "
         "alone",
-        choices=OPTIMIZERS,
+        choices=("adamw", "lamb", "nadam"),
     )
     weight_decay: float = deciding(
         0.01, "what each weight but biases and normalisation shrinks by, times the learning rate", lower=0.0
     )
     lr_schedule: str = deciding(
         "linear", "how the learning rate goes on after its rise: linear (Google's) or cosine to 0, or constant",
-        choices=LR_SCHEDULES,
+        choices=("linear", "cosine", "constant"),
     )  # fmt: skip
     gradient_accumulation_steps: int = deciding(
         1, "compute each update's --train_batch_size in so many parts, one after the other, which takes less memory",

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.flags.option import FlagGroup, group, option, remembered
+from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import Log, names_of
 from bert_cli.settings.training import Seed
@@ -21,12 +21,11 @@ class DataFiles(FlagGroup, heading="Data"):
         "whether the first row of a file is a header; auto: Google's rule for a task, what it looks like for your own file",
         choices=("auto", "yes", "no"),
     )
-    predict_header: str | None = option(
+    predict_header: str | None = passing(
         None,
         "whether the first row of --predict_file is a header; default: what --header says in the same command, else what "
         "it looks like",
         choices=("auto", "yes", "no"),
-        passing=True,
     )
 
 

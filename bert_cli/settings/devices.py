@@ -8,8 +8,6 @@ from bert_cli.runtime.cluster import trains_together
 
 INT8 = "int8"
 TENSORFLOW, ONNXRUNTIME = "tensorflow", "onnxruntime"
-PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
-STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
 
 def _onnxruntime_flag(engine: str, precision: str) -> str | None:
@@ -34,7 +32,7 @@ class Devices(FlagGroup, heading="Devices"):
         "auto",
         "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
         "TF_CONFIG names them, else one device",
-        choices=STRATEGIES,
+        choices=("auto", "one_device", "mirrored", "multi_worker", "tpu"),
     )
     num_virtual_devices: int = option(
         0,
@@ -46,7 +44,7 @@ class Devices(FlagGroup, heading="Devices"):
         "auto",
         "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
         "features, on the CPU",
-        choices=PRECISIONS,
+        choices=("auto", "float32", "bfloat16", "float16", INT8),
     )
     engine: str = option(
         "auto",

@@ -4,15 +4,13 @@ from collections.abc import Callable
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import FlagGroup, deciding, option, remembered
+from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 ALL = "all"  # of --shard
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
-LONG_TEXTS = (TRUNCATE, HEAD_TAIL, WINDOWS)
-OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
 DECODINGS = ("argmax", "viterbi")
 
@@ -40,6 +38,7 @@ def read_shard(text: str) -> tuple[int, int] | None:
     if text == ALL:
         return None
     number, slash, count = text.partition("/")
+    # isdecimal, as int takes signs, blanks and underscores, too.
     if not (slash and number.isdecimal() and count.isdecimal() and int(number) < int(count)):
         raise InputError(f"--shard={text}: i/n is needed, with i from 0 to n - 1 such as 0/4, or {ALL}")
     return int(number), int(count)
@@ -49,14 +48,13 @@ class Files(FlagGroup, heading="Files"):
     """What a command reads and writes, and which of several input files a process takes."""
 
     input_file: str = option("", "the file to read, - for standard input")
-    output_file: str = option("", "the file to write, - for standard output", passing=True)
-    shard: tuple[int, int] | None = option(
+    output_file: str = passing("", "the file to write, - for standard output")
+    shard: tuple[int, int] | None = passing(
         None,
         "which of several input files, sorted by name, this process takes: i/n those at i, i + n, i + 2n and so on, from 0; "
         f"{ALL}, the default: all of them, or where TF_CONFIG names several processes its own share. What is finished is not "
         "computed again",
         read=read_shard,
-        passing=True,
         usual=(ALL,),
     )
 
@@ -64,13 +62,12 @@ class Files(FlagGroup, heading="Files"):
 class NewText(FlagGroup, heading="What to do"):
     """One text to answer with a trained model."""
 
-    text: str = option("", "answer this text with a trained model and print the result", passing=True)
-    explain: str = option(
+    text: str = passing("", "answer this text with a trained model and print the result")
+    explain: str = passing(
         "",
         "classify this text with a trained model, and show which of its words mattered: colours on a terminal, else JSON",
-        passing=True,
     )
-    text_b: str = option("", "the second text of a pair whose first is --text", passing=True)
+    text_b: str = passing("", "the second text of a pair whose first is --text")
 
 
 class Encoding(FlagGroup, heading="Data"):
@@ -87,7 +84,7 @@ class Encoding(FlagGroup, heading="Data"):
         TRUNCATE,
         "of texts longer than max_seq_length: truncate cuts their ends off; head_tail keeps the first quarter and the last "
         "three (Sun et al., 2019); windows cuts nothing: windows that overlap by half, whose logits are averaged",
-        choices=LONG_TEXTS,
+        choices=(TRUNCATE, HEAD_TAIL, WINDOWS),
         remembered=True,
     )
 
@@ -110,11 +107,10 @@ class ModelFiles(FlagGroup, heading="Model"):
         None,
         "lower-case the text and strip accents; false for a cased model; default: as the model was trained, else true",
     )
-    strict: bool = option(
+    strict: bool = passing(
         False,
         "what speaks against the model's files (casing, size of the vocabulary, many unknown words) is an error, not a "
         "warning",
-        passing=True,
     )
     gelu: str = remembered(
         "auto", "form of gelu; auto: tanh for Google's config, erf for Hugging Face's", choices=("auto", "erf", "tanh")
@@ -139,16 +135,15 @@ class Hub(FlagGroup, heading="Model"):
 class Phases(FlagGroup, heading="What to do"):
     """What a run does, and the directory that it writes to."""
 
-    dry_run: bool = option(
+    dry_run: bool = passing(
         False,
         "with --do_train: read everything, say what is in it (lengths, unknown words, duplicates, leaks, conflicting labels), "
         "train a few steps in memory, say how much time and memory the run will take, and write nothing",
-        passing=True,
     )
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")
     output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
-    overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
+    overwrite_output_dir: bool = passing(False, "start anew where output_dir holds another run")
 
 
 def read_threshold(text: str) -> str:
@@ -173,7 +168,9 @@ class Inference(FlagGroup, heading="What to do"):
         read=read_threshold,
     )
     output_format: str = option(
-        "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS
+        "tsv",
+        "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line",
+        choices=("tsv", "csv", "jsonl"),
     )
     glue_submission: bool = option(
         False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
@@ -201,5 +198,5 @@ class Processes(FlagGroup, heading="Work"):
 class Log(FlagGroup, heading="Log"):
     """What a command says while it works."""
 
-    quiet: bool = option(False, "log warnings and results only, and show no progress", passing=True)
-    verbose: bool = option(False, "log five examples of each split, not two", passing=True)
+    quiet: bool = passing(False, "log warnings and results only, and show no progress")
+    verbose: bool = passing(False, "log five examples of each split, not two")

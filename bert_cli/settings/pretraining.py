@@ -11,7 +11,6 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
-RUNNERS = ("direct", "dataflow", "flink", "spark")
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
@@ -63,7 +62,7 @@ class Beam(FlagGroup, heading="Apache Beam"):
         None,
         "make the instances with Apache Beam (pip install 'bert_cli[beam]'): direct in this process, dataflow, flink or spark "
         "on many machines. For the same --random_seed and --num_shards the records are those of --num_workers",
-        choices=RUNNERS,
+        choices=("direct", "dataflow", "flink", "spark"),
     )
     beam_options: tuple[str, ...] = option(
         (),

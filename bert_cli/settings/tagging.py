@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head
 from bert_cli.settings.data import DataFiles
@@ -23,8 +23,7 @@ def read_layers(text: str) -> tuple[int, ...]:
         layers = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"--layers={text}: whole numbers with commas between are needed, such as -1,-2") from None
-    if len(set(layers)) < len(layers):
-        raise InputError(f"--layers={text}: a layer is named twice")
+    refuse_if(len(set(layers)) < len(layers), f"--layers={text}: a layer is named twice")
     return layers
 
 

@@ -8,14 +8,11 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, names_of
 from bert_cli.settings.training import Seed
 
-FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
 TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
 LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
-EXPORT_FORMATS = ("saved_model", "hub", "onnx")
-QUANTIZATIONS = ("none", "int8")
 _BESIDE: dict[str, str | dict] = {
     "vocab_file": "vocab.txt; default: beside the checkpoint",
     "bert_config_file": "bert_config.json or config.json; default: beside the checkpoint",
@@ -26,7 +23,9 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     """Which vectors are computed, and in which format they are written."""
 
     output_format: str = option(
-        "jsonl", "npy is for one vector a line; parquet needs the package pyarrow", choices=FEATURE_FORMATS
+        "jsonl",
+        "npy is for one vector a line; parquet needs the package pyarrow",
+        choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
     )
     float16: bool = option(False, "half precision in npz, npy and parquet")
     resume: bool = option(False, "go on with the partial output of a run that was stopped (JSON lines)")
@@ -161,13 +160,13 @@ class Export(FlagGroup, heading="From and to"):
         "saved_model",
         "saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a preprocessor for "
         "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
-        choices=EXPORT_FORMATS,
+        choices=("saved_model", "hub", "onnx"),
     )
     export_dir: str = option("", "folder to write; for TensorFlow Serving its last part is a version, as in serving/1")
     quantize: str = option(
         "none",
         "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
-        choices=QUANTIZATIONS,
+        choices=("none", "int8"),
     )
     pairs: str = option(
         "auto",

@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import FlagGroup, deciding, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option, passing
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
@@ -82,10 +82,8 @@ class Watching(FlagGroup, heading="Evaluation during training"):
 class Page(FlagGroup, heading="Report"):
     """The page for people at the end of a run."""
 
-    report: bool = option(
-        True,
-        "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too",
-        passing=True,
+    report: bool = passing(
+        True, "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too"
     )
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -15,33 +14,19 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import (
-    BEST,
-    CONFIG,
-    FLAGS,
-    HUGGING_FACE_CONFIG,
-    LABELS,
-    MANIFEST,
-    REPORT,
-    STATE,
-    UNFINISHED,
-    VOCABULARY,
-)
-from bert_cli.base.writing import atomic_write, write_json, write_lines
+from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, STATE, VOCABULARY
+from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir import manifest as run_json
-from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import latest_checkpoint, newest_whole, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
-# What tempfile makes of the prefix that all our writers give it.
-_UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 # Files that tell a folder of models or data.
-_FOREIGN = (VOCABULARY, CONFIG, LABELS, HUGGING_FACE_CONFIG, "bert_model.ckpt.index", "train.tsv")
+_FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")
 
 
 def digest(*arrays: np.ndarray) -> str:
@@ -112,7 +97,7 @@ def _check_no_run(folder: str, latest: str | None) -> None:
             f"{folder}: holds {name}, which no run of ours put there: it looks like a folder of models or data; "
             "use another --output_dir",
         )
-    numbered = (name for name in files.list_directory(folder) if CHECKPOINT_FILE.fullmatch(name))
+    numbered = (name for name in files.list_directory(folder) if best_checkpoint.CHECKPOINT_FILE.fullmatch(name))
     found = os.path.basename(latest) if latest else next(numbered, None)
     refuse_if(
         found,
@@ -160,13 +145,10 @@ def clear(folder: str) -> None:
     files.make_directory(folder)
     remove_leftovers(folder)
     owned = run_json.owned_names(folder)
-    is_run = MANIFEST in owned
-    present = files.list_directory(folder)
-    ours = [name for name in present if name in owned or (is_run and CHECKPOINT_FILE.fullmatch(name))]
+    is_run, is_checkpoint = MANIFEST in owned, best_checkpoint.CHECKPOINT_FILE.fullmatch
+    ours = [name for name in files.list_directory(folder) if name in owned or (is_run and is_checkpoint(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
-    for name in sorted(
-        ours, key=lambda name: (name == MANIFEST, not (name == STATE or CHECKPOINT_FILE.fullmatch(name)))
-    ):
+    for name in sorted(ours, key=lambda name: (name == MANIFEST, name != STATE and not is_checkpoint(name))):
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
@@ -215,12 +197,12 @@ def remove_leftovers(folder: str) -> None:
         remove_leftovers(os.path.join(folder, BEST))
     for name in files.list_directory(folder):
         path = os.path.join(folder, name)
-        if not _UNFINISHED.fullmatch(name):
+        if not LEFTOVER.fullmatch(name):
             continue
         if not files.is_directory(path):
             files.remove(path)
         # Checkpoints are written in a hidden folder of their own; one with other files may be somebody else's.
-        elif all(CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
+        elif all(best_checkpoint.CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
             try:
                 shutil.rmtree(path)
             except OSError as error:

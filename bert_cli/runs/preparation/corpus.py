@@ -86,5 +86,6 @@ def corpus_digest(corpus: CorpusSize) -> str:
     total = hashlib.sha256()
     for path in corpus_files(corpus.folder):
         with open(path, "rb") as file:
+            # A digest of digests: the bytes of all files in a row would not say where one file ends.
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()[:16]

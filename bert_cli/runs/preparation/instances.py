@@ -4,7 +4,7 @@ import itertools
 import logging
 import re
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import shard_name
 from bert_cli.corpus.instances import Sampling, make_masking
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
@@ -30,11 +30,11 @@ def expand_outputs(output_file: str) -> list[str]:
     for item in output_file.split(","):
         sharded = re.fullmatch(r"(.+)@(\d+)", item)
         count = int(sharded[2]) if sharded else 1
-        if not item or not 1 <= count <= 99999:
-            raise InputError(f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
+        is_wrong = not item or not 1 <= count <= 99999
+        refuse_if(is_wrong, f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
         paths += [shard_name(sharded[1], number, count) for number in range(count)] if sharded else [item]
-    if len(set(paths)) < len(paths):
-        raise InputError(f"--output_file={output_file}: a name comes twice; each file needs its own")
+    is_twice = len(set(paths)) < len(paths)
+    refuse_if(is_twice, f"--output_file={output_file}: a name comes twice; each file needs its own")
     return paths
 
 

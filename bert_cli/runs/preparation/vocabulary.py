@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.corpus import vocabulary as corpus
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
@@ -28,8 +28,7 @@ def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -
     """(word, occurrences), the most frequent first. InputError where there is no word."""
     with Workers(num_workers, tokenizer) as workers, reading(paths) as show:
         counts = merge_counts(workers.map(count_block, read_blocks(paths)), show)
-    if not counts:
-        raise InputError("nothing to learn from: the input has no word; check --input_file")
+    refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
     return counts
 
 

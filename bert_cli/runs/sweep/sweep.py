@@ -102,6 +102,7 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
         return report
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
     kept = remembered(type(settings), model_folder(folder), ())
+    # The seed is not remembered by a single run, but here it is what tells the best run from the others.
     kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
