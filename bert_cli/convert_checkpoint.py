@@ -18,7 +18,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.staging import staging_folder
+from bert_cli.base.writing import staging_folder
 from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
 from bert_cli.exports.sidecars import check_words
 from bert_cli.exports.target import check_free, find_target, publish

@@ -40,6 +40,7 @@ from bert_cli.outputs.preparation import pretraining_table, shares, warnings
 from bert_cli.runs.preparation.beam import check_beam, check_places, make_with_beam
 from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
+from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import CreateDataSettings
 
 LOG = logging.getLogger("bert_cli")
@@ -51,8 +52,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
         if name not in given:
             raise InputError(f"--{name} is needed; --help describes it")
     check_max_seq_length(values["max_seq_length"], pairs=True)
-    if not 0 < values["masked_lm_prob"] <= 1:
-        raise InputError(f"--masked_lm_prob={values['masked_lm_prob']}: a number above 0 and up to 1 is needed")
+    check_share("masked_lm_prob", values["masked_lm_prob"])
     check_beam(values)
     if values["num_shards"] and not (values["num_workers"] or values["runner"]):
         raise InputError(
@@ -69,14 +69,7 @@ def run(settings: CreateDataSettings) -> dict:
     if num_shards and num_shards < len(outputs):
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
-    job = prepare_job(
-        settings.vocabulary,
-        settings.encoding.max_seq_length,
-        settings.masking,
-        settings.instances.dupe_factor,
-        settings.seed.random_seed,
-        files_end_documents=num_workers > 0 or bool(settings.beam.runner),
-    )
+    job = prepare_job(settings)
     examples = EXAMPLES[LOG.isEnabledFor(logging.DEBUG)]
     if settings.beam.runner:
         check_places(settings.beam.runner, inputs, outputs)

@@ -86,7 +86,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/preparation/instances.py": "commands/test_create_pretraining_data.py",
     "runs/preparation/prepare_data.py": "commands/test_prepare_data.py",
     "runs/preparation/vocabulary.py": "commands/test_build_vocab.py",
-    "runs/sweep/cross_validation.py": "commands/test_several.py",
     "runs/sweep/sweep.py": "commands/test_several.py",
     "runs/tasks/classification/data.py": "commands/test_classify_own_files.py",
     "runs/tasks/classification/dataset.py": "commands/test_classify_own_files.py",

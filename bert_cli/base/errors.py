@@ -1,6 +1,7 @@
 """The exceptions that a command turns into a single line, with exit code 1, or 75 where the same command may do again."""
 
 import errno
+import functools
 import os
 import re
 import shutil
@@ -54,12 +55,9 @@ def why_not_written(error: Exception, folder: str, size: int | None = None, is_a
     is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     if not is_full and os.strerror(errno.ENOSPC).lower() not in reason.lower():
         return reason
-    needed = f"{'' if is_all else 'more than '}{_amount(size)} are needed, " if size is not None else ""
+    amount = functools.partial(byte_size, MB=2, GB=2)
+    needed = f"{'' if is_all else 'more than '}{amount(size)} are needed, " if size is not None else ""
     # A folder that is still to be made has no free space to ask for; the one above it has.
     while not os.path.isdir(folder):
         folder = os.path.dirname(os.path.abspath(folder))
-    return f"{os.strerror(errno.ENOSPC)}: {needed}{_amount(shutil.disk_usage(folder).free)} are free in {folder}"
-
-
-def _amount(size: int) -> str:
-    return byte_size(size, MB=2, GB=2)
+    return f"{os.strerror(errno.ENOSPC)}: {needed}{amount(shutil.disk_usage(folder).free)} are free in {folder}"

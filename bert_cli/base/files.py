@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import STANDARD
 from bert_cli.base.remote import gfile, is_remote, open_remote, reported
 
@@ -89,10 +89,8 @@ def check_can_write(folder: str, flag: str) -> None:
     # The nearest folder that is there decides; lexists, as a link to nowhere is there, too.
     while not os.path.lexists(path):
         path = os.path.dirname(path)
-    if not os.path.isdir(path):
-        raise InputError(f"{path}: is a file, a folder is needed; check --{flag}")
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: no permission to write there; check --{flag}")
+    refuse_if(not os.path.isdir(path), f"{path}: is a file, a folder is needed; check --{flag}")
+    refuse_if(not os.access(path, os.W_OK | os.X_OK), f"{path}: no permission to write there; check --{flag}")
 
 
 def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) -> None:
@@ -100,21 +98,16 @@ def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) 
 
     None, "" and "-" name no file. A link, also a hard one, is the file that it leads to.
     """
-    inputs = [path for path in read if path and path != STANDARD]
+    inputs, advice = [path for path in read if path and path != STANDARD], "check --output_file"
     for path in (path for path in paths if path and path != STANDARD):
-        if is_remote(path):
-            if path in inputs:
-                raise InputError(f"{path}: would be written over, but it is read; check --output_file")
-            continue
         folder = os.path.dirname(path) or "."
-        if not os.path.isdir(folder):
-            raise InputError(f"{folder}: no such folder; make it, or check --output_file")
-        if os.path.isdir(path) or path.endswith(os.sep):
-            raise InputError(f"{path}: is a directory, a file is needed; check --output_file")
-        if os.path.exists(path) and not os.path.isfile(path):
-            raise InputError(f"{path}: is a device, a file is needed; check --output_file")
-        if any(_is_same_file(path, each) for each in inputs):
-            raise InputError(f"{path}: would be written over, but it is read; check --output_file")
+        if not is_remote(path):
+            is_folder, is_device = os.path.isdir(path) or path.endswith(os.sep), not os.path.isfile(path)
+            refuse_if(not os.path.isdir(folder), f"{folder}: no such folder; make it, or {advice}")
+            refuse_if(is_folder, f"{path}: is a directory, a file is needed; {advice}")
+            refuse_if(os.path.exists(path) and is_device, f"{path}: is a device, a file is needed; {advice}")
+        is_read = any(_is_same_file(path, each) for each in inputs)
+        refuse_if(is_read, f"{path}: would be written over, but it is read; {advice}")
         check_can_write(folder, "output_file")
 
 
@@ -151,12 +144,10 @@ def remove(path: str) -> None:
 
 def check_readable(path: str, flag: str) -> None:
     """Raise InputError, naming `flag`, unless `path` is a file that can be opened."""
-    if not exists(path):
-        raise InputError(f"{path}: no such file; check --{flag}")
-    if is_directory(path):
-        raise InputError(f"{path}: is a directory, a file is needed; check --{flag}")
-    if not is_remote(path) and not os.access(path, os.R_OK):
-        raise InputError(f"{path}: permission denied; check --{flag}")
+    refuse_if(not exists(path), f"{path}: no such file; check --{flag}")
+    refuse_if(is_directory(path), f"{path}: is a directory, a file is needed; check --{flag}")
+    is_secret = not is_remote(path) and not os.access(path, os.R_OK)
+    refuse_if(is_secret, f"{path}: permission denied; check --{flag}")
 
 
 @_reporting

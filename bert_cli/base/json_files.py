@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.errors import InputError, first_line, refuse_if
 from bert_cli.base.lines import decode, read_text
 
-_CORRECT = "correct the file"
+_CORRECT = "correct the file"  # a file that people write by hand, so the column of a mistake helps
 _KINDS = {
     dict: "an object",
     list: "an array",
@@ -69,6 +69,5 @@ def expect(value: object, kind: type, place: str, advice: str) -> Any:
 def member(value: object, key: str, kind: type, place: str, advice: str) -> Any:
     """`value[key]`, if `value` is an object and has a value of that type there; InputError at `place` otherwise."""
     members = expect(value, dict, place, advice)
-    if key not in members:
-        raise InputError(f'{place}: has no "{key}"; {advice}')
+    refuse_if(key not in members, f'{place}: has no "{key}"; {advice}')
     return expect(members[key], kind, f"{place}.{key}", advice)

@@ -36,6 +36,7 @@ LABELS = "labels.txt"
 THRESHOLDS = "thresholds.json"
 HUGGING_FACE_CONFIG = "config.json"
 SAFETENSORS = "model.safetensors"
+MODEL_FILES = (VOCABULARY, CONFIG, LABELS, HUGGING_FACE_CONFIG)
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.staging import publish_folder, staging_folder
+from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.exports.onnx_files import FILES
 
 # What an export leaves in its folder; what else stands there is not ours to replace.

@@ -6,7 +6,7 @@ import os
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
-from bert_cli.base.staging import publish_file
+from bert_cli.base.writing import publish_file
 from bert_cli.model.config import read_config
 
 _KERAS_ENDING = ".weights.h5"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from bert_cli.base.errors import InputError, TemporaryError, first_line
+from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_if
 from bert_cli.base.log import RESULT
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import asked_shell, completion
@@ -53,6 +53,7 @@ class Command:
             with raised():
                 self._work(sys.argv[1:] if arguments is None else arguments)
         except InputError as error:
+            # One line, also where the message quotes a library that writes several.
             return self._ended(f"error: {' '.join(str(error).split())}", 1)
         except TemporaryError as error:
             return self._ended(f"error: {error}", TEMPORARY)
@@ -101,7 +102,7 @@ class Command:
             log.addHandler(_StderrHandler())
             log.propagate = False
         values, given = parse(self.settings_class, arguments)
-        if values["quiet"] and values["verbose"]:
-            raise InputError("--quiet and --verbose do not go together; give one of them")
-        log.setLevel(RESULT if values["quiet"] else logging.DEBUG if values["verbose"] else logging.INFO)
+        is_quiet, is_verbose = values["quiet"], values["verbose"]
+        refuse_if(is_quiet and is_verbose, "--quiet and --verbose do not go together; give one of them")
+        log.setLevel(RESULT if is_quiet else logging.DEBUG if is_verbose else logging.INFO)
         return values, given

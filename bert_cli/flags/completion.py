@@ -69,7 +69,7 @@ def completion(settings_class: type, command: str, shell: str) -> str:
     if shell == "fish":
         return "\n".join(_fish_lines(command, known, words_are_files))
     facts = _bash_facts(known, words_are_files) if shell == "bash" else _zsh_facts(known, words_are_files)
-    template = {"bash": _BASH, "zsh": _ZSH}[shell]
+    template = _BASH if shell == "bash" else _ZSH
     return template.format(command=command, function="_" + command.replace("-", "_"), **facts)
 
 

@@ -11,6 +11,7 @@ The parser, --help, flags.txt, the manifest of a run and what later runs remembe
 """
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Callable, Collection
@@ -55,6 +56,12 @@ class Option:
 def option(default: Any, help: str, **facts: Any) -> Any:
     """A field of a group; `facts` as Option has them."""
     return dataclasses.field(default=default, metadata={"option": Option(help, **facts)})
+
+
+# The facts that most options have: see Option.
+deciding = functools.partial(option, decides=True)
+remembered = functools.partial(option, remembered=True)
+passing = functools.partial(option, passing=True)
 
 
 @typing.dataclass_transform(frozen_default=True)
@@ -171,7 +178,7 @@ def values_of(settings: Any) -> dict[str, Any]:
     return {flag.name: getattr(getattr(settings, flag.group), flag.field) for flag in flags if not flag.option.ignored}
 
 
-def deciding(settings: Any) -> dict[str, Any]:
+def deciding_values(settings: Any) -> dict[str, Any]:
     """The values of all flags that decide the result of training."""
     values = values_of(settings)
     return {flag.name: values[flag.name] for flag in every_flag(type(settings)) if flag.option.decides}

@@ -7,7 +7,7 @@ from typing import Any
 
 from absl import flags as absl_flags
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.flags.option import Flag, every_flag
 
 # Spellings from tutorials and forks that the original ignored, and what to say about them.
@@ -35,9 +35,9 @@ _PLAINER = (
 def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
     """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
     for argument in arguments:
-        bare = argument.strip()
-        if argument.startswith(" ") and (not bare or bare.startswith("--")):
-            raise InputError(f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
+        # "\ " is an escaped space to a shell, which becomes an argument or the start of one; "\" alone continues the line.
+        is_broken = argument.startswith(" ") and (not argument.strip() or argument.strip().startswith("--"))
+        refuse_if(is_broken, f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
     values = _define(known)
@@ -65,10 +65,6 @@ class _NumberOrList(absl_flags.ArgumentParser):
 
     def __init__(self, number: absl_flags.ArgumentParser):
         self._number = number
-        self.syntactic_help = number.syntactic_help
-
-    def flag_type(self) -> str:
-        return self._number.flag_type()
 
     def parse(self, argument: Any) -> Any:
         if not isinstance(argument, str) or "," not in argument:
@@ -103,13 +99,13 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
     """The value of a flag; of a text that was given, what Option.read makes of it."""
     if not is_given:
         return flag.default
-    if value == "" and not flag.option.may_be_empty:
-        raise InputError(
-            f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default"
-        )
+    refuse_if(
+        value == "" and not flag.option.may_be_empty,
+        f"--{flag.name}= has no value (a variable that is not set?); leave the flag out for the default",
+    )
     for number in value if isinstance(value, tuple) else (value,):
-        if isinstance(number, float) and not math.isfinite(number):
-            raise InputError(f"--{flag.name}={number}: a finite number is needed")
+        is_infinite = isinstance(number, float) and not math.isfinite(number)
+        refuse_if(is_infinite, f"--{flag.name}={number}: a finite number is needed")
     return flag.option.read(value) if flag.option.read else value
 
 
@@ -119,9 +115,8 @@ def unknown(name: str, known: list[str]) -> str:
     if bare in _KNOWN_MISTAKES:
         return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
     # --nodo_trian is most like --do_train; a name that begins with "no" by itself comes second.
-    close = difflib.get_close_matches(bare.removeprefix("no"), known, n=1) or difflib.get_close_matches(
-        bare, known, n=1
-    )
+    names = (bare.removeprefix("no"), bare)
+    close = [likest for name in names for likest in difflib.get_close_matches(name, known, n=1)]
     return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --help lists all flags")
 
 

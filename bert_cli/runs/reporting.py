@@ -35,7 +35,10 @@ LOG = logging.getLogger("bert_cli")
 
 def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
     """For run_report.json: when and on what the run was computed, its memory, and the lengths of its inputs."""
-    facts = {"finished": time.strftime("%Y-%m-%d %H:%M"), "peak_memory_bytes": peak_memory()} | session.facts()
+    facts: dict[str, Any] = {
+        "finished": time.strftime("%Y-%m-%d %H:%M"),
+        "peak_memory_bytes": peak_memory(),
+    } | session.facts()
     facts["versions"] = {
         "bert_cli": __version__,
         **facts["versions"],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, FLAGS, HISTORY, PAGE
-from bert_cli.flags.option import deciding
+from bert_cli.flags.option import deciding_values
 from bert_cli.flags.saved import flags_to_save, write_flags
 from bert_cli.metrics.selection import find_metric
 from bert_cli.outputs.history import History
@@ -74,7 +74,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
     plan, phases, watching, training = task.plan(model, data), settings.phases, settings.watching, settings.training
     metric, names = find_metric(watching.metric_for_best, data.metrics), _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
-    manifest = {COMMAND: task.command} | deciding(settings) | plan.decided
+    manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
     manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
     state = run_folder.find_state(
@@ -83,7 +83,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         phases.overwrite_output_dir,
         model.checkpoint,
         names,
-        deciding(type(settings)()),
+        deciding_values(type(settings)()),
         settings.model.strict,
     )
     done = step_number(state) if state else 0

@@ -21,6 +21,7 @@ class BackgroundImports:
 
     def start(self) -> threading.Thread | None:
         """Import what was put down, in a thread; None where there is nothing, as after the first call."""
+        # Emptied first: each first step of a model calls this, and the second one has nothing left to import.
         names, self._names = self._names, []
         if not names:
             return None

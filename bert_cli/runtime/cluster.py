@@ -33,6 +33,7 @@ def read_cluster() -> Cluster:
         # Schedulers write the index as text; TensorFlow takes both.
         index = int(index) if isinstance(index, str) and index.isdecimal() else index
         expect(index, int, f"{_PLACE}.task.index", _FORM)
+    # TensorFlow's own rule: without a chief the first worker writes, and a process without TF_CONFIG is alone.
     is_chief = kind in (None, *_CHIEFS) or (
         kind == "worker" and index == 0 and not any(addresses[chief] for chief in _CHIEFS)
     )

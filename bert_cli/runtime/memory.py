@@ -4,11 +4,13 @@ The standard library suffices: psutil would read the same files of /proc and rus
 """
 
 import os
+import resource
 import sys
 
 
 def machine_memory() -> int:
     """Bytes of this machine's memory; sys.maxsize where the system does not tell."""
+    # os.sysconf raises ValueError for a name that the system does not know.
     if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
         return sys.maxsize
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -18,17 +20,14 @@ def memory_now() -> int:
     """Bytes that this process takes; 0 where the system does not tell."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
+            # The second field, in pages: what is in memory now, and not what was only reserved.
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except FileNotFoundError:
         return 0
 
 
-def peak_memory() -> int | None:
-    """The most bytes of memory that this process has held; None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
+def peak_memory() -> int:
+    """The most bytes of memory that this process has held."""
     # Kilobytes on Linux, bytes on macOS.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

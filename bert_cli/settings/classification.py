@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
 from bert_cli.settings.training import FineTuning, Training, TrainingSettings
@@ -15,16 +15,15 @@ LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "
 class Classification(FlagGroup, heading="Data"):
     """The task of bert-classify."""
 
-    task_name: str = option(
+    task_name: str = deciding(
         "",
         "cola (four columns, any labels), sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, ax, xnli or swag; none for your own "
         "files",
-        decides=True,
         remembered=True,
         read=str.lower,
         usual=TASK_NAMES,
     )
-    language: str = option("zh", "language of xnli, such as en or de", choices=LANGUAGES, remembered=True)
+    language: str = remembered("zh", "language of xnli, such as en or de", choices=LANGUAGES)
 
 
 class Distillation(FlagGroup, heading="Training"):
@@ -38,22 +37,10 @@ class Distillation(FlagGroup, heading="Training"):
         "with --distill_from: texts without labels to learn its probabilities on, a text a line or a table",
         path=True,
     )
-    distill_temperature: float = option(
-        2.0, "what the logits of both are divided by for --distill_from", lower=0.0, decides=True
+    distill_temperature: float = deciding(2.0, "what the logits of both are divided by for --distill_from", lower=0.0)
+    distill_share: float = deciding(
+        0.5, "share of --distill_from in the loss; the rest is that of the labels", lower=0.0, upper=1.0
     )
-    distill_share: float = option(
-        0.5,
-        "share of --distill_from in the loss; the rest is that of the labels",
-        lower=0.0,
-        upper=1.0,
-        decides=True,
-    )
-
-
-_OWN = (
-    "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or with --task_name in "
-    "place of its file"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +52,11 @@ class ClassifySettings(TrainingSettings):
         DataFiles,
         {
             "data_dir": "folder with train.tsv, dev.tsv and test.tsv (names as the task has them)",
-            "train_file": {"help": _OWN, "remembered": True},
+            "train_file": {
+                "help": "the file to train on: .tsv, .csv, .jsonl, each also .gz; instead of --task_name and --data_dir, or "
+                "with --task_name in place of its file",
+                "remembered": True,
+            },
             "dev_file": "the file to evaluate",
             "test_file": "the file to predict, with or without labels",
             "predict_file": "texts to predict, whose labels are not looked at; .txt: a text a line; with --do_predict alone "

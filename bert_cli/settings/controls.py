@@ -5,10 +5,8 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
-from bert_cli.flags.option import FlagGroup, option
+from bert_cli.flags.option import FlagGroup, deciding, option
 
-OPTIMIZERS = ("adamw", "lamb", "nadam")
-LR_SCHEDULES = ("linear", "cosine", "constant")
 LOSSES = ("cross_entropy", "focal")
 BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
 _MOST_DROPOUT = 0.99
@@ -17,20 +15,18 @@ _MOST_DROPOUT = 0.99
 class LayerRates(FlagGroup, heading="Controls"):
     """Which layers are trained, and how fast."""
 
-    freeze_encoder: bool = option(
-        False, "train nothing but what stands on top of the encoder, which is left as it is", decides=True
+    freeze_encoder: bool = deciding(
+        False, "train nothing but what stands on top of the encoder, which is left as it is"
     )
-    freeze_layers: int | None = option(
+    freeze_layers: int | None = deciding(
         None, "leave the embeddings and so many of the lowest layers as they are; 0: the embeddings alone", lower=0,
-        decides=True,
     )  # fmt: skip
-    layerwise_lr_decay: float = option(
+    layerwise_lr_decay: float = deciding(
         1.0,
         "d: of L layers the top one has d times the learning rate, each layer d times that of the one above, the embeddings "
         "d^(L+1); the head and the pooler have all of it",
         lower=0.0,
         upper=1.0,
-        decides=True,
     )
 
     @property
@@ -42,25 +38,22 @@ class LayerRates(FlagGroup, heading="Controls"):
 class Optimization(FlagGroup, heading="Controls"):
     """The optimizer, the schedule of its learning rate, and how a batch becomes an update."""
 
-    optimizer: str = option(
+    optimizer: str = deciding(
         "adamw",
         "adamw: Google's; lamb: for large batches; nadam: Adam with Nesterov's momentum; --bias_correction is about adamw "
         "alone",
-        choices=OPTIMIZERS,
-        decides=True,
+        choices=("adamw", "lamb", "nadam"),
     )
-    weight_decay: float = option(
-        0.01, "what each weight but biases and normalisation shrinks by, times the learning rate", lower=0.0, decides=True
-    )  # fmt: skip
-    lr_schedule: str = option(
+    weight_decay: float = deciding(
+        0.01, "what each weight but biases and normalisation shrinks by, times the learning rate", lower=0.0
+    )
+    lr_schedule: str = deciding(
         "linear", "how the learning rate goes on after its rise: linear (Google's) or cosine to 0, or constant",
-        choices=LR_SCHEDULES,
-        decides=True,
+        choices=("linear", "cosine", "constant"),
     )  # fmt: skip
-    gradient_accumulation_steps: int = option(
+    gradient_accumulation_steps: int = deciding(
         1, "compute each update's --train_batch_size in so many parts, one after the other, which takes less memory",
         lower=1,
-        decides=True,
     )  # fmt: skip
     auto_batch: bool = option(
         False, "where memory does not suffice for the first update, compute it and all others in twice as many parts, as "
@@ -71,28 +64,26 @@ class Optimization(FlagGroup, heading="Controls"):
 class Dropout(FlagGroup, heading="Controls"):
     """Dropout of the encoder."""
 
-    hidden_dropout_prob: float | None = option(
-        None, "dropout of the encoder's layers; default: as bert_config.json says",
-        lower=0.0, upper=_MOST_DROPOUT, decides=True,
-    )  # fmt: skip
-    attention_dropout_prob: float | None = option(
-        None, "dropout of the attention probabilities; default: as bert_config.json says",
-        lower=0.0, upper=_MOST_DROPOUT, decides=True,
-    )  # fmt: skip
+    hidden_dropout_prob: float | None = deciding(
+        None, "dropout of the encoder's layers; default: as bert_config.json says", lower=0.0, upper=_MOST_DROPOUT
+    )
+    attention_dropout_prob: float | None = deciding(
+        None,
+        "dropout of the attention probabilities; default: as bert_config.json says",
+        lower=0.0,
+        upper=_MOST_DROPOUT,
+    )
 
 
 class Head(FlagGroup, heading="Controls"):
     """What the classifier reads, and its dropout."""
 
-    classifier_dropout: float = option(
-        0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT, decides=True
-    )
-    head_input: str = option(
+    classifier_dropout: float = deciding(0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT)
+    head_input: str = deciding(
         POOLED.name,
         "what the classifier reads: pooled: the pooler's output, Google's; cls: the last layer's [CLS]; mean: the mean over "
         "the last layer's tokens",
         choices=tuple(HEAD_INPUTS),
-        decides=True,
         remembered=True,
     )
 
@@ -126,19 +117,16 @@ def check_class_weights(text: str) -> str:
 class Loss(FlagGroup, heading="Controls"):
     """The loss, and what its examples count."""
 
-    loss: str = option(
-        "cross_entropy", "focal: what is predicted well already counts less", choices=LOSSES, decides=True
+    loss: str = deciding("cross_entropy", "focal: what is predicted well already counts less", choices=LOSSES)
+    focal_gamma: float = deciding(2.0, "how much less, with --loss=focal: the power of 1 - p", lower=0.0)
+    label_smoothing: float = deciding(
+        0.0, "share of each label that is spread evenly over all labels", lower=0.0, upper=0.99
     )
-    focal_gamma: float = option(2.0, "how much less, with --loss=focal: the power of 1 - p", lower=0.0, decides=True)
-    label_smoothing: float = option(
-        0.0, "share of each label that is spread evenly over all labels", lower=0.0, upper=0.99, decides=True
-    )
-    class_weights: str = option(
+    class_weights: str = deciding(
         NO_WEIGHTS,
         "what the examples of a label count in the loss: balanced: each label as much as any other; or label=weight,… "
         "(1 for those not named)",
         read=check_class_weights,
-        decides=True,
     )
 
 

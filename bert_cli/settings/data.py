@@ -2,32 +2,30 @@
 
 import dataclasses
 
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
-from bert_cli.settings.groups import Log, read_names
+from bert_cli.settings.groups import Log, names_of
 from bert_cli.settings.training import Seed
 
 
 class DataFiles(FlagGroup, heading="Data"):
     """Files of examples: a directory with all of them, or each by its name."""
 
-    data_dir: str = option("", "folder with the data", remembered=True, path=True)
+    data_dir: str = remembered("", "folder with the data", path=True)
     train_file: str = option("", "the file to train on", path=True)
-    dev_file: str | None = option(None, "the file to evaluate, instead of that of data_dir", remembered=True, path=True)
-    test_file: str | None = option(None, "the file to predict, instead of that of data_dir", remembered=True, path=True)
+    dev_file: str | None = remembered(None, "the file to evaluate, instead of that of data_dir", path=True)
+    test_file: str | None = remembered(None, "the file to predict, instead of that of data_dir", path=True)
     predict_file: str = option("", "the file to predict", path=True)
-    header: str = option(
+    header: str = remembered(
         "auto",
         "whether the first row of a file is a header; auto: Google's rule for a task, what it looks like for your own file",
         choices=("auto", "yes", "no"),
-        remembered=True,
     )
-    predict_header: str | None = option(
+    predict_header: str | None = passing(
         None,
         "whether the first row of --predict_file is a header; default: what --header says in the same command, else what "
         "it looks like",
         choices=("auto", "yes", "no"),
-        passing=True,
     )
 
 
@@ -36,22 +34,18 @@ class Columns(FlagGroup, heading="Your own files"):
     column whose name leaves no doubt.
     """
 
-    text_column: str | None = option(
+    text_column: str | None = remembered(
         None,
         "column of the text, by name or by number from 0; default: the one whose name leaves no doubt (text, sentence, "
         "review, comment_text, …)",
-        remembered=True,
     )
-    text_b_column: str | None = option(None, "column of the second text of a pair", remembered=True)
-    label_column: str | None = option(
+    text_b_column: str | None = remembered(None, "column of the second text of a pair")
+    label_column: str | None = remembered(
         None,
         "column of the label; default: the one whose name leaves no doubt (label, class, stars, category, …); several "
         "columns of 0 and 1, with commas between, are labels that do not exclude each other",
-        remembered=True,
     )
-    id_column: str | None = option(
-        None, "column of an id, which the predictions repeat; default: id, or none", remembered=True
-    )
+    id_column: str | None = remembered(None, "column of an id, which the predictions repeat; default: id, or none")
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -62,45 +56,39 @@ class Columns(FlagGroup, heading="Your own files"):
 class Endings(FlagGroup, heading="Your own files"):
     """The endings of multiple choice."""
 
-    choice_columns: tuple[str, ...] | None = option(
+    choice_columns: tuple[str, ...] | None = remembered(
         None,
         "columns of two or more endings of the text in --text_column, one of them the right one (multiple choice)",
-        remembered=True,
-        read=lambda text: read_names("choice_columns", 2, text),
-        write=",".join,
+        **names_of("choice_columns", 2),
     )
-    choice_labels: str = option(
+    choice_labels: str = remembered(
         "auto",
         "what the label column says of the right ending: its place, counted from 0 or from 1, its letter from A on, or the "
         "name of its column; auto: what the first file with labels leaves no doubt of",
         choices=("auto", "0", "1", "letter", "name"),
-        remembered=True,
     )
 
 
 class LabelKind(FlagGroup, heading="Your own files"):
     """What the labels of a file are."""
 
-    label_separator: str | None = option(
-        None, "what stands between several labels in one cell, such as ','; an empty cell has none", remembered=True
+    label_separator: str | None = remembered(
+        None, "what stands between several labels in one cell, such as ','; an empty cell has none"
     )
-    problem_type: str | None = option(
+    problem_type: str | None = remembered(
         None,
         "; ".join(f"{each.name}: {each.summary}" for each in PROBLEM_TYPES.values()) + "; default: what the data is",
         choices=tuple(PROBLEM_TYPES),
-        remembered=True,
     )
 
 
 class DevSplit(FlagGroup, heading="Your own files"):
     """Training rows that are held out for evaluation."""
 
-    dev_split: float = option(
-        0.0, "share of the training rows, of each label alike, to evaluate on", lower=0.0, upper=0.9, remembered=True
+    dev_split: float = remembered(
+        0.0, "share of the training rows, of each label alike, to evaluate on", lower=0.0, upper=0.9
     )
-    dev_split_seed: int | None = option(
-        None, "seed of the choice of --dev_split; default: random_seed", lower=0, remembered=True
-    )
+    dev_split_seed: int | None = remembered(None, "seed of the choice of --dev_split; default: random_seed", lower=0)
 
 
 class Paths(FlagGroup, heading="From and to"):

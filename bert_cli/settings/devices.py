@@ -2,31 +2,26 @@
 
 from typing import Any
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import trains_together
 
 INT8 = "int8"
 TENSORFLOW, ONNXRUNTIME = "tensorflow", "onnxruntime"
-PRECISIONS = ("auto", "float32", "bfloat16", "float16", INT8)
-STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
-
-_ITS_PRECISIONS = ("auto", "float32", INT8)  # onnxruntime's
 
 
 def _onnxruntime_flag(engine: str, precision: str) -> str | None:
     """See Devices.onnxruntime_flag."""
-    if precision == INT8 and engine == TENSORFLOW:
-        raise InputError(f"--precision={INT8} is computed by {ONNXRUNTIME}, not by {TENSORFLOW}; leave --engine out")
-    if precision == INT8:
-        return f"--precision={INT8}"
-    if engine != ONNXRUNTIME:
-        return None
-    if precision not in _ITS_PRECISIONS:
-        raise InputError(
-            f"--engine={ONNXRUNTIME} computes in float32 or {INT8}, not in {precision}; leave --precision out"
-        )
-    return f"--engine={ONNXRUNTIME}"
+    refuse_if(
+        precision == INT8 and engine == TENSORFLOW,
+        f"--precision={INT8} is computed by {ONNXRUNTIME}, not by {TENSORFLOW}; leave --engine out",
+    )
+    refuse_if(
+        engine == ONNXRUNTIME and precision not in ("auto", "float32", INT8),
+        f"--engine={ONNXRUNTIME} computes in float32 or {INT8}, not in {precision}; leave --precision out",
+    )
+    by_engine = f"--engine={ONNXRUNTIME}" if engine == ONNXRUNTIME else None
+    return f"--precision={INT8}" if precision == INT8 else by_engine
 
 
 class Devices(FlagGroup, heading="Devices"):
@@ -37,7 +32,7 @@ class Devices(FlagGroup, heading="Devices"):
         "auto",
         "where to compute; auto takes a TPU with --use_tpu, all GPUs where there are several, several machines where "
         "TF_CONFIG names them, else one device",
-        choices=STRATEGIES,
+        choices=("auto", "one_device", "mirrored", "multi_worker", "tpu"),
     )
     num_virtual_devices: int = option(
         0,
@@ -49,7 +44,7 @@ class Devices(FlagGroup, heading="Devices"):
         "auto",
         "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
         "features, on the CPU",
-        choices=PRECISIONS,
+        choices=("auto", "float32", "bfloat16", "float16", INT8),
     )
     engine: str = option(
         "auto",
@@ -81,18 +76,18 @@ def check_engine(values: dict[str, Any]) -> None:
     flag = _onnxruntime_flag(values["engine"], values["precision"]) if "precision" in values else None
     if not flag:
         return
-    if values.get("do_train"):
-        raise InputError(f"{flag} is for predictions: train without it, then predict with it in a second command")
     strategy = values["distribution_strategy"]
+    refuse_if(
+        values.get("do_train"), f"{flag} is for predictions: train without it, then predict with it in a second command"
+    )
     # onnxruntime computes on its own; a strategy of TensorFlow would hold devices for nothing.
-    if strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy):
-        raise InputError(
-            f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out"
-        )
+    refuse_if(
+        strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy),
+        f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out",
+    )
 
 
 def refuse_onnxruntime(values: dict[str, Any]) -> None:
     """InputError for onnxruntime where words are predicted, of which there are as many as in the vocabulary."""
     flag = _onnxruntime_flag(values["engine"], values["precision"])
-    if flag:
-        raise InputError(f"{flag} is for predictions and features, not for masked words; leave it out")
+    refuse_if(flag, f"{flag} is for predictions and features, not for masked words; leave it out")

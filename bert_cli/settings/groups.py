@@ -1,33 +1,36 @@
 """The groups of flags that many commands share, each flag declared once: files, model, phases, evaluation and prediction."""
 
-from bert_cli.base.errors import InputError
+from collections.abc import Callable
+
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import FlagGroup, option
+from bert_cli.flags.option import FlagGroup, deciding, option, passing, remembered
 
 # Tokens that predictions compute at once: with fewer, products are slower by a third, and so many take little memory.
 LEAST_TOKENS = 4096
 AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 ALL = "all"  # of --shard
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
-LONG_TEXTS = (TRUNCATE, HEAD_TAIL, WINDOWS)
-OUTPUT_FORMATS = ("tsv", "csv", "jsonl")  # of tables of predictions
 TUNED = "tuned"
 DECODINGS = ("argmax", "viterbi")
 
 
-def read_names(flag: str, least: int, text: str) -> tuple[str, ...]:
-    """Names with commas between; InputError unless there are `least` or more, all of them different."""
-    names = tuple(name.strip() for name in text.split(","))
-    if len(names) < least or "" in names or len(set(names)) < len(names):
+def names_of(flag: str, least: int) -> dict[str, Callable]:
+    """For an option that takes names with commas between; InputError unless there are `least` or more, all different."""
+
+    def read(text: str) -> tuple[str, ...]:
+        names = tuple(name.strip() for name in text.split(","))
         wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}: different names"
-        raise InputError(f"{wanted} with commas between are needed")
-    return names
+        are_wrong = len(names) < least or "" in names or len(set(names)) < len(names)
+        refuse_if(are_wrong, f"{wanted} with commas between are needed")
+        return names
+
+    return {"read": read, "write": ",".join}
 
 
 def check_share(flag: str, value: float) -> None:
     """InputError unless 0 < value <= 1: the bounds of options take both ends in."""
-    if not 0 < value <= 1:
-        raise InputError(f"--{flag}={value}: a number above 0 and up to 1 is needed")
+    refuse_if(not 0 < value <= 1, f"--{flag}={value}: a number above 0 and up to 1 is needed")
 
 
 def read_shard(text: str) -> tuple[int, int] | None:
@@ -35,6 +38,7 @@ def read_shard(text: str) -> tuple[int, int] | None:
     if text == ALL:
         return None
     number, slash, count = text.partition("/")
+    # isdecimal, as int takes signs, blanks and underscores, too.
     if not (slash and number.isdecimal() and count.isdecimal() and int(number) < int(count)):
         raise InputError(f"--shard={text}: i/n is needed, with i from 0 to n - 1 such as 0/4, or {ALL}")
     return int(number), int(count)
@@ -44,14 +48,13 @@ class Files(FlagGroup, heading="Files"):
     """What a command reads and writes, and which of several input files a process takes."""
 
     input_file: str = option("", "the file to read, - for standard input")
-    output_file: str = option("", "the file to write, - for standard output", passing=True)
-    shard: tuple[int, int] | None = option(
+    output_file: str = passing("", "the file to write, - for standard output")
+    shard: tuple[int, int] | None = passing(
         None,
         "which of several input files, sorted by name, this process takes: i/n those at i, i + n, i + 2n and so on, from 0; "
         f"{ALL}, the default: all of them, or where TF_CONFIG names several processes its own share. What is finished is not "
         "computed again",
         read=read_shard,
-        passing=True,
         usual=(ALL,),
     )
 
@@ -59,13 +62,12 @@ class Files(FlagGroup, heading="Files"):
 class NewText(FlagGroup, heading="What to do"):
     """One text to answer with a trained model."""
 
-    text: str = option("", "answer this text with a trained model and print the result", passing=True)
-    explain: str = option(
+    text: str = passing("", "answer this text with a trained model and print the result")
+    explain: str = passing(
         "",
         "classify this text with a trained model, and show which of its words mattered: colours on a terminal, else JSON",
-        passing=True,
     )
-    text_b: str = option("", "the second text of a pair whose first is --text", passing=True)
+    text_b: str = passing("", "the second text of a pair whose first is --text")
 
 
 class Encoding(FlagGroup, heading="Data"):
@@ -74,19 +76,15 @@ class Encoding(FlagGroup, heading="Data"):
     labels: tuple[str, ...] | None = option(
         None,
         "labels in the order of the output columns, such as 0,1,2; default: those of train.tsv",
-        read=lambda text: read_names("labels", 2, text),
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
-        write=",".join,
+        **names_of("labels", 2),
     )
-    max_seq_length: int = option(
-        128, "longest input in tokens; what is longer is cut", lower=1, decides=True, remembered=True
-    )
-    long_text: str = option(
+    max_seq_length: int = deciding(128, "longest input in tokens; what is longer is cut", lower=1, remembered=True)
+    long_text: str = deciding(
         TRUNCATE,
         "of texts longer than max_seq_length: truncate cuts their ends off; head_tail keeps the first quarter and the last "
         "three (Sun et al., 2019); windows cuts nothing: windows that overlap by half, whose logits are averaged",
-        choices=LONG_TEXTS,
-        decides=True,
+        choices=(TRUNCATE, HEAD_TAIL, WINDOWS),
         remembered=True,
     )
 
@@ -109,17 +107,13 @@ class ModelFiles(FlagGroup, heading="Model"):
         None,
         "lower-case the text and strip accents; false for a cased model; default: as the model was trained, else true",
     )
-    strict: bool = option(
+    strict: bool = passing(
         False,
         "what speaks against the model's files (casing, size of the vocabulary, many unknown words) is an error, not a "
         "warning",
-        passing=True,
     )
-    gelu: str = option(
-        "auto",
-        "form of gelu; auto: tanh for Google's config, erf for Hugging Face's",
-        choices=("auto", "erf", "tanh"),
-        remembered=True,
+    gelu: str = remembered(
+        "auto", "form of gelu; auto: tanh for Google's config, erf for Hugging Face's", choices=("auto", "erf", "tanh")
     )
 
 
@@ -135,22 +129,21 @@ class Hub(FlagGroup, heading="Model"):
     hub_preprocess: str | None = option(
         None, "the preprocessor that belongs to it, for vocabulary and casing; default: as --hub_module says", path=True
     )
-    hub_trainable: bool = option(True, "train the module too; false trains only what stands on top of it", decides=True)
+    hub_trainable: bool = deciding(True, "train the module too; false trains only what stands on top of it")
 
 
 class Phases(FlagGroup, heading="What to do"):
     """What a run does, and the directory that it writes to."""
 
-    dry_run: bool = option(
+    dry_run: bool = passing(
         False,
         "with --do_train: read everything, say what is in it (lengths, unknown words, duplicates, leaks, conflicting labels), "
         "train a few steps in memory, say how much time and memory the run will take, and write nothing",
-        passing=True,
     )
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")
     output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
-    overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
+    overwrite_output_dir: bool = passing(False, "start anew where output_dir holds another run")
 
 
 def read_threshold(text: str) -> str:
@@ -159,8 +152,7 @@ def read_threshold(text: str) -> str:
         is_right = text == TUNED or 0 <= float(text) <= 1
     except ValueError:
         is_right = False
-    if not is_right:
-        raise InputError(f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
+    refuse_if(not is_right, f"--threshold={text}: a number from 0 to 1 is needed, or {TUNED}")
     return text
 
 
@@ -169,15 +161,16 @@ class Inference(FlagGroup, heading="What to do"):
 
     do_predict: bool = option(False, "predict the test file")
     predict_batch_size: int = option(8, f"examples in a batch of the prediction; {AT_LEAST}", lower=1)
-    threshold: str = option(
+    threshold: str = remembered(
         "0.5",
         "of labels that do not exclude each other: the probability from which on a text has one; tuned: for each label the "
         "one with the best F1 on the dev file, which --do_eval writes to thresholds.json",
         read=read_threshold,
-        remembered=True,
     )
     output_format: str = option(
-        "tsv", "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line", choices=OUTPUT_FORMATS
+        "tsv",
+        "predictions.tsv, predictions.csv, or predictions.jsonl with an object a line",
+        choices=("tsv", "csv", "jsonl"),
     )
     glue_submission: bool = option(
         False, "write the predictions also as gluebenchmark.com takes them: CoLA.tsv, MNLI-m.tsv, …"
@@ -205,5 +198,5 @@ class Processes(FlagGroup, heading="Work"):
 class Log(FlagGroup, heading="Log"):
     """What a command says while it works."""
 
-    quiet: bool = option(False, "log warnings and results only, and show no progress", passing=True)
-    verbose: bool = option(False, "log five examples of each split, not two", passing=True)
+    quiet: bool = passing(False, "log warnings and results only, and show no progress")
+    verbose: bool = passing(False, "log five examples of each split, not two")

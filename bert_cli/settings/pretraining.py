@@ -5,13 +5,12 @@ import shlex
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
-RUNNERS = ("direct", "dataflow", "flink", "spark")
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
@@ -19,14 +18,10 @@ _CASING = "lower-case the text and strip accents; false for a cased model"
 class MaskedLM(FlagGroup, heading="Masked words"):
     """The masked-LM objective."""
 
-    max_predictions_per_seq: int = option(
-        20, "most masked tokens in a sequence", lower=1, decides=True, remembered=True
-    )
-    masked_lm_prob: float = option(0.15, "share of the tokens that is masked", remembered=True)
-    do_whole_word_mask: bool = option(False, "mask all pieces of a word or none", remembered=True)
-    short_seq_prob: float = option(
-        0.1, "share of the documents made into shorter sequences", lower=0.0, upper=1.0, remembered=True
-    )
+    max_predictions_per_seq: int = deciding(20, "most masked tokens in a sequence", lower=1, remembered=True)
+    masked_lm_prob: float = remembered(0.15, "share of the tokens that is masked")
+    do_whole_word_mask: bool = remembered(False, "mask all pieces of a word or none")
+    short_seq_prob: float = remembered(0.1, "share of the documents made into shorter sequences", lower=0.0, upper=1.0)
 
 
 class TextVocabulary(FlagGroup, heading="Files"):
@@ -67,7 +62,7 @@ class Beam(FlagGroup, heading="Apache Beam"):
         None,
         "make the instances with Apache Beam (pip install 'bert_cli[beam]'): direct in this process, dataflow, flink or spark "
         "on many machines. For the same --random_seed and --num_shards the records are those of --num_workers",
-        choices=RUNNERS,
+        choices=("direct", "dataflow", "flink", "spark"),
     )
     beam_options: tuple[str, ...] = option(
         (),
@@ -93,9 +88,7 @@ class CreateDataSettings:
     )
     vocabulary: TextVocabulary = group(TextVocabulary)
     encoding: Encoding = group(
-        Encoding,
-        {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}},
-        only=("max_seq_length",),
+        Encoding, {"max_seq_length": {"help": "longest sequence in tokens", "lower": None}}, only=("max_seq_length",)
     )
     masking: MaskedLM = group(MaskedLM)
     instances: Instances = group(Instances)
@@ -117,14 +110,9 @@ class Pretraining(FlagGroup, heading="Data"):
     eval_file: str | None = option(
         None, "the same for --do_eval; default: held-out documents of the text, or --input_file"
     )
-    eval_share: float = option(
-        0.05, "share of a text's documents held out for evaluation", lower=0.0, upper=0.9, remembered=True
-    )
-    no_nsp: bool = option(
-        False,
-        "leave next-sentence prediction out; from text, sequences are then single texts",
-        decides=True,
-        remembered=True,
+    eval_share: float = remembered(0.05, "share of a text's documents held out for evaluation", lower=0.0, upper=0.9)
+    no_nsp: bool = deciding(
+        False, "leave next-sentence prediction out; from text, sequences are then single texts", remembered=True
     )
 
 
@@ -132,7 +120,7 @@ class Steps(FlagGroup, heading="Training"):
     """How long a model is pre-trained."""
 
     num_train_steps: int = option(100000, "training steps", lower=1)
-    num_warmup_steps: int = option(10000, "steps in which the learning rate rises", lower=0, decides=True)
+    num_warmup_steps: int = deciding(10000, "steps in which the learning rate rises", lower=0)
     max_eval_steps: int = option(100, "most batches that are evaluated; 0 for all, each sequence once", lower=0)
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option
 from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, Phases
@@ -14,18 +14,14 @@ MULTIPLE_ANSWERS = ("first", "all")
 class Squad(FlagGroup, heading="Data"):
     """The data of bert-squad, and how a context is cut into windows."""
 
-    version_2_with_negative: bool = option(
-        False, "SQuAD 2.0: some questions have no answer in their text", decides=True, remembered=True
+    version_2_with_negative: bool = deciding(
+        False, "SQuAD 2.0: some questions have no answer in their text", remembered=True
     )
     multiple_answers: str | None = option(
         None, "which of several answers to train on; default: an error", choices=MULTIPLE_ANSWERS
     )
-    max_query_length: int = option(
-        64, "longest question in tokens; what is longer is cut", decides=True, remembered=True
-    )
-    doc_stride: int = option(
-        128, "tokens from the start of a window to that of the next", decides=True, remembered=True
-    )
+    max_query_length: int = deciding(64, "longest question in tokens; what is longer is cut", remembered=True)
+    doc_stride: int = deciding(128, "tokens from the start of a window to that of the next", remembered=True)
 
 
 class Questions(FlagGroup, heading="Single questions"):
@@ -62,13 +58,9 @@ class AnswerSearch(FlagGroup, heading="Answers"):
 class SpanLoss(FlagGroup, heading="Training"):
     """Where the loss of bert-squad may differ from that of Google."""
 
-    steps_from_examples: bool = option(
-        False, "count steps from questions, not windows, as Google's script does", decides=True
-    )
-    skip_padding: bool = option(
-        False,
-        "leave padding out of the loss, which is faster where texts are short; Google's counts it",
-        decides=True,
+    steps_from_examples: bool = deciding(False, "count steps from questions, not windows, as Google's script does")
+    skip_padding: bool = deciding(
+        False, "leave padding out of the loss, which is faster where texts are short; Google's counts it"
     )
 
 

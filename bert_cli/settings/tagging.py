@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from bert_cli.base.errors import InputError
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
@@ -23,52 +23,38 @@ def read_layers(text: str) -> tuple[int, ...]:
         layers = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"--layers={text}: whole numbers with commas between are needed, such as -1,-2") from None
-    if len(set(layers)) < len(layers):
-        raise InputError(f"--layers={text}: a layer is named twice")
+    refuse_if(len(set(layers)) < len(layers), f"--layers={text}: a layer is named twice")
     return layers
 
 
 class Tagging(FlagGroup, heading="Data"):
     """The data of bert-tag, and how a sentence is cut into windows."""
 
-    word_column: int = option(0, "column of the words, from 0; -1 is the last", remembered=True)
-    tag_column: int = option(-1, "column of the tags, from 0; -1 is the last", remembered=True)
-    tag_scheme: str = option(
-        "auto",
-        "how entities are written as tags; auto: what the tags look like",
-        choices=("auto", *TAG_SCHEMES),
-        remembered=True,
+    word_column: int = remembered(0, "column of the words, from 0; -1 is the last")
+    tag_column: int = remembered(-1, "column of the tags, from 0; -1 is the last")
+    tag_scheme: str = remembered(
+        "auto", "how entities are written as tags; auto: what the tags look like", choices=("auto", *TAG_SCHEMES)
     )
     test_tags: str = option(
-        "auto",
-        "whether the test file has tags; auto: unless it has one column alone",
-        choices=("auto", "yes", "no"),
+        "auto", "whether the test file has tags; auto: unless it has one column alone", choices=("auto", "yes", "no")
     )
-    label_all_pieces: bool = option(
-        False,
-        "train on all pieces of a word, not on its first alone; predictions read the first",
-        decides=True,
-        remembered=True,
+    label_all_pieces: bool = deciding(
+        False, "train on all pieces of a word, not on its first alone; predictions read the first", remembered=True
     )
-    doc_stride: int | None = option(
-        None,
-        "pieces from one window to the next; default: half of max_seq_length",
-        lower=1,
-        decides=True,
-        remembered=True,
+    doc_stride: int | None = deciding(
+        None, "pieces from one window to the next; default: half of max_seq_length", lower=1, remembered=True
     )
 
 
 class TaggerModel(FlagGroup, heading="Model"):
     """What the classifier of tokens reads."""
 
-    layers: tuple[int, ...] | None = option(
+    layers: tuple[int, ...] | None = deciding(
         None,
         "encoder layers the classifier reads, side by side; default: -1, the last one, and with --freeze_encoder "
         "-1,-2,-3,-4",
         read=read_layers,
         write=lambda layers: ",".join(map(str, layers)),
-        decides=True,
         remembered=True,
     )
 

@@ -3,19 +3,16 @@
 import dataclasses
 
 from bert_cli.base.head_types import HEAD_TYPES
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, read_names
+from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, names_of
 from bert_cli.settings.training import Seed
 
-FEATURE_FORMATS = ("jsonl", "npz", "npy", "parquet", "tfrecord")
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
 TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
 LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
-EXPORT_FORMATS = ("saved_model", "hub", "onnx")
-QUANTIZATIONS = ("none", "int8")
 _BESIDE: dict[str, str | dict] = {
     "vocab_file": "vocab.txt; default: beside the checkpoint",
     "bert_config_file": "bert_config.json or config.json; default: beside the checkpoint",
@@ -26,7 +23,9 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     """Which vectors are computed, and in which format they are written."""
 
     output_format: str = option(
-        "jsonl", "npy is for one vector a line; parquet needs the package pyarrow", choices=FEATURE_FORMATS
+        "jsonl",
+        "npy is for one vector a line; parquet needs the package pyarrow",
+        choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
     )
     float16: bool = option(False, "half precision in npz, npy and parquet")
     resume: bool = option(False, "go on with the partial output of a run that was stopped (JSON lines)")
@@ -161,13 +160,13 @@ class Export(FlagGroup, heading="From and to"):
         "saved_model",
         "saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a preprocessor for "
         "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
-        choices=EXPORT_FORMATS,
+        choices=("saved_model", "hub", "onnx"),
     )
     export_dir: str = option("", "folder to write; for TensorFlow Serving its last part is a version, as in serving/1")
     quantize: str = option(
         "none",
         "int8: write also model_int8.onnx, about a quarter as large, and print what it costs",
-        choices=QUANTIZATIONS,
+        choices=("none", "int8"),
     )
     pairs: str = option(
         "auto",
@@ -180,20 +179,16 @@ class Export(FlagGroup, heading="From and to"):
 class ExportData(FlagGroup, heading="Data"):
     """What the data of the exported model looks like."""
 
-    data_dir: str = option(
+    data_dir: str = remembered(
         "",
         "with --quantize, the folder with the dev file to compare accuracies on; default: that of the training run",
-        remembered=True,
         path=True,
     )
     labels: tuple[str, ...] | None = option(
-        None,
-        "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint",
-        read=lambda text: read_names("labels", 1, text),
-        write=",".join,
+        None, "names of the outputs, such as 0,1,2; default: labels.txt beside the checkpoint", **names_of("labels", 1)
     )
-    max_seq_length: int | None = option(
-        None, "longest input in tokens; default: as it was trained, or 128", lower=1, decides=True, remembered=True
+    max_seq_length: int | None = deciding(
+        None, "longest input in tokens; default: as it was trained, or 128", lower=1, remembered=True
     )
 
 

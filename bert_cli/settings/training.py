@@ -3,7 +3,7 @@
 import dataclasses
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.option import FlagGroup, group, option
+from bert_cli.flags.option import FlagGroup, deciding, group, option, passing
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
@@ -15,33 +15,27 @@ class Training(FlagGroup, heading="Training"):
     """The batch and the learning rate."""
 
     # The batch of one update, whatever the number of devices and accumulation steps.
-    train_batch_size: int = option(
-        32, "examples in a training batch, over all devices", lower=1, decides=True, grid=True
-    )
+    train_batch_size: int = deciding(32, "examples in a training batch, over all devices", lower=1, grid=True)
     # Google's default of the scripts; the paper tries 2e-5 to 5e-5.
-    learning_rate: float = option(5e-5, "peak learning rate", lower=0.0, decides=True, grid=True)
+    learning_rate: float = deciding(5e-5, "peak learning rate", lower=0.0, grid=True)
 
 
 class FineTuning(FlagGroup, heading="Training"):
     """How long a model is fine-tuned."""
 
-    num_train_epochs: float = option(
-        3.0, "passes over the training data; fractions are used", lower=0.0, decides=True, grid=True
+    num_train_epochs: float = deciding(3.0, "passes over the training data; fractions are used", lower=0.0, grid=True)
+    warmup_proportion: float = deciding(
+        0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0
     )
-    warmup_proportion: float = option(
-        0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0, decides=True
-    )
-    bias_correction: bool = option(
-        False,
-        "divide Adam's moments by 1 - beta^t, as other libraries do; Google's scripts do not",
-        decides=True,
+    bias_correction: bool = deciding(
+        False, "divide Adam's moments by 1 - beta^t, as other libraries do; Google's scripts do not"
     )
 
 
 class Seed(FlagGroup, heading="Training"):
     """The one seed of a command; commands that train nothing have it, too."""
 
-    random_seed: int = option(12345, "seed of shuffling, dropout and new weights", lower=0, decides=True)
+    random_seed: int = deciding(12345, "seed of shuffling, dropout and new weights", lower=0)
 
 
 class Saving(FlagGroup, heading="Training"):
@@ -69,31 +63,27 @@ def read_eval_every(text: str) -> str:
 class Watching(FlagGroup, heading="Evaluation during training"):
     """Evaluation during training, the best checkpoint, and early stopping."""
 
-    eval_every: str = option(
+    eval_every: str = deciding(
         "",
         "evaluate the data of --do_eval while training goes on: epoch, or a number of steps; the best checkpoint is kept in "
         "best/ of output_dir, and evaluations and predictions are those of it",
         read=read_eval_every,
-        decides=True,
     )
-    metric_for_best: str = option(
+    metric_for_best: str = deciding(
         "",
         "what tells the best checkpoint, or the best of several runs: a name of eval_results.txt; default: what the task is "
         "measured by",
-        decides=True,
     )
-    early_stopping_patience: int = option(
-        0, "stop after so many evaluations in a row without a better one; 0: train to the end", lower=0, decides=True
+    early_stopping_patience: int = deciding(
+        0, "stop after so many evaluations in a row without a better one; 0: train to the end", lower=0
     )
 
 
 class Page(FlagGroup, heading="Report"):
     """The page for people at the end of a run."""
 
-    report: bool = option(
-        True,
-        "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too",
-        passing=True,
+    report: bool = passing(
+        True, "end with report.html, a page of curves, scores and mistakes; bert-report makes it later too"
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_cli import Classifier, convert_checkpoint, export_model, run_tagging
-from bert_cli.flags.option import deciding, every_flag
+from bert_cli.flags.option import deciding_values, every_flag
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.pretraining import PretrainSettings
@@ -41,7 +41,7 @@ def test_every_command_that_trains_has_them_and_they_decide(settings, wanted):
     names = {flag.name for flag in every_flag(settings)}
     every = SHARED | OF_LABELS | {"head_input"}
     assert names & every == wanted
-    assert deciding(settings()).keys() & every == wanted
+    assert deciding_values(settings()).keys() & every == wanted
     assert CONTROLS.keys() | {"freeze_encoder"} == every
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from bert_cli import settings
-from bert_cli.flags.option import FlagGroup, build, deciding, every_flag, group, option, values_of
+from bert_cli.flags.option import FlagGroup, build, deciding_values, every_flag, group, option, values_of
 from tests.docs_pages import COMMANDS, settings_of
 
 SETTINGS = [settings_of(command) for command in COMMANDS]
@@ -77,7 +77,7 @@ def test_build_and_values_of():
     assert settings == Settings(Source("a.txt"), Rates(0.25, None, True))
     assert build(Settings, {}) == Settings()
     assert values_of(settings) == {"from": "a.txt", "rate": 0.25, "steps": None, "fast": True}
-    assert deciding(settings) == {"rate": 0.25, "fast": True}
+    assert deciding_values(settings) == {"rate": 0.25, "fast": True}
 
 
 def test_mistakes_of_a_programmer():

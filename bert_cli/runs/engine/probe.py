@@ -103,4 +103,4 @@ def more_memory(taken: list[int], shapes: int) -> int:
 def most_memory() -> tuple[int, str]:
     """The most bytes that this process has taken until now, and of which memory: that of the first GPU, where there is one."""
     of_device = peak_device_memory()
-    return (peak_memory() or 0, _OF_PROCESS) if of_device is None else (of_device, _OF_GPU)
+    return (peak_memory(), _OF_PROCESS) if of_device is None else (of_device, _OF_GPU)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError, why_not_written
+from bert_cli.base.errors import InputError, refuse_if, why_not_written
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.names import LOCK, MANIFEST, STATE
 from bert_cli.runtime.cluster import writes
@@ -54,11 +54,6 @@ class Owner(NamedTuple):
         return _start_of(self.process) == self.started if self.started else _exists(self.process)
 
 
-def _this_process(command: str) -> Owner:
-    now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
-    return Owner(socket.gethostname(), os.getpid(), _start_of(os.getpid()), command, now)
-
-
 def _start_of(process: int) -> str | None:
     """When a process of this machine began, in ticks of this boot; None where there is none, or no /proc to tell."""
     try:
@@ -71,10 +66,10 @@ def _start_of(process: int) -> str | None:
 
 def _exists(process: int) -> bool:
     try:
-        os.kill(process, 0)
+        os.kill(process, 0)  # signal 0 reaches nobody: the system only looks the process up
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # somebody else's
         pass
     return True
 
@@ -82,12 +77,8 @@ def _exists(process: int) -> bool:
 def check_free(folder: str, distribution_strategy: str) -> tuple:
     """InputError where another run holds the folder. Returns what `held` compares; changes nothing."""
     path = os.path.join(folder, LOCK)
-    if (
-        writes(distribution_strategy)
-        and not files.is_remote(folder)
-        and os.path.isfile(path)
-        and os.access(path, os.R_OK)
-    ):
+    is_read = writes(distribution_strategy) and not files.is_remote(folder)
+    if is_read and os.path.isfile(path) and os.access(path, os.R_OK):
         with open(path, "rb") as file:
             _judge(path, _is_locked(file.fileno()), _owner(path, file.read(_MOST_BYTES)))
     return _last_run(folder)
@@ -148,51 +139,49 @@ def held(folder: str, distribution_strategy: str, command: str, seen: tuple) -> 
     """
     if not writes(distribution_strategy):
         yield
-        return
-    if files.is_remote(folder):
+    elif files.is_remote(folder):
         LOG.warning("warning: %s cannot be locked: see to it that no other run writes there at the same time", folder)
         yield
-        return
-    # Before the folder is touched: a refused run puts back what it found.
-    missing, before, times = _missing(folder), _contents(folder), _times(folder)
-    files.make_directory(folder)
-    path = os.path.join(folder, LOCK)
-    try:
-        descriptor = _take(path, command)
-        ended = threading.Event()
-        try:
-            if _last_run(folder) != seen:
-                raise InputError(f"{folder}: another run wrote into it just now; give the same command again")
-            threading.Thread(target=_touch, args=(path, ended), daemon=True).start()
+    else:
+        with _traceless(folder), _locked(os.path.join(folder, LOCK), command):
+            was_used = _last_run(folder) != seen
+            refuse_if(was_used, f"{folder}: another run wrote into it just now; give the same command again")
             yield
-        finally:
-            # First the thread, then the file, then the lock: while the lock is held nobody else may make the file anew.
-            ended.set()
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(path)
-            _held_here.discard(descriptor)
-            os.close(descriptor)
-    finally:
-        for made in missing:
-            with contextlib.suppress(OSError):  # it holds something now
-                os.rmdir(made)
-        if times and _contents(folder) == before:
-            os.utime(folder, ns=times)  # a run that is refused leaves no trace
 
 
-def _missing(folder: str) -> list[str]:
-    """The folder and those above it that are not there yet, from the inside out."""
-    path, found = os.path.abspath(folder), []
+@contextlib.contextmanager
+def _traceless(folder: str) -> Iterator[None]:
+    """Make the folder where it is missing; at the end, what was made and holds nothing, as after a refusal, is gone again."""
+    before, stat, missing = _contents(folder), os.stat(folder) if os.path.isdir(folder) else None, []
+    path = os.path.abspath(folder)
     while not os.path.lexists(path):
-        found.append(path)
+        missing.append(path)  # from the inside out, as they are removed
         path = os.path.dirname(path)
-    return found
+    files.make_directory(folder)
+    try:
+        yield
+    finally:
+        for path in missing:
+            with contextlib.suppress(OSError):  # it holds something now
+                os.rmdir(path)
+        if stat and _contents(folder) == before:
+            os.utime(folder, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-def _times(folder: str) -> tuple[int, int] | None:
-    """When a folder was last read and changed, ns."""
-    stat = os.stat(folder) if os.path.isdir(folder) else None
-    return (stat.st_atime_ns, stat.st_mtime_ns) if stat else None
+@contextlib.contextmanager
+def _locked(path: str, command: str) -> Iterator[None]:
+    """Within it the lock file is this process's, and touched from time to time."""
+    descriptor, ended = _take(path, command), threading.Event()
+    threading.Thread(target=_touch, args=(path, ended), daemon=True).start()
+    try:
+        yield
+    finally:
+        # First the thread, then the file, then the lock: while the lock is held nobody else may make the file anew.
+        ended.set()
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+        _held_here.discard(descriptor)
+        os.close(descriptor)
 
 
 def _contents(folder: str) -> dict[str, tuple[int, int]]:
@@ -211,15 +200,13 @@ def _take(path: str, command: str) -> int:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise InputError(f"{path}: cannot be written: {why_not_written(error, os.path.dirname(path))}") from None
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.close, descriptor)
             if _lock(descriptor, path):
-                _write(descriptor, _this_process(command))
+                _write(descriptor, command)
                 _held_here.add(descriptor)
+                stack.pop_all()
                 return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
 
 
 def _lock(descriptor: int, path: str) -> bool:
@@ -229,7 +216,7 @@ def _lock(descriptor: int, path: str) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         is_locked = error.errno in _HELD
-        if not is_locked:
+        if not is_locked:  # NFS without a lock daemon, or a FUSE filesystem
             said = "warning: %s is on a filesystem that cannot lock (%s): its file %s alone keeps other runs out"
             LOG.warning(said, os.path.dirname(path), error.strerror, LOCK)
     # The owner removes the file before it lets go of the lock: what was opened here may have no name any more.
@@ -242,7 +229,10 @@ def _lock(descriptor: int, path: str) -> bool:
     return True
 
 
-def _write(descriptor: int, owner: Owner) -> None:
+def _write(descriptor: int, command: str) -> None:
+    """Make this process the owner that an open lock file names."""
+    now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    owner = Owner(socket.gethostname(), os.getpid(), _start_of(os.getpid()), command, now)
     # Written in place: another file under this name would not be the one that is locked.
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(owner._asdict()).encode(), 0)

@@ -113,6 +113,7 @@ def plan_start(before: Mapping[str, Any], steps: int, done: int) -> int:
         return done
     if done < steps != before.get(STEPS, steps):
         LOG.info("the run has %d steps now, %d before: its learning-rate plan is stretched", steps, before[STEPS])
+    # run.json may be edited by hand, or of an older version: a start that makes no sense counts as none.
     start = before.get(PLAN_FROM, 0)
     return start if isinstance(start, int) and start < steps else 0
 
@@ -174,6 +175,7 @@ def check_ours(folder: str, names: Iterable[str]) -> None:
     present = set(files.list_directory(folder))
     for name in names:
         path = os.path.join(folder, name)
+        # A folder under the name of a file is nobody's: what lies in it was never listed.
         if name in present and (name not in owned or (files.is_directory(path) and name != BEST)):
             raise InputError(
                 f"{path}: would be written over, but no run of ours has listed it as its own; move it away, or use another "

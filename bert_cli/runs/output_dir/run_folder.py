@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -13,51 +12,21 @@ from typing import Any
 import numpy as np
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import (
-    BEST,
-    CONFIG,
-    FLAGS,
-    HUGGING_FACE_CONFIG,
-    LABELS,
-    MANIFEST,
-    REPORT,
-    STATE,
-    UNFINISHED,
-    VOCABULARY,
-)
-from bert_cli.base.writing import atomic_write, write_json, write_lines
+from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, STATE, VOCABULARY
+from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
 from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
-from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
-from bert_cli.runs.output_dir.manifest import (
-    COMMAND,
-    FILES,
-    GROWING,
-    OF_LENGTH,
-    OF_OLDER_RUNS,
-    SEVERAL,
-    STEPS,
-    check_ours,
-    is_longer,
-    listed_names,
-    owned_names,
-    read_manifest,
-    read_report,
-    vocabulary_digest,
-    written_names,
-)
+from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import latest_checkpoint, newest_whole, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
-# What tempfile makes of the prefix that all our writers give it.
-_UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 # Files that tell a folder of models or data.
-_FOREIGN = (VOCABULARY, CONFIG, LABELS, HUGGING_FACE_CONFIG, "bert_model.ckpt.index", "train.tsv")
+_FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")
 
 
 def digest(*arrays: np.ndarray) -> str:
@@ -73,7 +42,7 @@ def check_results(folder: str, names: Iterable[str]) -> None:
 
     names: of the files that it writes beside its report.
     """
-    check_ours(folder, (*names, REPORT))
+    run_json.check_ours(folder, (*names, REPORT))
 
 
 def find_state(
@@ -97,59 +66,52 @@ def find_state(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
-    if not overwrite and (read_manifest(folder, _ANEW) or {}).get(SEVERAL):
+    if not overwrite and (run_json.read_manifest(folder, _ANEW) or {}).get(run_json.SEVERAL):
         raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
     if overwrite or latest is None:
-        check_ours(folder, written_names(manifest, names))
+        run_json.check_ours(folder, run_json.written_names(manifest, names))
         return None
     listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
+    # As run.json gives it back: with lists in place of tuples, and keys of text.
     before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
-    if COMMAND in before and before[COMMAND] != now.get(COMMAND):
-        raise InputError(f"{folder}: holds a run of {before[COMMAND]}; {_OTHER}")
-    longer = is_longer(before, now.get(STEPS), step_number(latest))
-    apart = {FILES, COMMAND, *OF_LENGTH, *(GROWING if longer else ())}
-    changes = [
-        _change(key, before.get(key), now.get(key))
-        for key in sorted({*before, *now} - apart)
-        if before.get(key) != now.get(key)
-    ]
-    if changes:
-        raise InputError(f"{folder}: holds another run: {'; '.join(changes)}; {_OTHER}")
-    check_ours(folder, names)
+    if run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND):
+        raise InputError(f"{folder}: holds a run of {before[run_json.COMMAND]}; {_OTHER}")
+    is_longer = run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest))
+    ignored = {run_json.FILES, run_json.COMMAND, *run_json.OF_LENGTH, *(run_json.GROWING if is_longer else ())}
+    keys = [key for key in sorted({*before, *now} - ignored) if before.get(key) != now.get(key)]
+    if keys:
+        changes = "; ".join(_change(key, before.get(key), now.get(key)) for key in keys)
+        raise InputError(f"{folder}: holds another run: {changes}; {_OTHER}")
+    run_json.check_ours(folder, names)
     return newest_whole(folder, strict, to_train=True)
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:
     """InputError where a folder without run.json holds files that look like a model or data."""
-    foreign = [name for name in _FOREIGN if files.exists(os.path.join(folder, name))]
-    if foreign:
-        raise InputError(
-            f"{folder}: holds {foreign[0]}, which no run of ours put there: it looks like a folder of models or data; "
-            "use another --output_dir"
+    for name in _FOREIGN:
+        refuse_if(
+            files.exists(os.path.join(folder, name)),
+            f"{folder}: holds {name}, which no run of ours put there: it looks like a folder of models or data; "
+            "use another --output_dir",
         )
-    numbered = (name for name in files.list_directory(folder) if CHECKPOINT_FILE.fullmatch(name))
+    numbered = (name for name in files.list_directory(folder) if best_checkpoint.CHECKPOINT_FILE.fullmatch(name))
     found = os.path.basename(latest) if latest else next(numbered, None)
-    if found:
-        raise InputError(
-            f"{folder}: holds {found} but no {MANIFEST}, so it cannot be told whose it is; move it away, "
-            "or use another --output_dir"
-        )
+    refuse_if(
+        found,
+        f"{folder}: holds {found} but no {MANIFEST}, so it cannot be told whose it is; move it away, "
+        "or use another --output_dir",
+    )
 
 
 def _change(key: str, before: object, now: object) -> str:
     if isinstance(before, dict) and isinstance(now, dict):
-        parts = [
-            _change(f"{key}.{k}", before.get(k), now.get(k)) for k in {**before, **now} if before.get(k) != now.get(k)
-        ]
-        return ", ".join(parts)
-    return f"{key} was {_short(before)}, is now {_short(now)}"
-
-
-def _short(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        keys = [k for k in {**before, **now} if before.get(k) != now.get(k)]
+        return ", ".join(_change(f"{key}.{k}", before.get(k), now.get(k)) for k in keys)
+    texts = [",".join(map(str, value)) if isinstance(value, list) else str(value) for value in (before, now)]
+    return f"{key} was {texts[0]}, is now {texts[1]}"
 
 
 def begin(
@@ -168,7 +130,7 @@ def begin(
     """
     vocabulary = files.read_bytes(vocab_file) if vocab_file else None
     clear(folder)
-    write_json(os.path.join(folder, MANIFEST), manifest | {FILES: written_names(manifest, names)})
+    write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: run_json.written_names(manifest, names)})
     if labels is not None:
         write_lines(os.path.join(folder, LABELS), labels)
     if vocabulary is not None:
@@ -182,14 +144,11 @@ def clear(folder: str) -> None:
     """Make the folder, or remove what earlier runs of ours left there; other files and folders are left alone."""
     files.make_directory(folder)
     remove_leftovers(folder)
-    owned = owned_names(folder)
-    is_run = MANIFEST in owned
-    present = files.list_directory(folder)
-    ours = [name for name in present if name in owned or (is_run and CHECKPOINT_FILE.fullmatch(name))]
+    owned = run_json.owned_names(folder)
+    is_run, is_checkpoint = MANIFEST in owned, best_checkpoint.CHECKPOINT_FILE.fullmatch
+    ours = [name for name in files.list_directory(folder) if name in owned or (is_run and is_checkpoint(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
-    for name in sorted(
-        ours, key=lambda name: (name == MANIFEST, not (name == STATE or CHECKPOINT_FILE.fullmatch(name)))
-    ):
+    for name in sorted(ours, key=lambda name: (name == MANIFEST, name != STATE and not is_checkpoint(name))):
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
@@ -203,45 +162,47 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     It holds another kind of run and `overwrite` is not set, or a file that would be written and that no run of ours has listed.
     kind: what of: runs, grid, folds. names: of the files that are written into this folder.
     """
-    before = None if overwrite else read_manifest(folder, _ANEW)
-    if before is not None and (before.get(COMMAND), before.get(SEVERAL)) != (command, kind):
+    before = None if overwrite else run_json.read_manifest(folder, _ANEW)
+    if before is not None and (before.get(run_json.COMMAND), before.get(run_json.SEVERAL)) != (command, kind):
         raise InputError(f"{folder}: holds another run; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest_checkpoint(folder))
-    check_ours(folder, (MANIFEST, *names))
+    run_json.check_ours(folder, (MANIFEST, *names))
 
 
 def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
     """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
-    if overwrite or read_manifest(folder, _ANEW) is None:
+    if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
-    listed = dict.fromkeys([MANIFEST, REPORT, *names])
-    write_json(os.path.join(folder, MANIFEST), {COMMAND: command, SEVERAL: kind, "config": {}, FILES: list(listed)})
+    manifest: dict = {run_json.COMMAND: command, run_json.SEVERAL: kind, "config": {}}
+    listed = list(dict.fromkeys([MANIFEST, REPORT, *names]))
+    write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: listed})
 
 
 def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None:
     """Bring run.json up to date where a run goes on: what may change in it (its length), and the files that it owns."""
-    before = read_manifest(folder) or {}
-    listed = before.get(FILES, list(OF_OLDER_RUNS))
-    after = manifest | {FILES: list(dict.fromkeys([*listed, *written_names(manifest, names)]))}
+    before = run_json.read_manifest(folder) or {}
+    listed = before.get(run_json.FILES, list(run_json.OF_OLDER_RUNS))
+    after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *run_json.written_names(manifest, names)]))}
     if json.loads(json.dumps(after)) != before:
         write_json(os.path.join(folder, MANIFEST), after)
 
 
 def remove_leftovers(folder: str) -> None:
     """Remove the half-written files of a run of ours that was killed, of its best/ too."""
-    owned = owned_names(folder)
+    owned = run_json.owned_names(folder)
     if MANIFEST not in owned:
         return
     if BEST in owned:
         remove_leftovers(os.path.join(folder, BEST))
     for name in files.list_directory(folder):
         path = os.path.join(folder, name)
-        if not _UNFINISHED.fullmatch(name):
+        if not LEFTOVER.fullmatch(name):
             continue
         if not files.is_directory(path):
             files.remove(path)
-        elif all(CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
+        # Checkpoints are written in a hidden folder of their own; one with other files may be somebody else's.
+        elif all(best_checkpoint.CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
             try:
                 shutil.rmtree(path)
             except OSError as error:
@@ -253,12 +214,12 @@ def write_report(folder: str, report: dict, names: tuple[str, ...] = ()) -> None
 
     names: of the files that this run may have written; those that no run.json lists are listed here, and so known as ours.
     """
-    before = read_report(folder) or {}
-    manifest = read_manifest(folder)
-    listed = listed_names(manifest, OF_OLDER_RUNS) if manifest else set()
+    before = run_json.read_report(folder) or {}
+    manifest = run_json.read_manifest(folder)
+    listed = run_json.listed_names(manifest, run_json.OF_OLDER_RUNS) if manifest else set()
     written = {name for name in names if files.exists(os.path.join(folder, name))}
-    unlisted = (listed_names(before, ()) | written) - listed
-    after = before | report | ({FILES: sorted(unlisted)} if unlisted else {})
+    unlisted = (run_json.listed_names(before, ()) | written) - listed
+    after = before | report | ({run_json.FILES: sorted(unlisted)} if unlisted else {})
     write_json(os.path.join(folder, REPORT), after)
 
 
@@ -267,5 +228,5 @@ def model_manifest(config: BertConfig | ModuleConfig, vocab_file: str | None, st
     return {
         "init_checkpoint": start.identity if start else None,
         "config": dataclasses.asdict(config),
-        "vocabulary": vocabulary_digest(vocab_file) if vocab_file else None,
+        "vocabulary": run_json.vocabulary_digest(vocab_file) if vocab_file else None,
     }

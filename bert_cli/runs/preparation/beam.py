@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import STANDARD
-from bert_cli.base.staging import staging_folder
-from bert_cli.base.writing import move_file
+from bert_cli.base.writing import move_file, staging_folder
 from bert_cli.corpus import beam
 from bert_cli.corpus.shards import Job
 from bert_cli.corpus.store import check_has_sentences
@@ -33,19 +32,18 @@ def check_beam(values: dict[str, Any]) -> None:
     """InputError for flags that do not go with --runner, or need it."""
     runner = values["runner"]
     if not runner:
-        if values["beam_options"]:
-            raise InputError("--beam_options is about --runner, which is missing")
+        refuse_if(values["beam_options"], "--beam_options is about --runner, which is missing")
         return
-    if values["num_workers"]:
-        raise InputError(
-            "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options"
-        )
-    if STANDARD in values["input_file"].split(","):
-        raise InputError(f"--input_file={values['input_file']}: --runner reads files, not standard input")
-    if importlib.util.find_spec("apache_beam") is None:
-        raise InputError(
-            f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'"
-        )
+    refuse_if(
+        values["num_workers"],
+        "--num_workers: --runner has workers of its own; leave it out, or give Beam's in --beam_options",
+    )
+    source = values["input_file"]
+    refuse_if(STANDARD in source.split(","), f"--input_file={source}: --runner reads files, not standard input")
+    refuse_if(
+        importlib.util.find_spec("apache_beam") is None,
+        f"--runner={runner} needs the package apache-beam, which is not installed: pip install 'bert_cli[beam]'",
+    )
 
 
 def check_places(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -64,11 +62,21 @@ def make_with_beam(
 
     num_shards: 0 for as many as suit the corpus. What is handed on lies in a hidden folder beside the first output.
     """
+    import apache_beam
+
     runner, began = str(settings.runner), time.time()
     options = _options(settings)
     with staging_folder(os.path.dirname(outputs[0]) or ".", may_be_remote=True) as folder:
         LOG.info("%d files go through Apache Beam, --runner=%s", len(inputs), runner)
-        _run(options, runner, job, inputs, len(outputs), num_shards, folder)
+        try:
+            with apache_beam.Pipeline(options=options) as pipeline:
+                beam.add_steps(pipeline, job, inputs, len(outputs), num_shards, folder)
+        except Exception as error:  # of whatever kind the runner, or what it runs, raises
+            LOG.debug("the pipeline of --runner=%s", runner, exc_info=True)
+            # The last line is the error itself: a runner puts the worker's whole traceback before it.
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            reason = lines[-1][:300] if lines else type(error).__name__
+            raise InputError(f"--runner={runner}: the pipeline failed, and nothing was written: {reason}") from None
         read = read_json_object(os.path.join(folder, beam.READ))
         if read[beam.ERROR]:
             raise InputError(read[beam.ERROR])
@@ -104,18 +112,3 @@ def _options(settings: Beam) -> Any:
     if unknown:
         raise InputError(f"--beam_options: Beam has no option --{unknown[0]}")
     return options
-
-
-def _run(
-    options: Any, runner: str, job: Job, inputs: Sequence[str], num_outputs: int, num_shards: int, folder: str
-) -> None:
-    import apache_beam
-
-    try:
-        with apache_beam.Pipeline(options=options) as pipeline:
-            beam.add_steps(pipeline, job, inputs, num_outputs, num_shards, folder)
-    except Exception as error:  # of whatever kind the runner, or what it runs, raises
-        LOG.debug("the pipeline of --runner=%s", runner, exc_info=True)
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = lines[-1][:300] if lines else type(error).__name__
-        raise InputError(f"--runner={runner}: the pipeline failed, and nothing was written: {said}") from None

@@ -8,16 +8,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bert_cli.corpus import text
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
-from bert_cli.corpus.text import (
-    Block,
-    TokenizedBlock,
-    Typecode,
-    read_blocks,
-    token_typecode,
-    tokenize_block,
-    total_size,
-)
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.text.tokenization import FullTokenizer
@@ -41,17 +33,17 @@ class Reading:
     files_end_documents: bool
 
     @property
-    def typecode(self) -> Typecode:
-        return token_typecode(max(self.tokenizer.ids.values()) + 1)
+    def typecode(self) -> text.Typecode:
+        return text.token_typecode(max(self.tokenizer.ids.values()) + 1)
 
 
-def _tokenize(reading: Any, block: Block) -> TokenizedBlock:
-    return tokenize_block(block, reading.tokenizer, reading.typecode, reading.files_end_documents)
+def _tokenize(reading: Any, block: text.Block) -> text.TokenizedBlock:
+    return text.tokenize_block(block, reading.tokenizer, reading.typecode, reading.files_end_documents)
 
 
 def choose_num_workers(paths: list[str]) -> int:
     """Processes for tokenizing: all cores for a large corpus, one for a small one."""
-    size = total_size(paths)
+    size = text.total_size(paths)
     return 1 if size is not None and size < _WORTH_PROCESSES else os.cpu_count() or 1
 
 
@@ -62,7 +54,7 @@ def read_corpus(paths: list[str], workers: Workers, folder: str) -> CorpusSize:
     """
     typecode = workers.context.typecode
     with reading(paths) as show:
-        corpus = store_corpus(workers.map(_tokenize, read_blocks(paths)), folder, typecode, show)
+        corpus = store_corpus(workers.map(_tokenize, text.read_blocks(paths)), folder, typecode, show)
     check_has_sentences(corpus.num_documents)
     return corpus
 
@@ -75,7 +67,7 @@ def reading(paths: list[str]) -> Iterator[Callable[[int], None]]:
         LOG.info("  %s", path)
     if len(paths) > LOGGED:
         LOG.info("  … and %d more", len(paths) - LOGGED)
-    size = total_size(paths)
+    size = text.total_size(paths)
     if size is None:  # of a pipe nobody knows how much is left
         yield lambda position: None
         return
@@ -94,5 +86,6 @@ def corpus_digest(corpus: CorpusSize) -> str:
     total = hashlib.sha256()
     for path in corpus_files(corpus.folder):
         with open(path, "rb") as file:
+            # A digest of digests: the bytes of all files in a row would not say where one file ends.
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()[:16]

@@ -3,10 +3,8 @@
 import itertools
 import logging
 import re
-from collections.abc import Callable
-from typing import Any
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import shard_name
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
@@ -19,7 +17,7 @@ from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from bert_cli.runs.loading import checks
 from bert_cli.runs.preparation.corpus import CACHE_SIZE
-from bert_cli.settings.pretraining import MaskedLM, TextVocabulary
+from bert_cli.settings.pretraining import CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 
@@ -32,23 +30,17 @@ def expand_outputs(output_file: str) -> list[str]:
     for item in output_file.split(","):
         sharded = re.fullmatch(r"(.+)@(\d+)", item)
         count = int(sharded[2]) if sharded else 1
-        if not item or not 1 <= count <= 99999:
-            raise InputError(f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
+        is_wrong = not item or not 1 <= count <= 99999
+        refuse_if(is_wrong, f"--output_file={output_file}: {item!r} is not a name, or name@N with N from 1 to 99999")
         paths += [shard_name(sharded[1], number, count) for number in range(count)] if sharded else [item]
-    if len(set(paths)) < len(paths):
-        raise InputError(f"--output_file={output_file}: a name comes twice; each file needs its own")
+    is_twice = len(set(paths)) < len(paths)
+    refuse_if(is_twice, f"--output_file={output_file}: a name comes twice; each file needs its own")
     return paths
 
 
-def prepare_job(
-    text: TextVocabulary,
-    max_seq_length: int,
-    masking: MaskedLM,
-    dupe_factor: int,
-    random_seed: int,
-    files_end_documents: bool,
-) -> Job:
-    """The vocabulary, and all that decides the instances; max_seq_length in tokens."""
+def prepare_job(settings: CreateDataSettings) -> Job:
+    """The vocabulary, and all that decides the instances."""
+    text, masking, max_seq_length = settings.vocabulary, settings.masking, settings.encoding.max_seq_length
     vocabulary = read_vocabulary(text.vocab_file)
     checks.check_casing(text.do_lower_case, vocabulary, None)
     expected = max_seq_length * masking.masked_lm_prob
@@ -61,10 +53,11 @@ def prepare_job(
     return Job(
         tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
         typecode=token_typecode(vocabulary.size),
-        files_end_documents=files_end_documents,
+        # One process alone reads as Google's script: there a document goes on from one file into the next.
+        files_end_documents=settings.workers.num_workers > 0 or bool(settings.beam.runner),
         sampling=Sampling.of(vocabulary.ids, max_seq_length, masking),
-        dupe_factor=dupe_factor,
-        random_seed=random_seed,
+        dupe_factor=settings.instances.dupe_factor,
+        random_seed=settings.seed.random_seed,
     )
 
 
@@ -76,23 +69,16 @@ def write_instances(
     Without workers, one stream of records, as Google's; else num_shards pieces of work, 0 for as many as suit the corpus.
     """
 
-    def with_progress(title: str, total: int, unit: str, write: Callable) -> Any:
-        with Progress(title, total, every=max(1, total // 10), unit=unit) as progress:
-            return dict(write(progress.update))
-
-    if not workers.count:
-        total = corpus.num_documents * job.dupe_factor
-        return with_progress(
-            "making instances", total, "documents",
-            lambda update: write_single_stream(job, corpus, folder, paths, update),
-        )  # fmt: skip
-    num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, len(paths))
-    LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
-    counts = with_progress(
-        "making instances", num_shards, "shards",
-        lambda update: write_sharded(workers, corpus, folder, paths, num_shards, update),
-    )  # fmt: skip
-    return counts | {"num_shards": num_shards}
+    total, unit = corpus.num_documents * job.dupe_factor, "documents"
+    if workers.count:
+        total = num_shards = num_shards or choose_num_shards(corpus, job.dupe_factor, len(paths))
+        unit = "shards"
+        LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
+    with Progress("making instances", total, every=max(1, total // 10), unit=unit) as progress:
+        if not workers.count:
+            return dict(write_single_stream(job, corpus, folder, paths, progress.update))
+        counts = write_sharded(workers, corpus, folder, paths, num_shards, progress.update)
+    return dict(counts) | {"num_shards": num_shards}
 
 
 def log_first(paths: list[str], tokenizer: FullTokenizer, count: int) -> None:

@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import hashlib
 import itertools
-import json
 import os
 import random
 from collections import Counter
@@ -16,10 +15,10 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
-from bert_cli.base.writing import atomic_paths
+from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_data import natural_key
 from bert_cli.examples.own_rows import read_rows
@@ -37,39 +36,36 @@ class Source:
     """A file to read, and where the parts of an example stand in it."""
 
     path: str
-    places: ColumnIndices
+    indices: ColumnIndices
 
     @staticmethod
     def open(path: str, columns: Columns, header: str) -> "Source":
         """InputError for a file that the four columns cannot hold: of pairs, or of several labels a row."""
         stream = read_rows(path, "help")
         sample = list(itertools.islice(stream, SAMPLE))
-        if not sample:
-            raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-        places = find_columns(path, sample, columns, header, needs_label=True)
-        if places.text_b is not None:
-            raise InputError(
-                f"{path}: holds pairs of texts, and the four-column format has one; give the file to bert-classify as it is, "
-                "or --text_column for one of the two"
-            )
-        if len(places.labels) > 1:
-            raise InputError(
-                "--label_column: the four-column format has one label; give the file to bert-classify as it is"
-            )
-        return Source(path, places)
+        refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
+        indices = find_columns(path, sample, columns, header, needs_label=True)
+        refuse_if(
+            indices.text_b is not None,
+            f"{path}: holds pairs of texts, and the four-column format has one; give the file to bert-classify as it is, "
+            "or --text_column for one of the two",
+        )
+        refuse_if(
+            len(indices.labels) > 1,
+            "--label_column: the four-column format has one label; give the file to bert-classify as it is",
+        )
+        return Source(path, indices)
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """(why it is left out or "", id, label, text) of each row, the text on one line."""
-        places, column = self.places, self.places.labels[0]
-        for number, row in enumerate(
-            itertools.islice(read_rows(self.path, "help"), int(places.names is not None), None)
-        ):
-            if len(row.cells) != places.width:
+        indices, rows = self.indices, read_rows(self.path, "help")
+        for number, row in enumerate(itertools.islice(rows, int(indices.names is not None), None)):
+            if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
                 continue
             cells = [_on_one_line(cell if isinstance(cell, str) else ",".join(cell)) for cell in row.cells]
-            identifier = "" if places.identifier is None else cells[places.identifier]
-            label, text = cells[column], cells[places.text_a]
+            identifier = "" if indices.identifier is None else cells[indices.identifier]
+            label, text = cells[indices.labels[0]], cells[indices.text_a]
             yield "no text" if not text else "no label" if not label else "", identifier or str(number), label, text
 
 
@@ -102,26 +98,26 @@ def plan(counts: dict[str, int], dev_split: float, selection: RowSelection) -> d
         dev = min(round(rows * dev_split), max(rows - test - 1, 0))
         planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
     for split, share in (("dev", dev_split), ("test", selection.test_split)):
-        if share and not any(each[split] for each in planned.values()):
-            raise InputError(f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger share, or 0")
+        is_empty = not any(each[split] for each in planned.values())
+        refuse_if(
+            share and is_empty, f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger share, or 0"
+        )
     return planned
 
 
 def _kept(counts: dict[str, int], selection: RowSelection) -> dict[str, int]:
     """How many rows of each label stay, --max_rows in all at most."""
-    total = sum(counts.values())
+    total, most = sum(counts.values()), selection.max_rows
     if selection.balance:
-        least = min(counts.values())
-        least = least if selection.max_rows is None else min(least, selection.max_rows // len(counts))
-        if not least:
-            raise InputError(f"--max_rows={selection.max_rows}: {len(counts)} labels need a row each at least")
+        least = min(*counts.values(), total if most is None else most // len(counts))
+        refuse_if(not least, f"--max_rows={most}: {len(counts)} labels need a row each at least")
         return dict.fromkeys(counts, least)
-    if selection.max_rows is None or selection.max_rows >= total:
+    if most is None or most >= total:
         return counts
-    exact = {label: count * selection.max_rows / total for label, count in counts.items()}
+    exact = {label: count * most / total for label, count in counts.items()}
     kept = {label: int(share) for label, share in exact.items()}
     # Largest remainders first, so that the parts add up to --max_rows.
-    for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: selection.max_rows - sum(kept.values())]:
+    for label in sorted(exact, key=lambda label: kept[label] - exact[label])[: most - sum(kept.values())]:
         kept[label] += 1
     return kept
 
@@ -143,8 +139,8 @@ def check_folder(folder: str, source: str) -> set[str]:
         path = os.path.join(folder, name)
         if not files.exists(path):
             continue
-        if os.path.realpath(path) == os.path.realpath(source):
-            raise InputError(f"{path}: would be written over, but it is read; give another folder")
+        is_source = os.path.realpath(path) == os.path.realpath(source)
+        refuse_if(is_source, f"{path}: would be written over, but it is read; give another folder")
         if files.is_directory(path) or listed.get(name) != _digest(path):
             raise InputError(
                 f"{path}: is there, and is not as bert-prepare left it; move it away, or give another folder"
@@ -159,12 +155,7 @@ def _digest(path: str) -> str:
 
 
 def write_splits(
-    source: Source,
-    counts: dict[str, int],
-    planned: dict[str, dict[str, int]],
-    folder: str,
-    seed: int,
-    ours: set[str],
+    source: Source, counts: dict[str, int], planned: dict[str, dict[str, int]], folder: str, seed: int, ours: set[str]
 ) -> list[str]:
     """Write the files that have rows, and their listing, all or none; those of `ours` that are no longer made are removed.
 
@@ -172,45 +163,27 @@ def write_splits(
     """
     wanted = [split for split in SPLITS if any(each[split] for each in planned.values())]
     names = [f"{split}.tsv" for split in wanted]
-    with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as paths:
+    left, needed, rng = dict(counts), {label: dict(each) for label, each in planned.items()}, random.Random(seed)
+    with atomic_paths([os.path.join(folder, name) for name in (*names, LISTING)]) as (*paths, listing):
         with contextlib.ExitStack() as stack:
-            opened: dict[str, IO[str]] = {
-                split: stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
-                for split, path in zip(wanted, paths, strict=False)
-            }
-            for split, file in opened.items():
-                file.write(_HEADERS[split])
-            _distribute(source, counts, planned, opened, random.Random(seed))
-        digests = {name: _digest(path) for name, path in zip(names, paths, strict=False)}
-        with open(paths[-1], "w", encoding="utf-8") as file:
-            json.dump({"source": os.path.abspath(source.path), "files": digests}, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+            opened: dict[str, IO[str]] = {}
+            for split, path in zip(wanted, paths, strict=True):
+                opened[split] = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
+                opened[split].write(_HEADERS[split])
+            for _, identifier, label, text in (row for row in source.rows() if not row[0]):
+                # Knuth's selection sampling for each label: a row goes to a file with probability (rows that the file still
+                # needs) / (rows of this label that are still to come), so each file gets exactly what was planned.
+                draw = rng.random() * left[label]
+                left[label] -= 1
+                for split in SPLITS:
+                    draw -= needed[label][split]
+                    if draw < 0:
+                        needed[label][split] -= 1
+                        cells = [identifier, text] if split == "test" else [identifier, label, "", text]
+                        opened[split].write("\t".join(cells) + "\n")
+                        break
+        digests = {name: _digest(path) for name, path in zip(names, paths, strict=True)}
+        write_json(listing, {"source": os.path.abspath(source.path), "files": digests})
     for name in ours - set(names):
         files.remove(os.path.join(folder, name))
     return names
-
-
-def _distribute(
-    source: Source,
-    counts: dict[str, int],
-    planned: dict[str, dict[str, int]],
-    opened: dict[str, IO[str]],
-    rng: random.Random,
-) -> None:
-    """Knuth's selection sampling for each label: a row goes to a file with probability (rows that it still needs) / (rows of
-    this label that are still to come).
-    """
-    left = dict(counts)
-    needed = {label: dict(each) for label, each in planned.items()}
-    for reason, identifier, label, text in source.rows():
-        if reason:
-            continue
-        draw = rng.random() * left[label]
-        left[label] -= 1
-        for split in SPLITS:
-            draw -= needed[label][split]
-            if draw < 0:
-                needed[label][split] -= 1
-                cells = [identifier, text] if split == "test" else [identifier, label, "", text]
-                opened[split].write("\t".join(cells) + "\n")
-                break

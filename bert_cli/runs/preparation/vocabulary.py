@@ -1,11 +1,13 @@
 """What bert-build-vocab does with a text: count its words, learn a vocabulary from them, or extend one by them."""
 
+import functools
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.corpus import vocabulary as corpus
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
@@ -26,21 +28,31 @@ def count_words(paths: list[str], tokenizer: BasicTokenizer, num_workers: int) -
     """(word, occurrences), the most frequent first. InputError where there is no word."""
     with Workers(num_workers, tokenizer) as workers, reading(paths) as show:
         counts = merge_counts(workers.map(count_block, read_blocks(paths)), show)
-    if not counts:
-        raise InputError("nothing to learn from: the input has no word; check --input_file")
+    refuse_if(not counts, "nothing to learn from: the input has no word; check --input_file")
     return counts
 
 
-def _make_learner(counts: corpus.WordCounts, num_characters: int, vocab_size: int) -> Callable[[int], list[str]]:
-    """The learner of tensorflow-text, as a function: threshold -> pieces that occur so often, most frequent first."""
-    setup_tensorflow()
-    from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as library
+def build_vocabulary(
+    counts: list[tuple[str, int]], tokenizer: BasicTokenizer, first: Sequence[str], vocab_size: int, min_count: int
+) -> list[str]:
+    """Tokens of a new vocabulary, at most vocab_size of them; `first` come before those of the text."""
+    # All characters of the text come first, so that every word of it can be written.
+    characters = corpus.character_pieces(counts, tokenizer)
+    LOG.info("learning from %d distinct words", len(counts))
 
-    if len(counts) > _MAX_WORDS:
-        LOG.info("pieces are learnt from the %d most frequent of %d words", _MAX_WORDS, len(counts))
+    @functools.cache
+    def learner() -> Any:
+        """tensorflow-text's learner of word pieces. Imported by its first use: TensorFlow comes after all errors."""
+        setup_tensorflow()
+        from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib
+
+        if len(counts) > _MAX_WORDS:
+            LOG.info("pieces are learnt from the %d most frequent of %d words", _MAX_WORDS, len(counts))
+        return wordpiece_tokenizer_learner_lib
 
     def learn(threshold: int) -> list[str]:
-        began = time.monotonic()
+        """Pieces that occur so often, most frequent first."""
+        library, began = learner(), time.monotonic()
         tokens = library.learn(
             counts,
             vocab_size,
@@ -48,33 +60,11 @@ def _make_learner(counts: corpus.WordCounts, num_characters: int, vocab_size: in
             upper_thresh=threshold,  # one threshold: its own search may end far from vocab_size, or above it
             lower_thresh=threshold,
             max_input_tokens=_MAX_WORDS,
-            max_unique_chars=num_characters,  # by default it drops all words with rarer characters than the first 1000
+            max_unique_chars=len(characters),  # by default it drops all words with rarer characters than the first 1000
         )
         seconds = time.monotonic() - began
         LOG.info("pieces that occur %d times or more: %d (%.1f seconds)", threshold, len(tokens), seconds)
         return tokens
-
-    return learn
-
-
-def build_vocabulary(
-    counts: list[tuple[str, int]],
-    tokenizer: BasicTokenizer,
-    first: Sequence[str],
-    vocab_size: int,
-    min_count: int,
-) -> list[str]:
-    """Tokens of a new vocabulary, at most vocab_size of them; `first` come before those of the text."""
-    # All characters of the text come first, so that every word of it can be written.
-    characters = corpus.character_pieces(counts, tokenizer)
-    LOG.info("learning from %d distinct words", len(counts))
-
-    learner: Callable[[int], list[str]] | None = None
-
-    def learn(threshold: int) -> list[str]:
-        nonlocal learner
-        learner = learner or _make_learner(counts, len(characters), vocab_size)  # TensorFlow comes after all errors
-        return learner(threshold)
 
     tokens = corpus.learn_vocabulary(counts, first, characters, vocab_size, min_count, learn)
     if not set(characters) <= set(tokens):

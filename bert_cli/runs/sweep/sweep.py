@@ -9,34 +9,51 @@ import gc
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import RESULT
+from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
+from bert_cli.examples.splitting import stratified_folds
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
-from bert_cli.outputs.sweep import (
-    DEVIATION,
-    MEAN,
-    RunRow,
-    best_row,
-    finished,
-    format_runs_table,
-    mean_and_deviation,
-    metrics_of,
-    write_runs_table,
-)
+from bert_cli.outputs import sweep as tables
+from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
-from bert_cli.runs.sweep.cross_validation import Folds
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResult, Task
 from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")
+
+
+class Folds:
+    """The folds of one cross-validation, `count` of them; see examples.splitting."""
+
+    def __init__(self, task: Task[Any, Any], settings: TrainingSettings, count: int):
+        """Reads and tokenizes the training data of a task."""
+        once = changed(settings, {"do_eval": False, "do_predict": False})
+        reader = task.again(once)
+        model = reader.load(choose_checkpoint(once.model, once.hub, once.phases))
+        with contextlib.ExitStack() as stack:
+            self._whole: DivisibleDataset = reader.read(model, stack)
+        self._folds = stratified_folds(self._whole.strata(), count, settings.seed.random_seed)
+
+    def subset(self, number: int) -> DivisibleDataset:
+        """The data of the fold with this number, from 1."""
+        return self._whole.subset(self._folds == number - 1)
+
+    def write(self, folder: str, evaluations: Sequence[Evaluation]) -> None:
+        """out_of_fold.tsv and suspects.tsv; evaluations: of all folds, in order."""
+        paths = os.path.join(folder, OUT_OF_FOLD), os.path.join(folder, SUSPECTS)
+        count = self._whole.write_folds(paths, self._folds, evaluations)
+        LOG.info("wrote %s and %s: %d rows and %d", *paths, len(self._folds), count)
+
+
 RUNS, GRID, FOLDS = "runs", "grid", "folds"
 _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
 # What only a run's own folder has.
@@ -85,6 +102,7 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
         return report
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
     kept = remembered(type(settings), model_folder(folder), ())
+    # The seed is not remembered by a single run, but here it is what tells the best run from the others.
     kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
@@ -98,9 +116,9 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
     kind, planned = trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
-    tables = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
+    results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
-    run_folder.check_sweep(folder, task.command, kind, tables, overwrite)
+    run_folder.check_sweep(folder, task.command, kind, results, overwrite)
     folds = Folds(task, settings, len(planned)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
     evaluations: list[Evaluation] = []  # of the folds; other runs' are not held, as their predictions may be large
@@ -113,7 +131,7 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
             evaluations += [result.evaluation] if folds and result.evaluation else []
             # Now, not before: run.json of the first run lists what its task writes, and a run that cannot begin leaves nothing.
             if number == 1:
-                owned = (*tables, *_results(folder, trial.folder))
+                owned = (*results, *_results(folder, trial.folder))
                 run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
             # The model of this run, with its compiled functions, refers to itself, and the result may refer to the model.
             del result
@@ -121,31 +139,33 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     if not any(reports):
         raise DivergedError(f"{folder}: the training of all {len(planned)} runs diverged; try a lower --learning_rate")
     rows = [
-        RunRow(
+        tables.RunRow(
             trial.folder,
             {name: value for name, value in trial.values.items() if name not in _OF_ALL},
-            metrics_of(report),
-            report.get(DEVIATION, {}),
+            tables.metrics_of(report),
+            report.get(tables.DEVIATION, {}),
         )
         for trial, report in zip(planned, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
-    best = None if kind == FOLDS or settings.sweep.cross_validation else best_row(rows, metric)
+    best = None if kind == FOLDS or settings.sweep.cross_validation else tables.best_row(rows, metric)
     has_mean = kind != GRID
-    write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
-    for line in format_runs_table(rows, metric, best.folder if best else None, has_mean):
+    tables.write_runs_table(os.path.join(folder, _TABLES[kind]), rows, has_mean)
+    for line in tables.format_runs_table(rows, metric, best.folder if best else None, has_mean):
         LOG.log(RESULT, line)
     if best:
         best_checkpoint.write_choice(folder, best.folder, {"metric": metric, "value": best.metrics[metric]})
         LOG.log(RESULT, "%s: the best %s; %s stands for it from here on", best.folder, metric, folder)
     if folds:
         folds.write(folder, evaluations)
-    means, deviations = mean_and_deviation([row.metrics for row in rows])
-    found = {"eval": means, DEVIATION: deviations} if has_mean else {"eval": best_row(rows, metric).metrics}
+    means, deviations = tables.mean_and_deviation([row.metrics for row in rows])
+    found = (
+        {"eval": means, tables.DEVIATION: deviations} if has_mean else {"eval": tables.best_row(rows, metric).metrics}
+    )
     seconds = round(sum(report.get("train_seconds", 0.0) for report in reports), 3)
-    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in finished(rows)]
+    listed = [{"folder": row.folder, **row.settings, "eval": row.metrics} for row in tables.finished(rows)]
     about = {"metric": metric, "best": best.folder if best else None, "members": listed}
-    about |= {MEAN: means, DEVIATION: deviations} if has_mean else {}
+    about |= {tables.MEAN: means, tables.DEVIATION: deviations} if has_mean else {}
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
 
 

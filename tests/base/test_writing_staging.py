@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.staging import publish_file, publish_folder, staging_folder
+from bert_cli.base.writing import publish_file, publish_folder, staging_folder
 
 
 def test_staging_folder_is_on_the_disk_of_a_missing_folder(tmp_path):
