@@ -105,18 +105,12 @@ def classification_examples(
     head["rows"] = count
     if labels.thresholds is not None:
         head["thresholds"] = list(map(significant, labels.thresholds.tolist()))
-    return EvalExamples(head, _with_texts(kept, numbers, wrong, text_of))
-
-
-def _with_texts(
-    kept: np.ndarray, numbers: list[dict[str, Any]], wrong: np.ndarray, text_of: Callable[[int], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The rows; the worst mistakes and the first few with what text_of says of them. wrong: how bad each is, 0 for none."""
     rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
-    mistakes = [int(place) for place in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[place] > 0]
-    for place in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
-        rows[place] |= text_of(int(kept[place]))
-    return rows
+    # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they make most of the file.
+    mistakes = [int(index) for index in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[index] > 0]
+    for index in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
+        rows[index] |= text_of(int(kept[index]))
+    return EvalExamples(head, rows)
 
 
 def tagging_examples(

@@ -235,17 +235,13 @@ class _Reader:
         if self.labels is None and settings.phases.do_train and split == "train":
             self.labels = find_own_labels(file, problem_type, separator)
         elif self.labels is None and file.has_labels and split != "test":
-            self.labels = self._labels_of_another_run(file, problem_type)
+            # A model of a stranger: labels that are counted in the rows have no order of its outputs.
+            self.labels = problem_type.stated_labels(file.label_cells(None).columns)
+            if self.labels is None:
+                raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
         if split == "train":
             self.found = _found(file, problem_type)
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
-
-    def _labels_of_another_run(self, file: OwnFile, problem_type: ProblemType) -> tuple[str, ...]:
-        """Those of a file to evaluate, for a model of a stranger: labels that are counted have no order of its outputs."""
-        labels = problem_type.stated_labels(file.label_cells(None).columns)
-        if labels is None:
-            raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
-        return labels
 
 
 _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}

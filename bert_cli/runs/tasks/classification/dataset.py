@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.names import TEACHER
+from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
 from bert_cli.features.classification import ClassificationFeatures, classification_features
@@ -18,7 +18,7 @@ from bert_cli.outputs.dry_run import Survey
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.data import ClassificationData
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers, prediction_files
+from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -60,7 +60,7 @@ class ClassificationDataset(DivisibleDataset):
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:
-        return self.answers.evaluation_files
+        return (THRESHOLDS,) if self.answers.tunes else ()
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
@@ -69,8 +69,12 @@ class ClassificationDataset(DivisibleDataset):
 
     def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
-        results = self.settings.inference
-        return prediction_files(split, results.output_format, self.glue_task if results.glue_submission else None)
+        half, inference = split.removeprefix("test"), self.settings.inference
+        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{inference.output_format}"
+        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
+        if inference.glue_submission and self.glue_task:
+            names.append(f"{self.glue_task.submission_of(half)}.tsv")
+        return names
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -39,12 +39,6 @@ _OF_TABLES = (
 )  # fmt: skip
 
 
-def plan_texts(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset) -> shards.ShardPlan:
-    """The shards of --input_file."""
-    names = [settings.files.output_file]
-    return _plan(settings, model, data, ("input_file", "output_file"), names, _OF_TEXTS)
-
-
 def alone(settings: ClassifySettings) -> ClassifySettings:
     """See shards.alone."""
     return dataclasses.replace(settings, devices=shards.alone(settings.devices))
@@ -119,7 +113,9 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if not labels and problem_type.has_named_outputs:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     data = task.for_new_texts(model, labels, run_folders(checkpoint))
-    plan = plan_texts(settings, model, data) if is_sharded else None
+    plan = None
+    if is_sharded:
+        plan = _plan(settings, model, data, ("input_file", "output_file"), [target], _OF_TEXTS)
     todo = plan.todo() if plan else []
     if plan and not todo:
         return data.facts()
@@ -143,7 +139,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
     if explained:
         texts, batch_size = (explained, settings.new.text_b or None), settings.inference.predict_batch_size
-        record = explain(session, model.tokenizer, data.answers, texts, batch_size)
+        record = explain(session, data, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
     elif plan:

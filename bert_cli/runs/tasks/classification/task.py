@@ -27,7 +27,7 @@ from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
 from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
+from bert_cli.runs.tasks.classification.distillation import Teacher, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
 from bert_cli.runs.tasks.classification.split import Split, make_answers, make_split, write_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
@@ -178,7 +178,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             answers.write_thresholds(self.settings.phases.output_dir)
         assert first is not None, "a run that evaluates has read a dev split"
         split, found = first
-        examples = functools.partial(explained_examples, predictor, data.tokenizer, split, answers, found, batch_size)
+        data = dataclasses.replace(data, answers=answers)
+        examples = functools.partial(explained_examples, predictor, data, split, found, batch_size)
         report = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
         return Evaluation(metrics, lines, report, examples, (answers, found))
 
@@ -204,7 +205,8 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     InputError where there is none, or where its problem type or labels are others.
     """
     given = settings.distillation.distill_from
-    check_student(problem_type)
+    if problem_type.distillation_refusal:
+        raise InputError(f"--distill_from: {problem_type.distillation_refusal}")
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
     # The group has fields that are flags of other commands only; a value of one of these would be refused.
