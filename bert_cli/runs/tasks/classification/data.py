@@ -1,4 +1,4 @@
-"""The data of a bert-classify run: the files of a task, or a user's own. What kind of problem it is, is asked here alone."""
+"""The data of a bert-classify run: the files of a task, or a user's own, and the problem type that they decide."""
 
 import dataclasses
 import logging
@@ -66,6 +66,8 @@ def read_data(
     reader = _Reader(settings, labels, problem_type, tables)
     phases, held_out = settings.phases, settings.data
     share = settings.dev_split.dev_split if held_out.dev_file is None and "dev" not in tables else 0.0
+    # The train file first, as it decides labels and problem type. An evaluation alone also needs it where the dev split is a
+    # part of it; the same seed cuts the same rows.
     if phases.do_train or (phases.do_eval and share):
         examples = reader.read("train", settings.data.train_file)
         if share:
@@ -74,6 +76,7 @@ def read_data(
             examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
             reader.found["dev_split_seed"] = seed
         reader.splits["train"] = examples
+    # Plain: texts without labels, in the columns of the training file.
     if phases.do_train and settings.distillation.unlabeled_file:
         reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
     if phases.do_eval and not share:
@@ -97,7 +100,7 @@ def read_data(
 
 
 def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
-    """The task's, else what the flags say, which later runs remember; None where the data has to tell it.
+    """The problem type of the task, else of the flags, which later runs remember; None where the data decides it.
 
     InputError where two of them say something, and not the same.
     """
@@ -148,7 +151,7 @@ def check_submission(settings: ClassifySettings) -> None:
 
 
 class _Reader:
-    """Reads split by split; the first one with labels tells what the others have to be."""
+    """Reads split by split; the first one with labels decides the labels and the problem type of the others."""
 
     def __init__(
         self,
@@ -166,6 +169,7 @@ class _Reader:
         self.choice_labels = settings.endings.choice_labels
         if problem_type and problem_type.has_endings:
             self.labels = ()
+        # A model without labels.txt, such as one of Google's, has its outputs in the order of the task.
         elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
 
@@ -174,6 +178,7 @@ class _Reader:
         self.splits[split] = self.read(split, path, is_plain)
         other = split + self.task.other_half if self.task and not path else split
         if self.task and other != split:
+            # Google's run_classifier.py knows the matched half alone, so a folder made for it may lack the other one.
             paths = [os.path.join(self.settings.data.data_dir, layout.file) for layout in self.task.splits[other]]
             if any(map(exists, paths)):
                 self.splits[other] = self.read(other, None)
@@ -184,16 +189,9 @@ class _Reader:
             return self._read_choices(split, path, is_plain)
         if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
-        settings = self.settings
-        examples = read_examples(
-            self.task_name,
-            split,
-            settings.data.data_dir,
-            settings.data.header,
-            self.labels,
-            settings.task.language,
-            path,
-        )
+        data, language = self.settings.data, self.settings.task.language
+        examples = read_examples(self.task_name, split, data.data_dir, data.header, self.labels, language, path)
+        # The labels of the first split are those of all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
@@ -204,6 +202,7 @@ class _Reader:
             return read_own_file(self.tables[split], split, settings.columns, "yes", flag, needs_label)
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
+        # A file to predict comes from elsewhere than the training files, and may have a header where they have none.
         if is_plain:
             header = settings.data.predict_header or header
         return read_own_file(path, split, settings.columns, header, flag, needs_label, choices)
@@ -239,6 +238,7 @@ class _Reader:
             self.labels = problem_type.stated_labels(file.label_cells(None).columns)
             if self.labels is None:
                 raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
+        # flags.txt remembers the columns of the training file, by which later runs read theirs.
         if split == "train":
             self.found = _found(file, problem_type)
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
@@ -253,6 +253,7 @@ def _found(file: OwnFile, problem_type: ProblemType) -> dict[str, Any]:
 
     def written(columns: Sequence[int]) -> tuple[str, ...]:
         names = [places.called(column) for column in columns]
+        # By number where the name cannot be given as a flag: flags split lists at commas and strip spaces.
         is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
         return tuple(names if is_plain else map(str, columns))
 

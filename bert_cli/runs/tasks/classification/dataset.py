@@ -16,7 +16,6 @@ from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.tasks.classification.data import ClassificationData
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
@@ -31,14 +30,16 @@ class ClassificationDataset(DivisibleDataset):
     """What is classified, and how.
 
     answers: the problem type, its labels and their thresholds. splits: those that are needed, dev_mismatched and
-    test_mismatched of mnli among them where their files are there; none for new texts. data: None there, too.
+    test_mismatched of mnli among them where their files are there; none for new texts. glue_task: None for own files. found:
+    values of flags that the data gave.
     """
 
     settings: ClassifySettings
     answers: Answers
     tokenizer: FullTokenizer
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
-    data: ClassificationData | None = None
+    glue_task: GlueTask | None = None
+    found: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     teacher: Teacher | None = None
 
     @property
@@ -53,10 +54,6 @@ class ClassificationDataset(DivisibleDataset):
     def halves(self, split: str) -> list[str]:
         """The splits of this kind: dev or test, and its other half."""
         return [name for name in self.splits if name.startswith(split)]
-
-    @property
-    def glue_task(self) -> GlueTask | None:
-        return self.data.task if self.data else None
 
     @property
     def evaluation_files(self) -> tuple[str, ...]:

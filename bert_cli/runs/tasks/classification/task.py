@@ -93,7 +93,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         teacher = None
         if settings.distillation.distill_from:
             teacher = load_teacher(settings, data.labels, data.problem_type)
-        return ClassificationDataset(settings, answers, model.tokenizer, splits, data, teacher)
+        return ClassificationDataset(settings, answers, model.tokenizer, splits, data.task, data.found, teacher)
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
         features, lower = trained_features(data.splits), model.tokenizer.do_lower_case
@@ -110,7 +110,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             **({} if problem_type is SINGLE_LABEL else {"problem_type": problem_type.name}),
             **({"distill_from": data.teacher.identity} if data.teacher else {}),
         }
-        found = {**(data.data.found if data.data else {}), "problem_type": problem_type.name, "do_lower_case": lower}
+        found = {**data.found, "problem_type": problem_type.name, "do_lower_case": lower}
         found["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, data.labels, features.label_ids)
         values = {"decided": decided, "found": found, "labels": labels, "class_weights": weights}
