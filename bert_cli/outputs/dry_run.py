@@ -154,6 +154,7 @@ def make_forecast(
 def forecast_lines(forecast: Mapping[str, float], trial: Trial, steps: int, batch_size: int) -> list[str]:
     """The forecast for the log."""
     total = sum(forecast.values())
+    # Not the mean of the steps that were tried: these are few, and the largest batch is among them.
     step = sum(trial.seconds) / max(1, sum(trial.tokens)) * trial.mean_tokens
     phases = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.items() if seconds >= 0.5)
     memory, checkpoint = (byte_size(size, **_DIGITS) for size in (trial.memory, trial.checkpoint_bytes))

@@ -131,6 +131,7 @@ def tagging_examples(
 def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
     """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or null."""
     context, first = example.paragraph.context, 0
+    # Around the middle of the cut where there is room on both sides.
     if span and len(context) > MOST_CHARACTERS:
         first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
     part = context[first : first + MOST_CHARACTERS]
@@ -176,6 +177,7 @@ def blank_examples(
     batch: spec.PRETRAINING of some sequences; logits: float [n, P, V] of their predictions; tokens: id -> token; rows: how
     many sequences there are in all.
     """
+    # The network may have more outputs than the vocabulary has tokens; those mean nothing.
     logits = np.asarray(logits, np.float64)[..., : len(tokens)]
     shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)

@@ -80,7 +80,7 @@ def write_suspects_of_words(
     Columns: id (the line of the sentence's first word), place (of the word in its sentence, from 1), line (of the word), given
     (the tag of the data), predicted, probability (of the given tag), word, text (the sentence).
     """
-    examples, given = file.examples, file.tags
+    examples, given = file.examples, file.tags  # each access to tags builds all of them anew
     words = disputed_words(given, predictions, labels)
     sentences = [examples[each.sentence] for each in words]
     columns: dict[str, Column] = {

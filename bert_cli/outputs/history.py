@@ -39,6 +39,7 @@ def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
     """Steps between two lines of (the terminal, the history) in a training of so many. log_steps: 0 where it is not said."""
     if log_steps:
         return log_steps, log_steps
+    # A divisor of _LOG_STEPS, so that the steps of the terminal's lines are among those of the history.
     most = max(1, steps // _CURVE_POINTS)
     return _LOG_STEPS, max(each for each in range(1, _LOG_STEPS + 1) if each <= most and _LOG_STEPS % each == 0)
 
@@ -50,6 +51,7 @@ def read_history(folder: str) -> list[dict[str, Any]]:
         return []
     lines = decode(files.read_bytes(path), path).split("\n")
     entries = []
+    # Without the last piece, which is empty, or a line that a kill has torn.
     for number, line in enumerate(lines[:-1], 1):
         entry = parse_json(line, path, number, _ADVICE)
         member(entry, "step", int, f"{path}:{number}", _ADVICE)
@@ -89,6 +91,7 @@ class History:
 
     def open(self, writes: bool) -> None:
         """Begin: the file is cut back to the entries that are known. writes: whether this process writes files."""
+        # The clock starts here: reading and compilation before it are no training.
         self._writes, self._began, self._paused = writes, time.monotonic(), 0.0
         if writes:
             self._write_all()

@@ -13,6 +13,7 @@ def length_figures(lengths: np.ndarray, limit: int) -> dict[str, Any]:
     rows, limit, mean, median, longest; counts: how many have edges[i] tokens or more, and fewer than edges[i + 1].
     """
     longest = int(lengths.max())
+    # Whole numbers of tokens, rounded up: bars of unlike widths would look like peaks.
     width = max(1, -(-longest // _BARS))
     edges = np.arange(0, longest + width + 1, width)
     counts, _ = np.histogram(lengths, edges)

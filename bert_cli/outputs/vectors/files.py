@@ -117,6 +117,7 @@ def check_format(output_format: str) -> None:
 
 def finished_lines(path: str) -> int:
     """The number of whole lines of a partial output; what stands behind the last of them is cut off."""
+    # In blocks: the file may be larger than the memory.
     with open(path, "r+b") as file:
         count = end = position = 0
         while block := file.read(1 << 20):
@@ -164,6 +165,7 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # The data first, then the name: after a power cut the file is whole or still partial.
         os.replace(partial, path)
         files.remove(f"{partial}.flags")
     except OSError as error:

@@ -76,6 +76,7 @@ class ClassificationDataset(DivisibleDataset):
     @property
     def metrics(self) -> tuple[str, ...]:
         known = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
+        # Sorted, so that the matched half, which has no suffix, comes first and has the main metric.
         halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 

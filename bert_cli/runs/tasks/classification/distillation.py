@@ -24,6 +24,7 @@ Features = ClassificationFeatures | ChoiceFeatures
 
 def trained_features(splits: Mapping[str, Split]) -> Features:
     """The features of all training examples: of the train split, then of texts without labels."""
+    # Texts without labels come last, so that the first rows are those with a label; see with_teacher.
     train, more = splits["train"].features, splits["unlabeled"].features if "unlabeled" in splits else None
     if isinstance(train, ClassificationFeatures) and isinstance(more, ClassificationFeatures):
         return joined(train, more)
@@ -74,6 +75,7 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
     try:
         with files.open_binary(path) as file:
             found = np.load(file, allow_pickle=False)
+    # What np.load raises for a torn file; allow_pickle would run code of whoever wrote it.
     except (ValueError, EOFError):
         found = None
     if not isinstance(found, np.ndarray) or found.dtype != np.float32 or found.shape != shape:

@@ -36,9 +36,11 @@ def explain(
     """
     problem_type, labels, tokenizer = data.problem_type, data.answers.labels, data.tokenizer
     tokens = word_tokens(*texts, tokenizer, session.max_seq_length)
+    # With a fixed seed, so that the same text has the same shares in every call.
     orders = uncovering_orders(len(tokens.seen), budget, seed=0)
     sequences = masked_rows(tokens, orders, tokenizer)
     ids = tuple(map(str, range(len(sequences))))
+    # Zeros: the features need labels, whose losses nobody reads here.
     label_ids = problem_type.label_array([None] * len(ids), labels.names)
     # A text is explained in one sequence, also to a model that reads several.
     starts = np.arange(len(ids) + 1) if session.has_windows else None
@@ -86,6 +88,7 @@ def coloured(record: Mapping[str, Any]) -> Any:
     text = Text()
     answer = f"{record['label']}  {record['probability']:.4f}" if "label" in record else f"{record['value']:.4f}"
     text.append(f"{answer}\n", style="bold")
+    # Relative to the largest share, which is 0 where no word mattered.
     most = max((abs(word["share"]) for word in record["words"]), default=0.0) or 1.0
     for word in record["words"]:
         strength = abs(word["share"]) / most

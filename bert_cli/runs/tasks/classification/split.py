@@ -43,6 +43,7 @@ class Split(NamedTuple):
     @property
     def choices(self) -> list[ChoiceExample]:
         """The rows of multiple choice, [] for texts."""
+        # A split has one type of rows only; isinstance lets mypy know which.
         return [each for each in self.examples if isinstance(each, ChoiceExample)]
 
     @property
@@ -149,6 +150,7 @@ def make_answers(
             )
         return Answers(problem_type, LabelSet(names))
     is_tuned = settings.threshold == TUNED
+    # A run that only predicts: an earlier evaluation has left the thresholds.
     if is_tuned and not tunes:
         return Answers(problem_type, LabelSet(names, _read_tuned(names, folders)))
     threshold = multi_label.DEFAULT_THRESHOLD if is_tuned else float(settings.threshold)
@@ -176,6 +178,7 @@ def write_predictions(
     columns = {"id": split.features.guids, **problem_type.prediction_columns(found, labels)}
     write_table(paths[1], columns | split.text_columns(decisions), output_format)
     LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
+    # The leaderboard wants the ids of the test file, not the guids of the original.
     for path in paths[2:]:
         folder, name = os.path.split(path)
         ids = [example.identifier for example in split.examples]

@@ -71,8 +71,10 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         known = self._known
+        # Before any file is read: a wrong combination of flags is reported at once.
         check_submission(settings)
         labels, folders = settings.encoding.labels or (), []
+        # A training takes its labels from the data; a trained model has the order of its outputs.
         if not phases.do_train:
             known = known or model.problem_type
             checkpoint = model.required_checkpoint
@@ -90,6 +92,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         }
         if not data.problem_type.has_endings:
             LOG.info("labels: %s", ", ".join(data.labels) or "none, a number is predicted")
+        # Last, as it reads another model: errors of the own data come first.
         teacher = None
         if settings.distillation.distill_from:
             teacher = load_teacher(settings, data.labels, data.problem_type)
@@ -119,6 +122,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
+        # Here, as heads import TensorFlow, which takes seconds and is not needed where a flag is wrong.
         from bert_cli.heads import classification as heads
         from bert_cli.heads.losses import Distillation
         from bert_cli.heads.model import NetworkOptions
@@ -146,6 +150,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         features = trained_features(data.splits)
         if data.teacher:
             features = data.teacher.teach(features, data.splits, folder, resumes, writes)
+        # The training runs in C++ for minutes, while a thread can import what the scores need.
         if self.settings.phases.do_eval:
             needed_later()
         return RowInput(features, self.settings.inference.eval_batch_size)
@@ -164,6 +169,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         for name in data.halves("dev"):
             split, half = data.splits[name], name.removeprefix("dev")
             found = predictor.infer(split.features, batch_size, "evaluating")
+            # Of two halves the thresholds of the last one are kept, but no task of two halves has thresholds.
             answers = answers.tuned(split.features.label_ids, found)
             scores = answers.problem_type.evaluate(split.features.label_ids, found, answers.labels, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
@@ -174,10 +180,12 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
             first = first or (split, found)
+        # Several processes would write the same file at the same time.
         if predictor.is_chief:
             answers.write_thresholds(self.settings.phases.output_dir)
         assert first is not None, "a run that evaluates has read a dev split"
         split, found = first
+        # Explanations need the tuned thresholds, too.
         data = dataclasses.replace(data, answers=answers)
         examples = functools.partial(explained_examples, predictor, data, split, found, batch_size)
         report = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
@@ -187,6 +195,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
     ) -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
+        # With the thresholds that the evaluation of the same run has tuned.
         answers = evaluation.details[0] if evaluation else data.answers
         rate = 0.0
         for name in data.halves("test"):
@@ -222,6 +231,7 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
         raise InputError(
             f"--distill_from={given}: is a model of {data.problem_type.name}, and {problem_type.name} is to be trained"
         )
+    # The order may differ: Teacher.columns brings the teacher's outputs into that of the student.
     if set(data.labels) != set(labels):
         raise InputError(
             f"--distill_from={given}: its labels are {', '.join(data.labels) or 'not known'}, and those to be trained "
