@@ -117,14 +117,13 @@ def check_format(output_format: str) -> None:
 
 def finished_lines(path: str) -> int:
     """The number of whole lines of a partial output; what stands behind the last of them is cut off."""
-    # In blocks: the file may be larger than the memory.
     with open(path, "r+b") as file:
-        count = end = position = 0
-        while block := file.read(1 << 20):
-            if found := block.count(b"\n"):
-                count += found
-                end = position + block.rindex(b"\n") + 1
-            position += len(block)
+        count = end = 0
+        for line in file:
+            # A kill may have torn the last line.
+            if line.endswith(b"\n"):
+                count += 1
+                end += len(line)
         file.truncate(end)
     return count
 

@@ -52,53 +52,6 @@ class ClassificationData:
     found: dict[str, Any]
 
 
-def read_data(
-    settings: ClassifySettings,
-    labels: tuple[str, ...] | None,
-    problem_type: ProblemType | None,
-    tables: Mapping[str, Table] = MappingProxyType({}),
-) -> ClassificationData:
-    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says.
-
-    problem_type: None where the data has to tell it. tables: in memory, by the names of the splits that they are instead of
-    files.
-    """
-    reader = _Reader(settings, labels, problem_type, tables)
-    phases, held_out = settings.phases, settings.data
-    share = settings.dev_split.dev_split if held_out.dev_file is None and "dev" not in tables else 0.0
-    # The train file first, as it decides labels and problem type. An evaluation alone also needs it where the dev split is a
-    # part of it; the same seed cuts the same rows.
-    if phases.do_train or (phases.do_eval and share):
-        examples = reader.read("train", settings.data.train_file)
-        if share:
-            given = settings.dev_split.dev_split_seed
-            seed = settings.seed.random_seed if given is None else given
-            examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
-            reader.found["dev_split_seed"] = seed
-        reader.splits["train"] = examples
-    # Plain: texts without labels, in the columns of the training file.
-    if phases.do_train and settings.distillation.unlabeled_file:
-        reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
-    if phases.do_eval and not share:
-        reader.read_held_out("dev", held_out.dev_file)
-    if settings.inference.do_predict:
-        path = settings.data.predict_file
-        reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
-    needed = {
-        "train": phases.do_train,
-        "unlabeled": True,
-        "dev": phases.do_eval,
-        "test": settings.inference.do_predict,
-    }
-    return ClassificationData(
-        reader.problem_type or SINGLE_LABEL,
-        reader.labels or (),
-        {split: examples for split, examples in reader.splits.items() if needed[split.partition("_")[0]]},
-        reader.task,
-        reader.found,
-    )
-
-
 def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
     """The problem type of the task, else of the flags, which later runs remember; None where the data decides it.
 
@@ -150,7 +103,7 @@ def check_submission(settings: ClassifySettings) -> None:
         raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
 
 
-class _Reader:
+class DataReader:
     """Reads split by split; the first one with labels decides the labels and the problem type of the others."""
 
     def __init__(
@@ -158,8 +111,11 @@ class _Reader:
         settings: ClassifySettings,
         labels: tuple[str, ...] | None,
         problem_type: ProblemType | None,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, Table] = MappingProxyType({}),
     ):
+        """labels: of the flag or of the model that is evaluated, None where neither has any. problem_type: None where the data
+        decides it. tables: splits in memory, by their names, which are read instead of files.
+        """
         self.settings, self.labels, self.tables = settings, labels, tables
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
@@ -173,17 +129,44 @@ class _Reader:
         elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
 
-    def read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
-        """Read a split, and its other half where the task has one whose file is there; see `read`."""
-        self.splits[split] = self.read(split, path, is_plain)
+    def read_all(self) -> ClassificationData:
+        """Read what the phases need."""
+        settings, phases, data = self.settings, self.settings.phases, self.settings.data
+        fraction = settings.dev_split.dev_split if data.dev_file is None and "dev" not in self.tables else 0.0
+        # The train file first, as it decides labels and problem type. An evaluation alone also needs it where the dev split is
+        # a part of it; the same seed cuts the same rows.
+        if phases.do_train or (phases.do_eval and fraction):
+            examples = self._read("train", data.train_file)
+            if fraction:
+                given = settings.dev_split.dev_split_seed
+                seed = settings.seed.random_seed if given is None else given
+                examples, dev = split_dev(examples, fraction, seed, self.problem_type or SINGLE_LABEL)
+                self.found["dev_split_seed"] = seed
+                if phases.do_eval:
+                    self.splits["dev"] = dev
+            if phases.do_train:
+                self.splits["train"] = examples
+        # Plain: texts without labels, in the columns of the training file.
+        if phases.do_train and settings.distillation.unlabeled_file:
+            self.splits["unlabeled"] = self._read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
+        if phases.do_eval and not fraction:
+            self._read_held_out("dev", data.dev_file)
+        if settings.inference.do_predict:
+            self._read_held_out("test", data.predict_file or data.test_file, is_plain=bool(data.predict_file))
+        labels, problem_type = self.labels or (), self.problem_type or SINGLE_LABEL
+        return ClassificationData(problem_type, labels, self.splits, self.task, self.found)
+
+    def _read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
+        """Read a split, and its other half where the task has one whose file is there; see `_read`."""
+        self.splits[split] = self._read(split, path, is_plain)
         other = split + self.task.other_half if self.task and not path else split
         if self.task and other != split:
             # Google's run_classifier.py knows the matched half alone, so a folder made for it may lack the other one.
             paths = [os.path.join(self.settings.data.data_dir, layout.file) for layout in self.task.splits[other]]
             if any(map(exists, paths)):
-                self.splits[other] = self.read(other, None)
+                self.splits[other] = self._read(other, None)
 
-    def read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
+    def _read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
         if self.problem_type and self.problem_type.has_endings:
             return self._read_choices(split, path, is_plain)
@@ -208,7 +191,7 @@ class _Reader:
         return read_own_file(path, split, settings.columns, header, flag, needs_label, choices)
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
-        """As `read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
+        """As `_read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
         settings, endings = self.settings, self.settings.endings
         if self.task and not (is_plain and endings.choice_columns):
             layout = self.task.splits[split][0]

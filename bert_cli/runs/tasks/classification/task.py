@@ -25,7 +25,7 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
-from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
+from bert_cli.runs.tasks.classification.data import DataReader, check_submission, known_problem_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
@@ -49,7 +49,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     settings: ClassifySettings
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
-        """tables: see data.read_data."""
+        """tables: see data.DataReader."""
         super().__init__(settings)
         self.tables = tables
         self._known = known_problem_type(settings)
@@ -80,7 +80,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             checkpoint = model.required_checkpoint
             labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
-        data = read_data(settings, labels or None, known, self.tables)
+        data = DataReader(settings, labels or None, known, self.tables).read_all()
         if not data.labels and data.problem_type.has_named_outputs:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
