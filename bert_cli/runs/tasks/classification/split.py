@@ -180,7 +180,5 @@ def write_predictions(
     LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
     # The leaderboard wants the ids of the test file, not the guids of the original.
     for path in paths[2:]:
-        folder, name = os.path.split(path)
-        ids = [example.identifier for example in split.examples]
-        write_glue_submission(folder, name.removesuffix(".tsv"), ids, decisions)
+        write_glue_submission(path, [example.identifier for example in split.examples], decisions)
         LOG.info("wrote %s", path)

@@ -29,7 +29,7 @@ from bert_cli.runs.tasks.classification.data import DataReader, check_submission
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.classification.split import Split, make_answers, make_split, write_predictions
+from bert_cli.runs.tasks.classification.split import make_answers, make_split, write_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
@@ -165,7 +165,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         details: dict[str, Any] = {}
         lines: list[str] = []
         answers = data.answers
-        first: tuple[Split, dict[str, Any]] | None = None
+        computed = []
         for name in data.halves("dev"):
             split, half = data.splits[name], name.removeprefix("dev")
             found = predictor.infer(split.features, batch_size, "evaluating")
@@ -179,12 +179,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
                 main = main_metrics(task.metric, scores.metrics)
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
-            first = first or (split, found)
+            computed.append((split, found))
         # Several processes would write the same file at the same time.
         if predictor.is_chief:
             answers.write_thresholds(self.settings.phases.output_dir)
-        assert first is not None, "a run that evaluates has read a dev split"
-        split, found = first
+        split, found = computed[0]
         # Explanations need the tuned thresholds, too.
         data = dataclasses.replace(data, answers=answers)
         examples = functools.partial(explained_examples, predictor, data, split, found, batch_size)
