@@ -78,8 +78,9 @@ def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[s
     """Write a file as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for each.
 
     path: of <name>.tsv; name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX, as the leaderboard calls
-    the task's file. ids: the column `index` of the test file. predictions: the labels' names, or, where they are numbers, scores, which are
-    brought into 0…5 and written with three decimals. InputError for an id that is no whole number, or that comes twice.
+    the task's file. ids: the column `index` of the test file. predictions: the labels' names, or, where they are numbers,
+    scores, which are brought into 0…5 and written with three decimals. InputError for an id that is no whole number, or that
+    comes twice.
     """
     seen: set[int] = set()
     for row, given in enumerate(ids, 1):
