@@ -30,8 +30,7 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
-from bert_cli.runs.loading import builtin
-from bert_cli.runs.loading.checkpoints import find_module
+from bert_cli.runs.loading.checkpoints import builtin_message, find_module, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.devices import check_engine
@@ -85,11 +84,11 @@ def run(settings: ExtractSettings) -> int:
     if settings.hub.hub_module and not settings.model.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model)
+        checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model)
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
-    if line := builtin.builtin_message(checkpoint, model.config):
+    if line := builtin_message(checkpoint, model.config):
         LOG.info(line)
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
     form, combine = plan.form_of(extraction, layers, model.config.hidden_size)

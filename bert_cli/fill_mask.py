@@ -32,7 +32,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
-from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import refuse_onnxruntime
@@ -72,10 +72,10 @@ def run(settings: FillMaskSettings) -> list[dict]:
         files.check_readable(input_file, "input_file")
     if to_file:
         files.check_output_files([output_file], [input_file])
-    checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
+    checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config, tokenizer, vocab_size = model.config, model.tokenizer, model.vocabulary.size
-    if line := builtin.builtin_message(checkpoint, config):
+    if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds

@@ -15,8 +15,8 @@ import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
+from bert_cli.api.loading import Trained
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
-from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table

@@ -23,7 +23,7 @@ from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor
 from bert_cli.runs.extraction.plan import chunk_limits
-from bert_cli.runs.loading.builtin import ready_checkpoint
+from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings

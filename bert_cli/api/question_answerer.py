@@ -12,7 +12,7 @@ from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
-from bert_cli.api.training import Trained
+from bert_cli.api.loading import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths

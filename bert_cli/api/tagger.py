@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
+from bert_cli.api.loading import Trained
 from bert_cli.api.tables import is_path
-from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile

@@ -4,6 +4,7 @@ Imports no TensorFlow.
 """
 
 import logging
+import re
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
@@ -11,6 +12,7 @@ from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checkpoints import find_module
+from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.hub_handle import is_url
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
@@ -62,6 +64,41 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
             f"the checkpoint has {', '.join(found)}; Hugging Face has no class for all: choose with --head"
         )
     return kind
+
+
+def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
+    """Warn where the vocabulary is not the model's; InputError where --resize_vocab would cut its words off."""
+    size = resize_vocab or config.vocab_size
+    if vocabulary is None:
+        more = ", so no tokenizer is written" if target.format == "hf" else ""
+        LOG.warning("warning: no vocab.txt beside the checkpoint%s; --vocab_file gives one", more)
+    elif resize_vocab and size < vocabulary.size:
+        raise InputError(
+            f"--resize_vocab={size}: {vocabulary.path} has {vocabulary.size} entries; give at least as many"
+        )
+    elif vocabulary.size > size:
+        LOG.warning(
+            "warning: %s has %d entries, but the model knows %d words: ids from %d on will fail; is it the model's own? "
+            "--resize_vocab=%d adds rows", vocabulary.path, vocabulary.size, size, size, vocabulary.size,
+        )  # fmt: skip
+    elif vocabulary.size < size:
+        LOG.warning(
+            "warning: %s has %d entries, fewer than the model's %d words; is it the model's own?",
+            vocabulary.path, vocabulary.size, size,
+        )  # fmt: skip
+
+
+def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
+    """InputError where the names cannot be those of `count` outputs."""
+    if labels is None:
+        return
+    if len(labels) != count:
+        raise InputError(
+            f"labels.txt or config.json names {len(labels)} labels, but the classifier has {count} outputs"
+        )
+    for number, label in enumerate(labels):
+        if not label or re.search(r"[\r\n]", label) or label in labels[:number]:
+            raise InputError(f"label {label!r} (number {number}): names must differ and be one line each")
 
 
 def warn_of_google(config: BertConfig, target: Target) -> None:

@@ -1,12 +1,22 @@
-"""What bert-export exports, put together from the flags and what stands beside the checkpoint. Imports no TensorFlow."""
+"""What bert-export exports, put together from the flags and what stands beside the checkpoint; and the folder that it writes.
 
+Imports no TensorFlow.
+"""
+
+import contextlib
 import dataclasses
+import logging
 import os
+from collections.abc import Iterator
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
-from bert_cli.base.names import FLAGS
+from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.staging import publish_folder, staging_folder
+from bert_cli.examples.classification import read_examples
 from bert_cli.examples.glue import TASKS, find_task
+from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig
@@ -20,7 +30,12 @@ from bert_cli.settings.groups import TRUNCATE, Encoding, ModelFiles
 from bert_cli.settings.tools import Export
 from bert_cli.weights.path import CheckpointPath
 
+LOG = logging.getLogger("bert_cli")
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
+MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
+_ONNX_FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
+# What an export leaves in its folder; what else stands there is not ours to replace.
+_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,3 +123,47 @@ def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tu
             "encoder alone"
         )
     return names
+
+
+def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None:
+    """The dev file of a classifier's task, to compare accuracies on.
+
+    None for a model without labels that exclude each other, and where --data_dir is not given and the training run's is gone.
+    """
+    model, saved, labels = exported.model, exported.model.saved_flags, exported.labels
+    if model.classifier_kind == TAGGER or not labels or not exported.problem_type.is_exclusive:
+        return None
+    if "task_name" not in saved and not data_dir:
+        return None
+    folder = data_dir or saved.get("data_dir", "")
+    if not data_dir and not files.is_directory(folder):
+        LOG.warning(
+            "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
+        )
+        return None
+    task = saved.get("task_name", "cola")
+    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels, saved.get("language", "zh"))
+    return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
+
+
+def check_target(folder: str, overwrite: bool) -> None:
+    """InputError unless an export may stand in `folder`: it must be missing or empty, or hold one to replace."""
+    files.check_can_write(folder, "export_dir")
+    names = files.list_directory(folder)
+    foreign = [name for name in names if name not in _OURS]
+    if foreign:
+        raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
+    if names and not overwrite:
+        raise InputError(
+            f"{folder}: is not empty; give another --export_dir, or --overwrite to replace the export there"
+        )
+
+
+@contextlib.contextmanager
+def exporting(folder: str) -> Iterator[str]:
+    """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
+    with staging_folder(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        new = os.path.join(staged, "export")
+        yield new
+        files.make_directory(os.path.dirname(folder))
+        publish_folder(new, folder, last="saved_model.pb")  # a program that watches the folder loads it by this file

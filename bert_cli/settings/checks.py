@@ -1,4 +1,4 @@
-"""What every command that trains makes of its flags before they are put together, also from Python (api/training.py)."""
+"""What every command that trains makes of its flags before they are put together, also from Python (api/loading.py)."""
 
 from typing import Any
 

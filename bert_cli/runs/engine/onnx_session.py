@@ -25,7 +25,7 @@ from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.onnx.packed import UnpaddedBert
+    from bert_cli.onnx.models import UnpaddedBert
 
 LOG = logging.getLogger("bert_cli")
 # That are computed at once: with more, activations do not stay in the processor's cache.
@@ -74,7 +74,7 @@ def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertCon
 def network_type(precision: str) -> "type[UnpaddedBert]":
     """The class that builds a graph of this precision. Imports onnx."""
     from bert_cli.onnx.int8 import Int8Bert
-    from bert_cli.onnx.packed import UnpaddedBert
+    from bert_cli.onnx.models import UnpaddedBert
 
     return Int8Bert if precision == INT8 else UnpaddedBert
 
@@ -96,7 +96,7 @@ class OnnxSession(Predictor):
         return {"devices": "1 CPU", "versions": {"onnxruntime": onnxruntime.__version__}}
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        from bert_cli.onnx.packed import logits_runner
+        from bert_cli.onnx.models import logits_runner
 
         spec = self._head.spec
         shapes = encoder_shapes(self._config) | spec.shapes(self._config.hidden_size)

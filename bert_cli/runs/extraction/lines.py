@@ -14,8 +14,7 @@ from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write
 from bert_cli.outputs.vectors.files import Form, open_writer
 from bert_cli.outputs.vectors.rows import feature_rows
 from bert_cli.runs.extraction import plan
-from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
-from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
+from bert_cli.runs.extraction.extractor import Extractor, OnnxFeatures, VectorChoice
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices

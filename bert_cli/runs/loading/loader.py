@@ -10,16 +10,16 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_file import read_config, read_module_config
-from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.bundle import AnyModel, ModelBundle, ModelPaths, TextModelBundle
-from bert_cli.runs.loading.checkpoints import find_module
+from bert_cli.runs.loading.checkpoints import find_module, random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes
-from bert_cli.runs.loading.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
-from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.weights import hub_handle
 from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
 
 
@@ -109,7 +109,7 @@ def _find_paths(
     needs_vocab: bool,
     hub_preprocess: str | None,
 ) -> ModelPaths:
-    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from builtin.random_model.
+    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from random_model.
 
     needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for that model.
     hub_preprocess: the handle of a module that brings the vocabulary.
@@ -119,7 +119,7 @@ def _find_paths(
         if path:
             files.check_readable(path, flag)
     if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
-        return ModelPaths(*builtin.random_model(), None, is_builtin=True)
+        return ModelPaths(*random_model(), None, is_builtin=True)
     preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
     # The preprocessor's words come first: of a module, they are those that its encoder was trained with.
     if preprocessor:
@@ -201,3 +201,41 @@ def _find_casing(given: bool | None, paths: ModelPaths, stated: tuple[str, bool]
     if not source or source.kind != HUB or not paths.vocab_file:
         return True
     return module_casing(source, paths.vocab_file, is_preprocessor=source is paths.preprocessor)
+
+
+def trusted_module(config_file: str, config: ModuleConfig, given: str | None) -> str:
+    """The handle of a config's module: the one that the user gave, else a path within the config's own folder."""
+    handle = files.absolute(given) if given else hub_handle.own_module(config_file, config.hub_module)
+    if handle is None:
+        raise InputError(
+            f"{config_file}: this model was trained on the module {config.hub_module}, which is not in its folder; a module is "
+            f"run, so it must be named by you: if you trust it, give --hub_module={config.hub_module} (in Python hub_module=…)"
+        )
+    return handle
+
+
+def module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
+    """The config of the BERT that a module's variables make up; None for another module. Imports TensorFlow."""
+    setup_tensorflow()
+    from bert_cli.weights.hub import HubReader
+
+    config = HubReader(checkpoint.location, checkpoint.name).config()
+    return dataclasses.replace(config, gelu=gelu) if config and gelu != "auto" else config
+
+
+def module_casing(module: CheckpointPath, vocab_file: str, is_preprocessor: bool) -> bool:
+    """Whether a module lower-cases, as its graph (of a preprocessor) or its variables say.
+
+    Where they say nothing, as in TF1's format, its words do.
+    """
+    setup_tensorflow()
+    vocabulary = read_vocabulary(vocab_file)
+    if is_preprocessor:
+        from bert_cli.weights.hub_encoder import preprocessor_lower_cases
+
+        words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
+        return preprocessor_lower_cases(module.location, module.name, next(words, "a"))
+    from bert_cli.weights.hub import HubReader
+
+    said = HubReader(module.location, module.name).do_lower_case()
+    return not looks_cased(vocabulary) if said is None else said
