@@ -49,7 +49,7 @@ def run(settings: ConvertSettings) -> dict:
     files.check_can_write(target.folder, "to")
     check_free(target, overwrite)
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    check_words(model.vocabulary, model.config, changes.resize_vocab, target)
+    check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
     setup_tensorflow()
     from bert_cli.exports.converted import compare, convert, write

@@ -93,7 +93,7 @@ def run(settings: ExtractSettings) -> int:
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
     form, combine = plan.form_of(extraction, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)
-    tokenizer = FullTokenizer(model.vocabulary, model.tokenizer.do_lower_case, _REMEMBERED)
+    tokenizer = FullTokenizer(model.vocabulary, model.do_lower_case, _REMEMBERED)
     if not shown and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0

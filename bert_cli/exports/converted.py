@@ -135,8 +135,8 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     target, config, model = converted.target, converted.config, converted.source
     if target.format == "hub":
         extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
-        return extras + ([os.path.join("assets", VOCABULARY)] if model.vocabulary else [])
-    vocabulary, path = model.vocabulary, functools.partial(os.path.join, staged)
+        return extras + ([os.path.join("assets", VOCABULARY)] if model.optional_vocabulary else [])
+    vocabulary, path = model.optional_vocabulary, functools.partial(os.path.join, staged)
     if target.format == "hf":
         assert converted.kind is not None, "choose_kind finds one for every Hugging Face folder"
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID

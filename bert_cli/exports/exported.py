@@ -22,7 +22,7 @@ from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.single_label import SINGLE_LABEL
-from bert_cli.runs.loading.bundle import ModelBundle, TextModelBundle
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import agreed_labels
@@ -45,7 +45,7 @@ class Exported:
     labels: of the outputs, None where they are not known, or have no names; pairs: whether a classifier takes a second text.
     """
 
-    model: TextModelBundle[BertConfig]
+    model: ModelBundle[BertConfig]
     labels: tuple[str, ...] | None
     max_seq_length: int
     pairs: bool
@@ -71,7 +71,7 @@ def find_exported(
     if flags.gelu == "auto":  # the config of a Google checkpoint does not tell the form that the run computed
         flags = dataclasses.replace(flags, gelu=saved.get("gelu", "auto"))
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    if not isinstance(model, TextModelBundle):
+    if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
     pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))

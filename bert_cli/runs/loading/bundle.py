@@ -68,9 +68,18 @@ class ModelBundle(ModelPaths, Generic[Config]):
     """
 
     config: Config
-    vocabulary: Vocabulary | None
-    tokenizer: FullTokenizer | None
+    optional_vocabulary: Vocabulary | None
     do_lower_case: bool
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of a model that reads text; token ids, and a model that is converted, may do without one."""
+        assert self.optional_vocabulary is not None, "InputError is raised before, where text is read and it is missing"
+        return self.optional_vocabulary
+
+    @functools.cached_property
+    def tokenizer(self) -> FullTokenizer:
+        return FullTokenizer(self.vocabulary, self.do_lower_case)
 
     @property
     def folder(self) -> str:
@@ -127,13 +136,13 @@ class ModelBundle(ModelPaths, Generic[Config]):
         """The content of a vocab.txt with this vocabulary: the file itself, where there is one."""
         if self.vocab_file:
             return files.read_bytes(self.vocab_file)
-        return "".join(f"{token}\n" for token in self.vocabulary.tokens).encode() if self.vocabulary else None
+        return "".join(f"{token}\n" for token in self.vocabulary.tokens).encode() if self.optional_vocabulary else None
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """By flag, what of a model decides its numbers; vocabulary and config by their content, wherever they are."""
         # By content, not by path: the processes of several machines may find the same files in different places.
-        tokens = self.vocabulary.tokens if self.vocabulary else ()
+        tokens = self.vocabulary.tokens if self.optional_vocabulary else ()
         return {
             "do_lower_case": self.do_lower_case,
             # A module for tensorflow-hub is a checkpoint, too.
@@ -143,15 +152,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TextModelBundle(ModelBundle[Config]):
-    """A model that reads text, so that it has a vocabulary."""
-
-    vocabulary: Vocabulary
-    tokenizer: FullTokenizer
-
-
-AnyModel = TextModelBundle[BertConfig | ModuleConfig]
+AnyModel = ModelBundle[BertConfig | ModuleConfig]
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from typing import Any, Literal, overload
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -10,46 +10,16 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.config_file import read_config, read_module_config
-from bert_cli.runs.loading.bundle import AnyModel, ModelBundle, ModelPaths, TextModelBundle
+from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import find_module, random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
-from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
 from bert_cli.weights import hub_handle
 from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
-
-
-@overload
-def load_model(
-    flags: ModelFiles,
-    checkpoint: CheckpointPath | None,
-    max_seq_length: int | None,
-    hub: Hub = ...,
-    *,
-    needs_bert: Literal[False] = ...,
-) -> AnyModel: ...
-
-
-@overload
-def load_model(
-    flags: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int | None, *, needs_bert: Literal[True]
-) -> TextModelBundle[BertConfig]: ...
-
-
-@overload
-def load_model(
-    flags: ModelFiles,
-    checkpoint: CheckpointPath | None,
-    max_seq_length: int | None,
-    *,
-    needs_bert: Literal[True],
-    needs_vocab: bool,
-    to_convert: bool = ...,
-) -> ModelBundle[BertConfig]: ...
 
 
 def load_model(
@@ -61,7 +31,7 @@ def load_model(
     needs_bert: bool = False,
     needs_vocab: bool = True,
     to_convert: bool = False,
-) -> ModelBundle[BertConfig | ModuleConfig]:
+) -> ModelBundle[Any]:
     """Find, read and check vocabulary and config of a checkpoint; without one, of the built-in network.
 
     max_seq_length: in tokens, which the model has to have positions for; None leaves this and the size of the vocabulary to
@@ -89,14 +59,11 @@ def load_model(
     if to_convert and not vocabulary:
         vocabulary, stated = _tokenizer_vocabulary(paths, stated)
     do_lower_case = _find_casing(flags.do_lower_case, paths, stated)
-    tokenizer = None
     if vocabulary:
         check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
-        tokenizer = FullTokenizer(vocabulary, do_lower_case)
     # vars also has what paths caches, so it is taken of a copy.
-    values: dict[str, Any] = {**vars(dataclasses.replace(paths)), "config": config, "do_lower_case": do_lower_case}
-    values |= {"vocabulary": vocabulary, "tokenizer": tokenizer}
-    model = TextModelBundle(**values) if tokenizer else ModelBundle(**values)
+    known = vars(dataclasses.replace(paths))
+    model = ModelBundle(**known, config=config, optional_vocabulary=vocabulary, do_lower_case=do_lower_case)
     if to_convert:
         model.check_files()
     return model
