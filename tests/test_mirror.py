@@ -61,7 +61,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/driver.py": "commands/test_classify_reruns.py",
     "runs/dry_run.py": "commands/test_dry_run.py",
     "runs/engine/training_inputs.py": "runs/tasks/test_controls.py",
-    "runs/engine/onnx_heads.py": "commands/test_engines.py",
     "runs/engine/onnx_session.py": "commands/test_engines.py",
     "runs/engine/predictor.py": "runs/engine/test_session.py",
     "runs/engine/probe.py": "commands/test_dry_run.py",

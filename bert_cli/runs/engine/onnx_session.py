@@ -16,8 +16,7 @@ from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.stream import alike_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner, check_packages
-from bert_cli.runs.engine.onnx_heads import OnnxHead
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.load import load_weights

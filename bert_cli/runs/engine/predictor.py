@@ -1,18 +1,32 @@
 """What predicts: the part of a session that has nothing to do with what computes it. Imports no TensorFlow."""
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from bert_cli.base.head_types import HeadSpec
 from bert_cli.features.ragged import Features
 from bert_cli.outputs.progress import Progress
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
 _BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
+
+
+@dataclasses.dataclass(frozen=True)
+class OnnxHead:
+    """A head for onnxruntime, and its postprocess(logits, batch): the predictions, as the Keras model of heads/ gives them.
+
+    model: what a checkpoint should be, for error messages.
+    """
+
+    spec: HeadSpec
+    postprocess: Callable[[np.ndarray, dict[str, np.ndarray]], dict[str, np.ndarray]]
+    model: str
 
 
 class Predictor:

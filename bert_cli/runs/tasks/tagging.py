@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
@@ -28,9 +29,9 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
+from bert_cli.problem_types.exclusive import log_softmax
 from bert_cli.problem_types.single_label import SINGLE_LABEL
-from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
@@ -102,7 +103,10 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed, rule)
 
     def onnx_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
-        return tag_head(len(data.labels), data.layers)
+        spec = HeadSpec(TAGGER, len(data.labels), layers=tuple(data.layers))
+        return OnnxHead(
+            spec, lambda logits, _: {"log_probabilities": log_softmax(logits)}, "a model that bert-tag trained"
+        )
 
     def training_input(self, data: TaggingDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
         from bert_cli.runs.engine.training_inputs import RowInput
