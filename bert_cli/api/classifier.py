@@ -15,7 +15,6 @@ import numpy as np
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
-from bert_cli.api.loading import Trained
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
@@ -44,7 +43,7 @@ class Predictions(NamedTuple):
     values: np.ndarray | None = None
 
 
-class Classifier(Trained):
+class Classifier(loading.Trained):
     """A model that bert-classify trained, or one of any format that bert-convert writes.
 
     `labels`: its L label names, in the order of the columns of probabilities, () of a regression. `problem_type`:
@@ -52,11 +51,7 @@ class Classifier(Trained):
     leave `report`, what run_report.json says of the run, with its metrics in report["eval"], and `output_dir`.
     """
 
-    def __init__(
-        self,
-        session: Predictor,
-        data: ClassificationDataset,
-    ):
+    def __init__(self, session: Predictor, data: ClassificationDataset):
         self.labels = data.labels
         self.problem_type = data.problem_type.name
         self.max_seq_length = data.settings.encoding.max_seq_length
@@ -150,16 +145,10 @@ class Classifier(Trained):
         trained. Raises InputError where something is missing, damaged, or does not fit together, and for a model that chooses
         one of several endings.
         """
+        given = loading.flags_of(locals())
         checkpoint = loading.find(path, ClassificationTask.command)
-        given = {
-            "max_seq_length": max_seq_length,
-            "do_lower_case": do_lower_case,
-            "precision": precision,
-            "engine": engine,
-            "hub_module": hub_module,
-            "long_text": long_text,
-            "threshold": None if threshold is None else read_threshold(str(threshold)),
-        }
+        # Labels are no flag here: the flag refuses a list that differs from labels.txt, this method takes any.
+        given |= {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
         settings, model = load_with_settings(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
-from bert_cli.runs import driver
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.settings.checks import complete
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -22,6 +21,11 @@ def find(path: str | os.PathLike, command: str | None = None) -> CheckpointPath:
     if command:
         check_command(checkpoint, command)
     return checkpoint
+
+
+def flags_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Of locals() at the beginning of a `load` what is a flag of the command: every argument but the class and the path."""
+    return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
 
 
 def check_list(texts: object, what: str) -> None:
@@ -80,6 +84,8 @@ class Trained:
         values["do_train"] = True
         check(complete(values))
         folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else os.fspath(output_dir)
+        from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
+
         try:
             settings = build(settings_class, values | {"output_dir": folder})
             report = driver.run(make_task(settings), settings)

@@ -1,11 +1,12 @@
-"""New texts that are answered line by line, in their order and in bounded memory, for bert-classify and bert-tag."""
+"""New texts that are answered line by line, in their order and in bounded memory."""
 
 import contextlib
 import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -18,7 +19,8 @@ from bert_cli.text.vocabulary import Vocabulary
 
 LOG = logging.getLogger("bert_cli")
 _OF_TEXTS = ("text", "input_file", "explain")
-_CHUNK = 512  # lines that are read and computed at a time
+CHUNK = 512  # lines that are read and computed at a time
+Item = TypeVar("Item")
 
 
 def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
@@ -58,6 +60,36 @@ def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> C
     return check_first_unknown(input_name(source), vocabulary, strict)
 
 
+def chunks_of(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk
+
+
+def write_answers(
+    items: Iterator[Item],
+    target: str,
+    answer: Callable[[list[Item]], Iterable[dict]],
+    size: int = CHUNK,
+    empty: str | None = None,
+) -> int:
+    """Write what `answer` says of each item as a line of JSON, in chunks of so many items; returns how many there were.
+
+    target: a path, or - for standard output. InputError with the text `empty` where there is none.
+    """
+    count = 0
+    with contextlib.nullcontext(sys.stdout) if target == STANDARD else atomic_write(target) as out:
+        for chunk in chunks_of(items, size):
+            for record in answer(chunk):
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            # Whoever reads a pipe gets each chunk when it is computed.
+            out.flush()
+            count += len(chunk)
+        # Within the block, so that no empty file appears.
+        if not count and empty:
+            raise InputError(empty)
+    return count
+
+
 def answer_lines(
     source: str, target: str, answer: Callable[[list[str]], Iterable[dict]], may_be_empty: bool = False
 ) -> int:
@@ -66,18 +98,15 @@ def answer_lines(
     source, target: paths, or - for standard input and output. Lines are without their ends; blank ones are answered too.
     At a terminal each line is answered at once. InputError for a source without a line, unless it may be empty.
     """
-    count, name = 0, input_name(source)
-    size = 1 if is_terminal(source) else _CHUNK
-    with contextlib.ExitStack() as stack:
-        lines = without_nul(stack.enter_context(open_lines(source)), name)
-        out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))
-        while chunk := [line.rstrip("\r\n") for line in itertools.islice(lines, size)]:
-            for index, record in enumerate(answer(chunk), count):
-                out.write(json.dumps({"index": index} | record, ensure_ascii=False) + "\n")
-            out.flush()
-            count += len(chunk)
-        if not count and not may_be_empty:
-            raise InputError(f"{name}: is empty; a text a line is needed")
+    name, indices = input_name(source), itertools.count()
+
+    def records(chunk: list[str]) -> Iterator[dict]:
+        return ({"index": next(indices)} | record for record in answer(chunk))
+
+    with open_lines(source) as lines:
+        texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
+        empty = None if may_be_empty else f"{name}: is empty; a text a line is needed"
+        count = write_answers(texts, target, records, 1 if is_terminal(source) else CHUNK, empty)
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)
     return count
