@@ -25,7 +25,6 @@ from bert_cli.flags.command import Command
 from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
-from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 
@@ -52,9 +51,7 @@ def run(settings: ExportSettings) -> list[str]:
     check_target(folder, settings.export.overwrite)
     if export.format == "onnx":
         check_packages("--format=onnx")
-    checkpoint = find_checkpoint(settings.model.init_checkpoint, strict=settings.model.strict)
-    length = settings.data.max_seq_length
-    exported = find_exported(checkpoint, export, settings.model, settings.data.labels, length)
+    exported = find_exported(settings)
     if export.format == "onnx":
         with exporting(folder) as new:
             files.make_directory(new)

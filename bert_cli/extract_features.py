@@ -36,10 +36,8 @@ from bert_cli.runs.output_dir import shards
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.groups import check_hub
 from bert_cli.settings.tools import ExtractSettings
-from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
-_REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
@@ -91,9 +89,8 @@ def run(settings: ExtractSettings) -> int:
     if line := builtin_message(checkpoint, model.config):
         LOG.info(line)
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
-    form, combine = plan.form_of(extraction, layers, model.config.hidden_size)
+    form = plan.form_of(extraction, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)
-    tokenizer = FullTokenizer(model.vocabulary, model.do_lower_case, _REMEMBERED)
     if not shown and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
@@ -108,9 +105,9 @@ def run(settings: ExtractSettings) -> int:
     session = open_extractor(model.config, devices, choice)
     if shown:
         session.load(checkpoint)
-        show_attention(session, attention, tokenizer, max_seq_length)
+        show_attention(session, attention, model.tokenizer)
         return 0
-    write = functools.partial(write_features, session, settings, model, tokenizer, form, combine)
+    write = functools.partial(write_features, session, settings, model, form)
     if planned:
         session.load(checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in planned.each(todo))

@@ -26,9 +26,9 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import agreed_labels
-from bert_cli.settings.groups import TRUNCATE, Encoding, ModelFiles
-from bert_cli.settings.tools import Export
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.settings.groups import TRUNCATE, Encoding
+from bert_cli.settings.tools import ExportSettings
+from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
@@ -56,17 +56,10 @@ class Exported:
         return self.model.problem_type or SINGLE_LABEL
 
 
-def find_exported(
-    checkpoint: CheckpointPath,
-    export: Export,
-    flags: ModelFiles,
-    labels: tuple[str, ...] | None,
-    max_seq_length: int | None,
-) -> Exported:
-    """Load a model and check it against the flags `labels` and `max_seq_length`, None for not given.
-
-    InputError where something is missing or does not fit together.
-    """
+def find_exported(settings: ExportSettings) -> Exported:
+    """Load a model and check it against the flags; InputError where something is missing or does not fit together."""
+    export, flags, labels = settings.export, settings.model, settings.data.labels
+    checkpoint = find_checkpoint(flags.init_checkpoint, strict=flags.strict)
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
     if flags.gelu == "auto":  # the config of a Google checkpoint does not tell the form that the run computed
         flags = dataclasses.replace(flags, gelu=saved.get("gelu", "auto"))
@@ -75,7 +68,7 @@ def find_exported(
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
     pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
-    length = max_seq_length or min(default, model.config.max_position_embeddings)
+    length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
     check_max_seq_length(length, pairs or export.format == "hub")
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":

@@ -112,27 +112,6 @@ def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[st
     return differences
 
 
-@dataclasses.dataclass(frozen=True)
-class HeadModel:
-    """A Keras model with its weights; `tensors` are the same under Google's names."""
-
-    spec: HeadSpec
-    problem_type: ProblemType
-    model: keras.Model
-    tensors: dict[str, np.ndarray]
-
-    def outputs(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What the ONNX model should give."""
-        results, kind = self.model({name: tf.constant(values) for name, values in inputs.items()}), self.spec.kind
-        if kind == CLASSIFIER:
-            return {self.problem_type.exported_name: self.model.activated(results).numpy()}
-        if kind == TAGGER:
-            return {"probabilities": tf.nn.softmax(results).numpy()}
-        if kind == SPANS:
-            return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
-        return {name: results[name].numpy() for name in ("sequence_output", "pooled_output")}
-
-
 def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: ProblemType) -> HeadSpec:
     """The head of a checkpoint. InputError where there are two, or its shape does not fit the encoder or the problem type."""
     heads = {head_of(name) for name in reader.shapes}
@@ -162,7 +141,7 @@ def load_head_model(
     spec: HeadSpec,
     problem_type: ProblemType = SINGLE_LABEL,
     optional: str | tuple[str, ...] = (),
-) -> HeadModel:
+) -> Loaded:
     """Load encoder and head. problem_type: of a classifier of texts; optional: see LoadReport.check_whole."""
     # Functions, so that the weights of one model are made and not of all four.
     model = {
@@ -173,4 +152,18 @@ def load_head_model(
         TAGGER: lambda: BertTagger(config, spec.count, spec.layers),
         SPANS: lambda: BertSpanModel(config),
     }[spec.kind]()
-    return HeadModel(spec, problem_type, model, _load(model, reader, optional).tensors)
+    return _load(model, reader, optional)
+
+
+def expected_outputs(
+    model: keras.Model, kind: str, problem_type: ProblemType, inputs: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """What an ONNX file of the model should give. kind: of its head; problem_type: see load_head_model."""
+    results = model({name: tf.constant(values) for name, values in inputs.items()})
+    if kind == CLASSIFIER:
+        return {problem_type.exported_name: model.activated(results).numpy()}
+    if kind == TAGGER:
+        return {"probabilities": tf.nn.softmax(results).numpy()}
+    if kind == SPANS:
+        return {"start_logits": results[0].numpy(), "end_logits": results[1].numpy()}
+    return {name: results[name].numpy() for name in ("sequence_output", "pooled_output")}

@@ -16,7 +16,7 @@ from bert_cli.base.head_types import CLASSIFIER, POOLER, TAGGER
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
-from bert_cli.exports.loaded import find_head, load_head_model, random_inputs
+from bert_cli.exports.loaded import expected_outputs, find_head, load_head_model, random_inputs
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.stream import length_groups
 from bert_cli.model.config_file import write_config
@@ -53,7 +53,7 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     metadata |= {"labels": json.dumps(labels, ensure_ascii=False)} if labels else {}
     # Random ids show a wrong graph as well as texts do, and an encoder alone may have no data.
     inputs = random_inputs(config.vocab_size, config.max_position_embeddings, config.type_vocab_size, 0)
-    expected = original.outputs(inputs)
+    expected = expected_outputs(original.model, spec.kind, problem_type, inputs)
 
     def write_model(path: str, network: type[Bert]) -> float:
         """Returns the largest difference to the original."""

@@ -41,9 +41,7 @@ def write_features(
     session: Extractor,
     settings: ExtractSettings,
     model: AnyModel,
-    tokenizer: FullTokenizer,
     form: Form,
-    combine: str,
     source: str,
     target: str,
     done: int = 0,
@@ -51,14 +49,11 @@ def write_features(
 ) -> int:
     """Write the file `target` of the lines of `source`; returns how many lines there were.
 
-    form, combine: of extraction_plan.form_of. done, facts: see features_files.open_writer.
+    form: of plan.form_of. done, facts: see outputs.vectors.files.open_writer.
     """
-    extraction, attentions, length = (
-        settings.extraction,
-        settings.attention.attentions,
-        settings.encoding.max_seq_length,
-    )
+    extraction, attentions, length = settings.extraction, settings.attention.attentions, session.choice.max_seq_length
     limits = plan.chunk_limits(model.config, len(form.layers), form.kind == "line", bool(attentions))
+    tokenizer, combine = model.tokenizer, plan.combination(extraction)
     convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done))
@@ -87,9 +82,9 @@ def write_features(
     return lines
 
 
-def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
+def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer) -> None:
     """Print the strongest links of one text: asked.show_attention."""
-    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, max_seq_length))
+    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, session.choice.max_seq_length))
     tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
     attention = session.extract(features)[1][0][asked.layer]
     heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]

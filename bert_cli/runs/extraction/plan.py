@@ -66,15 +66,21 @@ def check_attention(attention: Attention, config: BertConfig | ModuleConfig, cho
         raise InputError(f"--head={attention.head}: this model has the heads 0 to {heads - 1}")
 
 
-def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> tuple[Form, str]:
-    """What is written, and how layers are combined."""
+def combination(extraction: Extraction) -> str:
+    """How layers are combined; a line has one vector in any case."""
+    has_lines = extraction.pooling != "none" and not extraction.words
+    return "concat" if has_lines and extraction.combine == "none" else extraction.combine
+
+
+def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> Form:
+    """What is written. InputError for columns of the same name."""
     kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
-    combine = "concat" if kind == "line" and extraction.combine == "none" else extraction.combine
+    combine = combination(extraction)
     indices = tuple(layer.asked for layer in layers)
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
-    return Form(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4"), combine
+    return Form(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
 
 
 def chunk_limits(
