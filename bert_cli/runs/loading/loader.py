@@ -18,7 +18,7 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
-from bert_cli.weights import hub_handle
+from bert_cli.weights.hub_handle import own_module
 from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
 
 
@@ -45,7 +45,7 @@ def load_model(
     # beside it may be of an earlier conversion.
     if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
-    paths = _find_paths(flags.vocab_file, config_file, checkpoint, needs_vocab, hub.hub_preprocess)
+    paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
     # Before the config: where that leaves vocab_size out, the size of the vocabulary stands in for it.
@@ -58,7 +58,7 @@ def load_model(
     stated = _stated_casing(paths)
     if to_convert and not vocabulary:
         vocabulary, stated = _tokenizer_vocabulary(paths, stated)
-    do_lower_case = _find_casing(flags.do_lower_case, paths, stated)
+    do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stated)
     if vocabulary:
         check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
     # vars also has what paths caches, so it is taken of a copy.
@@ -70,36 +70,33 @@ def load_model(
 
 
 def _find_paths(
-    vocab_file: str | None,
-    bert_config_file: str | None,
-    checkpoint: CheckpointPath | None,
-    needs_vocab: bool,
-    hub_preprocess: str | None,
+    flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
 ) -> ModelPaths:
     """Complete what the flags give from beside the checkpoint, or, where nothing is given, from random_model.
 
     needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for that model.
-    hub_preprocess: the handle of a module that brings the vocabulary.
+    hub.hub_preprocess: the handle of a module that brings the vocabulary.
     Raises InputError, naming the flag, for a file that is not there.
     """
-    for path, flag in ((vocab_file, "vocab_file"), (bert_config_file, "bert_config_file")):
+    vocab_file = flags.vocab_file
+    for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
         if path:
             files.check_readable(path, flag)
-    if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
+    if needs_vocab and not (vocab_file or config_file or checkpoint):
         return ModelPaths(*random_model(), None, is_builtin=True)
-    preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
+    preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
     # The preprocessor's words come first: of a module, they are those that its encoder was trained with.
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
-        bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+        config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
-    if not bert_config_file and not (checkpoint and checkpoint.kind == HUB):
+    if not config_file and not (checkpoint and checkpoint.kind == HUB):
         raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
-    return ModelPaths(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
+    return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
 
 
 def _read_config(
@@ -118,16 +115,26 @@ def _read_config(
             return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
-        return dataclasses.replace(module, hub_module=trusted_module(paths.config_file, module, hub_module))
+        # A module is code that is run: only one that the user names, or that lies in the config's own folder, is followed.
+        handle = files.absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
+        if handle is None:
+            raise InputError(
+                f"{paths.config_file}: this model was trained on the module {module.hub_module}, which is not in its folder; a "
+                f"module is run, so it must be named by you: if you trust it, give --hub_module={module.hub_module} (in Python "
+                "hub_module=…)"
+            )
+        return dataclasses.replace(module, hub_module=handle)
     checkpoint = paths.required_checkpoint
-    found = module_bert(checkpoint, gelu)
-    if found is not None:
-        return found
-    if needs_bert or vocab_size is None:
-        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    # Not at the top: it imports TensorFlow.
+    setup_tensorflow()
+    # Not at the top: they import TensorFlow.
+    from bert_cli.weights.hub import HubReader
     from bert_cli.weights.hub_encoder import module_config
 
+    bert = HubReader(checkpoint.location, checkpoint.name).config()
+    if bert is not None:
+        return bert if gelu == "auto" else dataclasses.replace(bert, gelu=gelu)
+    if needs_bert or vocab_size is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
     return module_config(checkpoint, vocab_size)
 
 
@@ -158,51 +165,28 @@ def _tokenizer_vocabulary(
     return Vocabulary(ids, tokens, len(tokens), path), stated if lower is None else (path, lower)
 
 
-def _find_casing(given: bool | None, paths: ModelPaths, stated: tuple[str, bool] | None) -> bool:
-    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True."""
+def _find_casing(
+    given: bool | None, paths: ModelPaths, vocabulary: Vocabulary | None, stated: tuple[str, bool] | None
+) -> bool:
+    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True.
+
+    A module says it by its graph (a preprocessor) or its variables; where they say nothing, as in TF1's format, its words do.
+    """
     if given is not None:
         return given
     if stated:
         return stated[1]
     source = paths.preprocessor or paths.checkpoint
-    if not source or source.kind != HUB or not paths.vocab_file:
+    if not source or source.kind != HUB or not vocabulary:
         return True
-    return module_casing(source, paths.vocab_file, is_preprocessor=source is paths.preprocessor)
-
-
-def trusted_module(config_file: str, config: ModuleConfig, given: str | None) -> str:
-    """The handle of a config's module: the one that the user gave, else a path within the config's own folder."""
-    handle = files.absolute(given) if given else hub_handle.own_module(config_file, config.hub_module)
-    if handle is None:
-        raise InputError(
-            f"{config_file}: this model was trained on the module {config.hub_module}, which is not in its folder; a module is "
-            f"run, so it must be named by you: if you trust it, give --hub_module={config.hub_module} (in Python hub_module=…)"
-        )
-    return handle
-
-
-def module_bert(checkpoint: CheckpointPath, gelu: str) -> BertConfig | None:
-    """The config of the BERT that a module's variables make up; None for another module. Imports TensorFlow."""
     setup_tensorflow()
-    from bert_cli.weights.hub import HubReader
-
-    config = HubReader(checkpoint.location, checkpoint.name).config()
-    return dataclasses.replace(config, gelu=gelu) if config and gelu != "auto" else config
-
-
-def module_casing(module: CheckpointPath, vocab_file: str, is_preprocessor: bool) -> bool:
-    """Whether a module lower-cases, as its graph (of a preprocessor) or its variables say.
-
-    Where they say nothing, as in TF1's format, its words do.
-    """
-    setup_tensorflow()
-    vocabulary = read_vocabulary(vocab_file)
-    if is_preprocessor:
+    if source is paths.preprocessor:
         from bert_cli.weights.hub_encoder import preprocessor_lower_cases
 
+        # Any word that is there in lower case shows whether its capitals lead to it.
         words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
-        return preprocessor_lower_cases(module.location, module.name, next(words, "a"))
+        return preprocessor_lower_cases(source.location, source.name, next(words, "a"))
     from bert_cli.weights.hub import HubReader
 
-    said = HubReader(module.location, module.name).do_lower_case()
+    said = HubReader(source.location, source.name).do_lower_case()
     return not looks_cased(vocabulary) if said is None else said

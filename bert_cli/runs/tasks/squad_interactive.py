@@ -10,7 +10,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
-from bert_cli.outputs.squad import Decoder, NBestEntry, Prediction
+from bert_cli.outputs.squad import Decoder, Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.interactive import write_answers
@@ -48,11 +48,6 @@ def answer(
     return decoder.finish(examples, tokenizer, rules)
 
 
-def _entry(entry: NBestEntry) -> dict:
-    start, end = entry.span or (None, None)
-    return {"text": entry.text, "probability": entry.probability, "start": start, "end": end}
-
-
 def answer_record(example: SquadExample, prediction: Prediction) -> dict:
     """What JSON lines and the terminal say of an answer.
 
@@ -74,7 +69,11 @@ def answer_record(example: SquadExample, prediction: Prediction) -> dict:
         "start": start,
         "end": end,
         "sentence": sentence,
-        "nbest": [_entry(entry) for entry in entries],
+        "nbest": [
+            {"text": entry.text, "probability": entry.probability, "start": start, "end": end}
+            for entry in entries
+            for start, end in [entry.span or (None, None)]
+        ],
     }
     return record if prediction.null_odds is None else record | {"null_odds": prediction.null_odds}
 
