@@ -8,7 +8,7 @@ import pytest
 if importlib.util.find_spec("onnx") is None:
     pytest.skip("needs the extra onnx", allow_module_level=True)
 
-from tests.onnx.test_packed import batch, likeness, oracle, weights_of
+from tests.onnx.test_models import batch, likeness, oracle, weights_of
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MEAN, HeadSpec
 from bert_cli.features.spec import INPUTS
