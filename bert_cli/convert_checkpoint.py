@@ -47,6 +47,7 @@ def run(settings: ConvertSettings) -> dict:
     target = find_target(settings.paths.target, settings.paths.to_format)
     check_dtype(changes.dtype, target)
     files.check_can_write(target.folder, "to")
+    # Before the source is read, which takes a while.
     check_free(target, overwrite)
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
@@ -59,6 +60,7 @@ def run(settings: ConvertSettings) -> dict:
     with staging_folder(target.folder) as staged:
         names = write(staged, converted)
         differences = compare(staged, converted, random_seed) if changes.check else None
+        # A checkpoint may be converted in its own folder, whose files then belong to the new one, too.
         at_home = files.real(target.folder) == files.real(checkpoint.folder)
         written = publish(staged, target, names, overwrite, at_home)
     LOG.info("wrote into %s: %s", target.folder, ", ".join(written))

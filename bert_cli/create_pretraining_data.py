@@ -75,6 +75,7 @@ def run(settings: CreateDataSettings) -> dict:
         settings.masking,
         settings.instances.dupe_factor,
         settings.seed.random_seed,
+        # With several readers no document can go on from one file to the next; Google's script lets it.
         files_end_documents=num_workers > 0 or bool(settings.beam.runner),
     )
     examples = EXAMPLES[LOG.isEnabledFor(logging.DEBUG)]
@@ -107,6 +108,7 @@ def _make_here(
 ) -> dict[str, Any]:
     """Write the files with processes of this machine, and log so many instances; returns counts, and reading_seconds."""
     began = time.monotonic()
+    # On the disk of the output, which must have the room anyway.
     beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
     with (
         atomic_paths(outputs) as paths,

@@ -44,6 +44,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not (values["do_train"] or values["do_eval"]):
         raise InputError("nothing to do: give at least one of --do_train, --do_eval")
     for name in ("input_file", "output_dir"):
+        # An evaluation may read another text than the training did.
         if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
     refuse_onnxruntime(values)

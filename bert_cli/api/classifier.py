@@ -100,6 +100,7 @@ class Classifier(loading.Trained):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:
             tables["dev"] = pair_up("dev_texts", dev_texts, dev_labels)
+        # An option of the caller comes first.
         if are_numbers(labels):
             options = {"problem_type": REGRESSION.name} | options
         return cls._trained(tables, {}, dev_texts is not None, output_dir, options)
@@ -115,6 +116,7 @@ class Classifier(loading.Trained):
     ) -> "Classifier":
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
+        # A GLUE task brings its own dev file.
         evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
         return cls._run(
@@ -156,6 +158,7 @@ class Classifier(loading.Trained):
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
+        # labels.txt may be missing beside a checkpoint from elsewhere.
         names = tuple(labels or model.labels or ())
         if problem_type.is_numeric and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
@@ -172,6 +175,7 @@ class Classifier(loading.Trained):
         """
         loading.check_list(texts, "predict")
         problem_type = self._data.problem_type
+        # No batch has no rows; an array of the right shape is easier on callers than an error.
         if not len(texts):
             values = np.zeros(0, np.float32) if problem_type.is_numeric else None
             return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)

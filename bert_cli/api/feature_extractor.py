@@ -72,6 +72,7 @@ class FeatureExtractor:
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         checkpoint = ready_checkpoint("", ModelFiles()) if path is None else loading.find(path)
+        # What the training run had (layers, lengths) is about another use of the encoder.
         settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
         length, config = settings.encoding.max_seq_length, model.config
         check_max_seq_length(length, pairs=long_text)
@@ -88,10 +89,12 @@ class FeatureExtractor:
         Beside these, memory holds no more than one chunk of texts, as in bert-extract-features.
         """
         loading.check_list(texts, "extract")
+        # All are checked first: an error after minutes of work would lose it.
         for number, text in enumerate(texts):
             loading.text_pair(number, text)
         if self._settings.extraction.pooling == "none":
             return [features for rows in self._rows(texts) for features in _tokens(rows)]
+        # Filled chunk by chunk, so that no second copy of all vectors is held.
         vectors = np.empty((len(texts), self.width), np.float32)
         for rows in self._rows(texts):
             vectors[rows.first_line : rows.first_line + len(rows)] = rows.values[:, 0]
@@ -107,6 +110,7 @@ class FeatureExtractor:
         chunks = extraction_chunks(lines, tokenizer, choice.max_seq_length, extraction.long_text, **limits)
         for features in chunks:
             vectors, _ = self._session.extract(features)
+            # Layers side by side: one vector a text is what callers of Python work with.
             yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
 
 

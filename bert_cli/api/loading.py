@@ -81,7 +81,9 @@ class Trained:
         values, _ = parse_arguments(settings_class, options, phases)
         said = {name: value for name, value in phases.items() if value is not None}
         values |= {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in said.items()}
+        # Not among the phases, as no method takes it as an argument.
         values["do_train"] = True
+        # In the order of the commands: their own checks see what complete has derived.
         check(complete(values))
         folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else os.fspath(output_dir)
         from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
@@ -90,11 +92,13 @@ class Trained:
             settings = build(settings_class, values | {"output_dir": folder})
             report = driver.run(make_task(settings), settings)
             model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
+        # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.
         except BaseException:
             if output_dir is None:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
         if output_dir is None:
+            # Not __del__: finalize also runs at the end of the process.
             weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
         model.report, model.output_dir = report, folder
         return model

@@ -77,6 +77,7 @@ class QuestionAnswerer(loading.Trained):
         checkpoint = loading.find(path, SquadTask.command)
         settings, model = load_with_settings(checkpoint, SquadSettings, given)
         task = SquadTask(settings)
+        # Here no flags were checked together: saved ones and arguments may not fit each other.
         check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_rules(task.rules)
         session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)

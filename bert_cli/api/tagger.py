@@ -106,6 +106,7 @@ class Tagger(loading.Trained):
         """Tag n texts; a text without words has no tags. Offsets of entities are characters of the text."""
         loading.check_texts(texts, "tag")
         examples = [text_example(text) for text in texts]
+        # Texts without words stay among them, so that results keep the order of the texts.
         predictions = tag_examples(self._session, self._data, self._settings, examples, "tagging")
         results = []
         for example, prediction in zip(examples, predictions, strict=True):

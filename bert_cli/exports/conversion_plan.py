@@ -24,11 +24,13 @@ TITLES = {
     "h5": "Keras .weights.h5",
     "hub": "module for tensorflow-hub",
 }
+# A constant of modeling.py in Google's repository, not a key of bert_config.json.
 _GOOGLE_EPSILON = 1e-12
 
 
 def find_source(path: str, strict: bool = False) -> CheckpointPath:
     """What --from names; an archive or a URL is a module for tensorflow-hub."""
+    # A module that is unpacked is a folder, which find_checkpoint knows by its saved_model.pb.
     if path.endswith((".tar.gz", ".tgz")) or is_url(path):
         return find_module(path, "from")
     return find_checkpoint(path, "from", strict)
@@ -56,8 +58,10 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
                 f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has {', '.join(found) or 'no head'}"
             )
         return head
+    # A classifier, a tagger and a choice of endings have the same variables; only the files beside them tell.
     if found == (CLASSIFIER,):
         return model.classifier_kind if model.classifier_kind in (TAGGER, CHOICE) else CLASSIFIER
+    # Exactly these heads: a class of Hugging Face has a fixed set of them, and no other can be loaded into it.
     kind = next((name for name, kind in HEAD_TYPES.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(
@@ -97,6 +101,7 @@ def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
             f"labels.txt or config.json names {len(labels)} labels, but the classifier has {count} outputs"
         )
     for number, label in enumerate(labels):
+        # labels.txt has one label a line, so a line end in a name of Hugging Face's config.json would make two of it.
         if not label or re.search(r"[\r\n]", label) or label in labels[:number]:
             raise InputError(f"label {label!r} (number {number}): names must differ and be one line each")
 

@@ -74,6 +74,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     if target.format == "hf" and kind and not HEAD_TYPES[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
+    # Only where the target has a place for it: a class without a pooler is complete.
     elif "bert/pooler/dense/kernel" not in tensors:
         LOG.warning("warning: %s has no pooler, so none is written", reader.description)
     tensors, new_config = resize_embeddings(
@@ -84,6 +85,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
         reader.description, config.num_hidden_layers, config.hidden_size, config.vocab_size, config.activation,
         ", ".join(found) or "none",
     )  # fmt: skip
+    # Logged after all checks, so that no line says "converted" before an error.
     architecture = HEAD_TYPES[kind].architecture if target.format == "hf" and kind else ""
     named = f", {architecture}" if architecture else ""
     LOG.info("converted to a %s%s: %d weights, %s", TITLES[target.format], named, len(tensors), changes.dtype)
@@ -104,6 +106,7 @@ def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Targ
     """The classifier's labels, which Hugging Face cannot do without; None where they are not known and not needed."""
     count, width = shape
     check_label_names(model.labels, count)
+    # Both spellings of --layers for the last layer.
     last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
     if target.format == "hf" and (width != model.config.hidden_size or model.layers not in last_layers):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
@@ -139,6 +142,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     vocabulary, path = model.optional_vocabulary, functools.partial(os.path.join, staged)
     if target.format == "hf":
         assert converted.kind is not None, "choose_kind finds one for every Hugging Face folder"
+        # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD] where it has one.
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
         values = hugging_face_config(config, converted.kind, converted.labels, pad, converted.dtype, model.problem_type)
         write_json(path(HUGGING_FACE_CONFIG), values)
@@ -149,6 +153,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         if config.activation.startswith("gelu"):  # the only name that Google's scripts know
             config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
         write_config(path(CONFIG), config)
+        # Our commands find threshold, layers and head input there; in a Hugging Face folder config.json says what it can.
         if model.saved_flags:
             copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
     if vocabulary:
@@ -158,6 +163,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         if target.format == "hf" or not model.do_lower_case:
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary)
             write_json(path(TOKENIZER_CONFIG), values)
+    # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them off as known.
     if model.labels is not None and converted.labels is not None:
         write_lines(path(LABELS), converted.labels)
     return files.list_directory(staged)
@@ -198,6 +204,7 @@ def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, fl
     random_seed: of the token ids.
     """
     target = converted.target
+    # By the same search as any later command, so the check covers names and layout of the files, too.
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
     config_file = path.companion(CONFIG, HUGGING_FACE_CONFIG)
     assert config_file is not None, "every format is written with its config"

@@ -31,6 +31,7 @@ from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
+# The default of the commands that train.
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 _ONNX_FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
@@ -67,8 +68,10 @@ def find_exported(settings: ExportSettings) -> Exported:
     if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
     pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
+    # A module is for training on any length; a classifier is for texts as long as those it was trained on.
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
     length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
+    # The preprocessor packs pairs as well, so it needs room for three special tokens.
     check_max_seq_length(length, pairs or export.format == "hub")
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
@@ -78,6 +81,7 @@ def find_exported(settings: ExportSettings) -> Exported:
         raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
     if export.format == "hub" or is_numeric:
         names = None
+    # Labels are optional here: an encoder and a model of answers have none.
     elif export.format == "onnx":
         names = agreed_labels(labels, model.labels, model.folder)
     else:
@@ -126,6 +130,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
     model, saved, labels = exported.model, exported.model.saved_flags, exported.labels
     if model.classifier_kind == TAGGER or not labels or not exported.problem_type.is_exclusive:
         return None
+    # A model from elsewhere has no data that we know.
     if "task_name" not in saved and not data_dir:
         return None
     folder = data_dir or saved.get("data_dir", "")
@@ -142,6 +147,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
 def check_target(folder: str, overwrite: bool) -> None:
     """InputError unless an export may stand in `folder`: it must be missing or empty, or hold one to replace."""
     files.check_can_write(folder, "export_dir")
+    # Hidden files count: a folder with a .git is nobody's export.
     names = files.list_directory(folder)
     foreign = [name for name in names if name not in _OURS]
     if foreign:
@@ -156,6 +162,7 @@ def check_target(folder: str, overwrite: bool) -> None:
 def exporting(folder: str) -> Iterator[str]:
     """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
     with staging_folder(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        # Inside of the hidden folder there is room for files that the export needs while it is written, such as vocab.txt.
         new = os.path.join(staged, "export")
         yield new
         files.make_directory(os.path.dirname(folder))

@@ -65,6 +65,7 @@ def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
 def load(reader: Reader, config: BertConfig, heads: tuple[str, ...], of_tokens: bool) -> Loaded:
     """Load encoder and `heads`; InputError where anything but the pooler is missing."""
     shape = reader.shapes.get("output_weights", (0, 0))
+    # Wider than H where a tagger reads several layers side by side.
     if CLASSIFIER in heads and (len(shape) != 2 or shape[1] == 0 or shape[1] % config.hidden_size):
         raise InputError(
             f"{reader.description}: output_weights has the shape {list(shape)}, a classifier needs [labels, "
@@ -95,6 +96,7 @@ def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[st
     Words and positions that only one of them has do not count, nor do outputs of a pooler that only one has.
     """
     configs = (source.model.encoder.config, converted.model.encoder.config)
+    # The smaller of both, as a table may have been resized.
     words, positions, types = (
         min(getattr(config, name) for config in configs)
         for name in ("vocab_size", "max_position_embeddings", "type_vocab_size")
@@ -103,6 +105,7 @@ def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[st
     one, other = source.model(inputs), converted.model(inputs)
     compared = [name for name in one if name in other]
     if not (source.has_pooler and converted.has_pooler):
+        # The model without a pooler in its file has one of random weights.
         compared.remove("pooled_output")
     differences = {}
     for name in compared:

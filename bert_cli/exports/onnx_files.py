@@ -27,7 +27,9 @@ from bert_cli.onnx.session import make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
 
 LOG = logging.getLogger("bert_cli")
+# onnxruntime fuses operators, so sums are taken in another order.
 _MAX_DIFFERENCE = 1e-4
+# In a batch on which accuracies are computed.
 _BATCH_TOKENS = 4096
 
 
@@ -43,10 +45,12 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
     # Only a classifier of texts reads the pooler, which Hugging Face drops from other models.
     original = load_head_model(reader, config, spec, problem_type, () if spec.is_of_texts else POOLER)
     labels = exported.labels if spec.kind in (CLASSIFIER, TAGGER) else None
+    # Known only now: the number of outputs is a shape in the checkpoint.
     if labels and len(labels) != spec.count:
         raise InputError(
             f"{reader.description}: has {spec.count} outputs, but there are {len(labels)} labels; check --labels"
         )
+    # Texts, as metadata_props holds nothing else.
     metadata = {"kind": spec.kind, "do_lower_case": str(source.do_lower_case).lower()}
     metadata |= {"max_seq_length": str(exported.max_seq_length)}
     metadata |= {"problem_type": problem_type.name} if spec.is_of_texts else {}

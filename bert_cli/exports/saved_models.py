@@ -39,11 +39,13 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     """
     module = tf.train.Checkpoint()
     module.variables = [variable.value for variable in named_weights(model).values()]
+    # As an attribute, so that its table and the vocabulary are saved with the module.
     module.tokenizer = tokenizer
     labels, ids = exported.labels, exported.model.vocabulary.ids
     module.label_names = names = tf.constant(list(labels or ()), tf.string)
 
     def classify(inputs: dict) -> dict:
+        # packed: rows of a served batch differ in length, and padding would be computed for all of them.
         answers = model.activated(model(inputs, packed=True))
         if not labels:
             return {"value": answers}
@@ -61,6 +63,7 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
     specs = [_TEXTS, _SECOND_TEXTS] if exported.pairs else [_TEXTS]
     module.classify_texts = tf.function(classify_texts, specs, autograph=False)
+    # A signature's arguments are tensors by name; the function takes them as one dict.
     by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
     signatures = {
         "serving_default": module.classify_texts.get_concrete_function(),
@@ -96,7 +99,9 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
 
     @tf.function(autograph=False)
     def pack_inputs(inputs, seq_length=seq_length):
+        # Callers may give words of pieces, as tokenize does, or pieces alone.
         segments = [ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids for ids in inputs]
+        # tensorflow-text's own here: the published module does it so, and programs compare with it.
         trimmer = tf_text.RoundRobinTrimmer(seq_length - len(segments) - 1)
         ids, types = tf_text.combine_segments(trimmer.trim(segments), cls_id, sep_id)
         word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=PAD_ID)
@@ -107,6 +112,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
             "input_type_ids": tf.cast(type_ids, tf.int32),
         }
 
+    # Each combination of shapes that bert_pack_inputs takes is traced now; a SavedModel cannot trace later.
     for rank in (1, 2):
         for count in (1, 2):
             spec = tf.RaggedTensorSpec([None] * (rank + 1), tf.int32, ragged_rank=rank)
@@ -116,6 +122,7 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
 
     def preprocess(inputs):
         packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
+        # A Keras model on top is built from the static shape.
         return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
 
     module.__call__ = tf.function(
@@ -162,6 +169,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     )  # fmt: skip
     length, pairs = exported.max_seq_length, exported.pairs
     with reported_writing(folder), exporting(folder) as new:
+        # Beside the export, not in it: saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))

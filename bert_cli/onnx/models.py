@@ -34,6 +34,7 @@ def build(
     shapes = _add_outputs(network(graph, tensors, config), head)
     model = assemble(graph, INPUTS, shapes)
     helper.set_model_props(model, metadata)
+    # Finds wrong shapes and names when the file is made, not when a program loads it.
     onnx.checker.check_model(model)
     return model
 
@@ -55,6 +56,7 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
         return {"probabilities": ["batch", "length", head.count]}
     if head.kind != CLASSIFIER:
         for column, name in enumerate(_SPANS):
+            # A scalar index, which drops the axis; a list of one would keep it.
             index = graph.constant(f"column:{column}", np.array(column, np.int64))
             graph.add("Gather", logits, index, name=name, axis=2)
         return {name: ["batch", "length"] for name in _SPANS}
@@ -105,6 +107,7 @@ def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) ->
     """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B, S, H]."""
     words, _, types = (batch[name] for name in INPUTS)
     scope = "bert/embeddings"
+    # Indexing copies, so the sums below change no table.
     total = tensors[f"{scope}/word_embeddings"][words]
     total += tensors[f"{scope}/token_type_embeddings"][types]
     total += tensors[f"{scope}/position_embeddings"][: words.shape[1]]
@@ -116,10 +119,12 @@ def embedded_runner(bert: UnpaddedBert, outputs: Mapping[str, Sequence[str | int
 
     Of a batch the mask is not read: all texts have S tokens.
     """
+    # The model would else be copied into protobuf, whose messages end at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
     model = assemble(bert.graph, (), outputs, fed, external)
     run = make_runner(model.SerializeToString(), external)
+    # Only the tables: all other weights are held by onnxruntime from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     return lambda batch: run({_EMBEDDED: embed(tables, batch)})
 

@@ -65,6 +65,7 @@ def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertCon
     check_packages(flag)
     if isinstance(config, ModuleConfig):
         raise InputError(f"{config.hub_module}: {flag} is for a BERT, not for a module; leave it out")
+    # --precision=auto is float32 here: onnxruntime has no bfloat16 on the processor.
     precision = INT8 if devices.precision == INT8 else "float32"
     LOG.info("devices: 1 CPU, precision %s, by %s", precision, ONNXRUNTIME)
     return config, precision
@@ -109,6 +110,7 @@ class OnnxSession(Predictor):
         self, features: Features, batch_size: int, flag: str, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         assert self._run, "load_trained comes first"
+        # Groups of one length: the graph has neither padding nor mask.
         for rows in alike_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._run(batch)["logits"], batch)

@@ -86,6 +86,7 @@ class Predictor:
         None for none; flag: what to lower where memory is short; run: what Session.runner made, instead of the predictions,
         for batches of the model's prediction_columns.
         """
+        # Four lines for a whole prediction, however long it is.
         every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
         shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
         with shown or contextlib.nullcontext():

@@ -66,6 +66,7 @@ class Extractor:
         vectors: np.ndarray | None = None
         pools = self.choice.pooling != "none"
         for rows, values in self.batches(features, attention):
+            # Made with the first batch, whose shape tells layers and width.
             if vectors is None:
                 count = len(features.sequences) if pools else len(features.token_ids)
                 vectors = np.empty((count, *values.shape[-2:]), np.float32)
@@ -82,6 +83,7 @@ def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, featu
     sequences = features.sequences
     for row, window in zip(rows.tolist(), values, strict=True):
         places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
+        # Windows overlap; -1 marks a token that counts in another window, where it has more context.
         counts = np.flatnonzero(places >= 0)
         vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
 
@@ -100,6 +102,7 @@ class OnnxFeatures(Extractor):
         """See Extractor."""
         from bert_cli.onnx.models import encoder_runner
 
+        # Many published encoders come without a pooler.
         optional = POOLER if self._layers else ()
         tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
         self._run = encoder_runner(network_type(self.precision), tensors, self._config, self._layers)
@@ -121,10 +124,12 @@ class OnnxFeatures(Extractor):
     def _pooled(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
         """states: L of float32 [B, S, H]; counted: int32 [B, S] -> [B, L, H], without pooling [B, S, L, H]."""
         if self.choice.pooling == "mean":
+            # The sum, not the mean: a line may have several windows, and is divided once by all of its tokens.
             weights = counted.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
             return np.concatenate([weights @ state for state in states], axis=1)
         if self.choice.pooling == "max":
             real = counted[:, :, np.newaxis] > 0
+            # A window without a counted token must not win with a zero.
             states = [np.where(real, state, -np.inf).max(axis=1) for state in states]
             return np.stack(states, axis=1)
         if self.choice.pooling == "cls":

@@ -60,9 +60,11 @@ def write_features(
         if done:
             LOG.info("going on behind line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
+        # Before the writer is opened: with --strict no file is begun for a vocabulary that does not fit.
         chunks = plan.checked_first(chunks, source, model.vocabulary, settings.model.strict)
         writer = stack.enter_context(open_writer(target, extraction.output_format, form, done, facts))
         archive = stack.enter_context(open_archive(attentions)) if attentions else None
+        # After everything is opened, so that the rate is that of computing.
         began = time.monotonic()
         progress = plan.reporter(total, done, stack)
         for features in chunks:
@@ -71,6 +73,7 @@ def write_features(
             if archive:
                 ends = features.offsets.tolist()
                 tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
+                # Attention has its own file, whose numbers follow the same flag as the vectors.
                 dtype = "<f2" if extraction.float16 else "<f4"
                 write_attention(archive, features.first_line, tokens, attention, dtype)
             lines, cut = lines + len(features), cut + features.num_truncated
@@ -90,4 +93,5 @@ def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenize
     heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]
     for probability, source, target in strongest_links(heads, tokens, asked.top_k):
         print(f"{probability:.4f}  {source} -> {target}")
+    # A reader of a pipe may wait for it while TensorFlow shuts down.
     sys.stdout.flush()

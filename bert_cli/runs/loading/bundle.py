@@ -95,6 +95,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     def problem_type(self) -> ProblemType | None:
         """As flags.txt or Hugging Face's config.json says; None where neither does."""
         saved, checkpoint = self.saved_flags, self.checkpoint
+        # A GLUE task has one problem type, whatever the flag says.
         if saved.get("task_name") in TASKS:
             return TASKS[saved["task_name"]].problem_type
         if "problem_type" in saved:
@@ -129,6 +130,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     @property
     def text_input(self) -> TextInput:
         """What a classifier of texts reads."""
+        # Models from before the flag, and from elsewhere, read the pooler, as the original does.
         return HEAD_INPUTS[self.saved_flags.get("head_input", POOLED.name)]
 
     @property
@@ -175,4 +177,5 @@ def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | 
 
 
 def _digest(text: str) -> str:
+    # 64 bits tell models apart, and keep the file of facts readable.
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"

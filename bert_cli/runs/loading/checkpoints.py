@@ -27,6 +27,7 @@ PRETRAINED = os.path.join(FOLDER, "pretrained")
 
 def pretrained_model() -> CheckpointPath | None:
     """The pre-trained model in the box; None where its weights are not there."""
+    # The weights are large, and not in every copy of the package.
     if not files.exists(os.path.join(PRETRAINED, SAFETENSORS)):
         return None
     return CheckpointPath(HUGGING_FACE, PRETRAINED, handle=BUILTIN_MODEL)
@@ -60,6 +61,7 @@ def ready_checkpoint(init_checkpoint: str, model: ModelFiles, otherwise: str = "
     """
     if init_checkpoint == RANDOM:
         raise InputError(f"--init_checkpoint={RANDOM} is a start for training; here a pre-trained model is needed")
+    # Words or sizes of the user's own belong to another model than the one in the box.
     has_own = bool(init_checkpoint or model.vocab_file or model.bert_config_file)
     found = None if has_own else pretrained_model()
     if found:
@@ -112,6 +114,7 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
 def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
     """The folder of trained_checkpoint, for what stands beside the weights: where it is plain, these are not looked at."""
     folder = model_folder(output_dir)
+    # Looking for a whole checkpoint opens its files, which takes a while on remote disks, and happens later anyway.
     if not init_checkpoint and latest_checkpoint(folder):
         return folder
     return trained_checkpoint(init_checkpoint, output_dir).folder
@@ -119,6 +122,7 @@ def trained_folder(init_checkpoint: str | None, output_dir: str) -> str:
 
 def _is_of_run(folder: str, output_dir: str) -> bool:
     """Whether checkpoints in `folder` are those of the run, or of one of the runs, of an output_dir."""
+    # By real paths, as --output_dir may be a link or be given relative.
     inner, outer = files.real(folder), files.real(output_dir)
     has_parts = files.exists(os.path.join(output_dir, BEST_FILE))
     return inner == outer or (has_parts and inner.startswith(outer + os.sep))
@@ -126,6 +130,7 @@ def _is_of_run(folder: str, output_dir: str) -> bool:
 
 def run_folders(checkpoint: CheckpointPath) -> list[str]:
     """Where files of the run that made a checkpoint stand: beside it, and of a best checkpoint also in the folder above."""
+    # thresholds.json is written once for the run, so the best checkpoint in its folder finds it above.
     above, name = os.path.split(files.absolute(checkpoint.folder))
     is_best = name == BEST
     return [checkpoint.folder, *([above] if is_best else [])]
@@ -133,6 +138,7 @@ def run_folders(checkpoint: CheckpointPath) -> list[str]:
 
 def find_module(handle: str, flag: str) -> CheckpointPath:
     """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
+    # tensorflow-hub imports TensorFlow, which must not happen before the process is set up.
     if hub_handle.is_url(handle):
         setup_tensorflow()
     return hub_handle.find_module(handle, flag)
@@ -149,6 +155,7 @@ def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> Checkpoint
     chosen = trained_checkpoint(model.init_checkpoint, phases.output_dir, model.strict)
     if model_folder(phases.output_dir) != phases.output_dir and chosen != given:
         LOG.info("%s: the best checkpoint of %s is taken", chosen.location, phases.output_dir)
+    # Said aloud, as a flag that is given and not followed would surprise.
     if given and chosen != given:
         LOG.warning("warning: %s comes first, --init_checkpoint is not used", chosen.location)
     config_file = model.bert_config_file or chosen.companion(CONFIG)

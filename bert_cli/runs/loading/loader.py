@@ -46,6 +46,7 @@ def load_model(
     if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
     paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
+    # With a length it is checked below, after the config, in the order of messages of a run.
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
     # Before the config: where that leaves vocab_size out, the size of the vocabulary stands in for it.
@@ -56,6 +57,7 @@ def load_model(
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
     stated = _stated_casing(paths)
+    # Only on conversion: other commands need the file that their flag names.
     if to_convert and not vocabulary:
         vocabulary, stated = _tokenizer_vocabulary(paths, stated)
     do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stated)
@@ -64,6 +66,7 @@ def load_model(
     # vars also has what paths caches, so it is taken of a copy.
     known = vars(dataclasses.replace(paths))
     model = ModelBundle(**known, config=config, optional_vocabulary=vocabulary, do_lower_case=do_lower_case)
+    # Before TensorFlow takes its seconds.
     if to_convert:
         model.check_files()
     return model
@@ -141,6 +144,7 @@ def _read_config(
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
     """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither says it."""
     saved = paths.saved_flags.get("do_lower_case")
+    # flags.txt comes first: it says what the run computed with, also against the files that it started from.
     if saved is not None:
         return os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true"
     source = paths.preprocessor or paths.checkpoint

@@ -59,6 +59,7 @@ def load_with_settings(
         raise InputError(
             f"--hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
         )
+    # Built again, as the default is known only when the model is: it may have fewer positions.
     if "max_seq_length" not in values:
         length = min(settings.encoding.max_seq_length, model.config.max_position_embeddings)
         settings = build(settings_class, values | {"max_seq_length": length})
@@ -68,6 +69,7 @@ def load_with_settings(
 def command_of(checkpoint: CheckpointPath) -> str | None:
     """The command that trained a model, or that one of Hugging Face is for; None where its files do not tell."""
     manifest = read_manifest(checkpoint.folder)
+    # run.json names it; folders of older versions have only flags.txt, and those of others config.json.
     if manifest and COMMAND in manifest:
         return str(manifest[COMMAND])
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
@@ -77,6 +79,7 @@ def command_of(checkpoint: CheckpointPath) -> str | None:
         return known
     values = read_json(path, "fetch the model again")
     named = values.get("architectures") if isinstance(values, dict) else None
+    # Written by anybody: a damaged list is no reason to refuse a model.
     named = named if isinstance(named, list) else []
     return next(
         (command for command, (kind, _, _) in _COMMANDS.items() if HEAD_TYPES[kind].architecture in named), None

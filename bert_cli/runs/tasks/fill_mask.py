@@ -61,7 +61,9 @@ class FillMaskSession(Session):
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
         outputs = self.model(batch, packed=self.packed)
         logits = outputs["masked_lm_logits"][..., : self._vocab_size]  # [B, P, V]
+        # On the device: of a vocabulary's probabilities only k leave it.
         best, candidates = tf.math.top_k(tf.nn.softmax(logits), self._top_k)
+        # Column 0 is "follows" in the original: label 1 is a random next sentence.
         follows = tf.nn.softmax(outputs["next_sentence_logits"])[:, 0]
         return {"probabilities": best, "candidates": candidates, "follows": follows}
 

@@ -55,6 +55,7 @@ def is_terminal(source: str) -> bool:
 
 def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
     """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not checked."""
+    # Somebody who types sees what comes of it.
     if not source or is_terminal(source):
         return lambda sequences: None
     return check_first_unknown(input_name(source), vocabulary, strict)

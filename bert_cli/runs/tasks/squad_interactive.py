@@ -101,6 +101,7 @@ def run(settings: SquadSettings) -> dict:
         example = typed_example(asked.question, asked.context, asked.context_file)
     elif source != STANDARD:
         files.check_readable(source, "input_file")
+    # After the inputs are known to be there, so that the first error is about them.
     files.check_output_files([target], [source, asked.context_file])
     session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
     if asked.question:
