@@ -33,8 +33,8 @@ from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention,
 from bert_cli.runs.loading.checkpoints import builtin_message, find_module, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
+from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
-from bert_cli.settings.groups import check_hub
 from bert_cli.settings.tools import ExtractSettings
 
 LOG = logging.getLogger("bert_cli")

@@ -35,8 +35,7 @@ from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive
-from bert_cli.runs.tasks.classification.interactive import answer_texts
-from bert_cli.runs.tasks.classification.shards import predict_shards
+from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 

@@ -21,11 +21,10 @@ from bert_cli.examples import own_data, own_rows, squad, tables, tagging
 from bert_cli.examples.classification import find_labels, read_examples
 from bert_cli.examples.text_lines import read_text_lines
 from bert_cli.flags.saved import remembered
-from bert_cli.model.config_file import read_config, read_module_config
+from bert_cli.model.config import read_config, read_module_config
 from bert_cli.records.example_proto import encode_examples
-from bert_cli.records.record_index import is_record_file
-from bert_cli.records.tfrecord import pack_records, read_records
-from bert_cli.runs.output_dir import manifest, run_folder, written_files
+from bert_cli.records.tfrecord import is_record_file, pack_records, read_records
+from bert_cli.runs.output_dir import manifest, run_folder
 from bert_cli.runs.output_dir.shards import LISTING, ShardPlan
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.data import Columns
@@ -208,7 +207,7 @@ def _config(path: str) -> None:
 def _records(path: str) -> None:
     if is_record_file(path):
         _each(read_records(path))
-        with RecordSource([path], 8, 2, 9) as source:
+        with RecordSource([path], 8, 2, 9, 0) as source:
             source.read(np.arange(len(source)))
 
 
@@ -221,7 +220,7 @@ def _corpus(path: str) -> None:
 def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
     manifest.read_manifest(folder)
-    written_files.owned_names(folder)
+    manifest.owned_names(folder)
     run_folder.read_report(folder)
     newest_whole(folder)
     remembered(ClassifySettings, folder, ())

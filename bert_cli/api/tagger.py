@@ -16,7 +16,7 @@ from bert_cli.api.tables import is_path
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.examples.tagging_text import text_example
+from bert_cli.examples.text_lines import text_example
 from bert_cli.outputs.tagging import example_entities
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings

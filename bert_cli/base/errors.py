@@ -16,6 +16,12 @@ class InputError(Exception):
     """
 
 
+def refuse_if(is_wrong: object, message: str) -> None:
+    """Raise InputError with this message if something is wrong."""
+    if is_wrong:
+        raise InputError(message)
+
+
 class DivergedError(InputError):
     """Training came to a loss or a gradient that is no number; of several runs the others go on."""
 

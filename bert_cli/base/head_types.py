@@ -20,8 +20,8 @@ CHOICE = "multiple_choice"
 class TextInput:
     """What a classifier of texts reads of the encoder: an entry of HEAD_INPUTS.
 
-    heads.model.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. reads_tokens: it needs the last layer's output
-    of every token; else the last layer computes [CLS] alone.
+    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. reads_tokens: it needs the last
+    layer's output of every token; else the last layer computes [CLS] alone.
     """
 
     name: str

@@ -48,3 +48,10 @@ TEST_PREDICTIONS_JSON = "test_predictions.jsonl"
 ANSWERS = "predictions.json"
 NBEST_ANSWERS = "nbest_predictions.json"
 NULL_ODDS = "null_odds.json"
+
+# Of each run, beside its task's own; and what the tasks wrote before run.json listed the files of a run.
+RUN_FILES = (MANIFEST, STATE, CONFIG, FLAGS, EVAL_RESULTS, REPORT)
+RESULT_FILES = (
+    EVAL_RESULTS, TEST_RESULTS, PREDICTIONS_TABLE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON, ANSWERS, NBEST_ANSWERS,
+    NULL_ODDS,
+)  # fmt: skip

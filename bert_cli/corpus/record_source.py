@@ -1,33 +1,41 @@
 """Pre-training instances from TFRecord files: sizes checked at the first record, any of them read at any time."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.features.spec import pretraining_features
+from bert_cli.features.stream import training_rows
 from bert_cli.records.example_proto import decode_example
-from bert_cli.records.record_index import RecordIndex
+from bert_cli.records.tfrecord import RecordIndex
 
 # The flag that a feature's length is compared with.
+EVALUATED = 1024  # instances that are evaluated at a time
 _SIZE_FLAGS = {"input_ids": "max_seq_length", "masked_lm_positions": "max_predictions_per_seq"}
 
 
 class RecordSource:
-    """The instances of TFRecord files that bert-create-pretraining-data or Google's script wrote; a context."""
+    """The instances of TFRecord files that bert-create-pretraining-data or Google's script wrote; a context.
 
-    def __init__(self, paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int):
-        """InputError where there is no record, or the first does not fit the sizes."""
+    digest: see RecordIndex.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, seed: int
+    ):
+        """seed: of the order of training. InputError where there is no record, or the first does not fit the sizes."""
         self._features = pretraining_features(max_seq_length, max_predictions_per_seq)
-        self._vocab_size = vocab_size
+        self._vocab_size, self._seed = vocab_size, seed
         with contextlib.ExitStack() as opened:
             self._index = opened.enter_context(RecordIndex(paths))
             if not len(self._index):
                 raise InputError(f"{', '.join(paths[:3])}: no record in there; check --input_file")
             self._check_first()
             opened.pop_all()  # all is well: __exit__ closes the files
+        self.digest = self._index.digest
 
     def __len__(self) -> int:
         return len(self._index)
@@ -37,10 +45,6 @@ class RecordSource:
 
     def __exit__(self, *exception: object) -> None:
         self._index.__exit__(*exception)
-
-    @property
-    def digest(self) -> str:
-        return self._index.digest
 
     def _check_first(self) -> None:
         found = self._decode(0, self._index.read([0])[0])
@@ -85,6 +89,20 @@ class RecordSource:
         self._check_range(numbers, columns, "masked_lm_ids", self._vocab_size, "vocab_size of the model")
         self._check_range(numbers, columns, "masked_lm_positions", columns["input_ids"].shape[1], "sequence length")
         return columns
+
+    def stream(self, batch_size: int, position: tuple[int, int] | None) -> Iterator[tuple[dict, tuple[int, int]]]:
+        """Batches without end, shuffled anew in each pass; the second number of a position counts instances."""
+        taken = position[1] if position else 0
+        for rows in training_rows(len(self), batch_size, self._seed, taken // batch_size):
+            taken += batch_size
+            yield self.read(rows), (0, taken)
+
+    def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
+        """How many instances are given, at most `most`, whether there are others, and these, in file order, in chunks."""
+        count = min(len(self), most or len(self))
+        starts = range(0, count, EVALUATED)
+        chunks = (self.read(np.arange(start, min(start + EVALUATED, count))) for start in starts)
+        return count, count < len(self), chunks
 
     def _check_range(
         self, numbers: np.ndarray, columns: dict[str, np.ndarray], name: str, limit: int, what: str

@@ -35,7 +35,7 @@ def split_documents(num_documents: int, share: float, seed: int) -> tuple[np.nda
 
 
 class CorpusSource:
-    """Instances of some documents of a corpus."""
+    """Instances of some documents of a corpus, as rows of `format`."""
 
     def __init__(
         self, size: CorpusSize, corpus: Corpus, documents: np.ndarray, sampling: Sampling, pairs: bool, seed: int
@@ -45,7 +45,7 @@ class CorpusSource:
         """
         self._corpus, self._sampling, self._pairs, self._seed = corpus, sampling, pairs, seed
         self._documents = array("q", documents.astype(np.int64).tobytes())  # 8 bytes each, and quicker than NumPy's
-        self._format = RowFormat.of(sampling)
+        self.format = RowFormat.of(sampling)
         mean = size.num_tokens / size.num_documents
         self._shard_documents = max(1, min(round(_SHARD_TOKENS / mean), _SHARD_PASSES * len(self._documents)))
 
@@ -59,11 +59,7 @@ class CorpusSource:
 
     def _rows(self, instances: Iterable[Instance], most: int | None = None) -> np.ndarray:
         """Instances, `most` of them where that is given, as rows of instance_rows."""
-        return self._format.unpack(b"".join(map(self._format.pack, itertools.islice(instances, most))))
-
-    def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Rows [n, …] as the arrays of spec.pretraining_features."""
-        return self._format.features(rows)
+        return self.format.unpack(b"".join(map(self.format.pack, itertools.islice(instances, most))))
 
     def one_pass(self, most: int | None = None) -> np.ndarray:
         """Rows of one pass over the documents in order, always the same: for evaluation. `most` cuts it off."""

@@ -1,6 +1,6 @@
 r"""Text for pre-training: one sentence a line, a blank line between documents; from files to blocks of token ids.
 
-    files -> read_blocks -> tokenize_block (in any process) -> corpus_store
+    files -> read_blocks -> tokenize_block (in any process) -> store.store_corpus
 
 A line ends at `\n` only. A line with nothing but white space ends a document; one whose text tokenizes to nothing (a
 zero-width space) is left out and ends none. Both as in the original.

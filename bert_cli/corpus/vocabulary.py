@@ -1,4 +1,4 @@
-"""A vocabulary for counted words: which characters and pieces it holds, or which words an existing one should get.
+"""Counted words and a vocabulary for them: which characters and pieces it holds, or which words an existing one should get.
 
 The learner of pieces comes in as a function of a threshold: it returns the pieces that occur at least so often, the most
 frequent first. WordCounts below is a list of (word, occurrences), the most frequent first.
@@ -7,10 +7,12 @@ frequent first. WordCounts below is a list of (word, occurrences), the most freq
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.corpus.text import Block, decode_block
 from bert_cli.text.tokenization import LONGEST_WORD, BasicTokenizer, WordpieceTokenizer
 from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK
 
@@ -20,6 +22,27 @@ WordCounts = Sequence[tuple[str, int]]
 # A result with so many pieces too many, as a share, is near enough: the least frequent ones are cut off.
 _SURPLUS = 0.02
 _UNUSED = re.compile(r"\[unused\d+\]")
+
+
+def count_block(tokenizer: BasicTokenizer, block: Block) -> tuple[Counter[str], int]:
+    """(word -> occurrences in all lines, the block's position). InputError, with file:line, for text that is not UTF-8."""
+    # Words never cross white space, so that lines need not be told apart.
+    return Counter(tokenizer.tokenize(decode_block(block))), block.position
+
+
+def merge_counts(
+    blocks: Iterable[tuple[Counter[str], int]], show: Callable[[int], None] = lambda position: None
+) -> list[tuple[str, int]]:
+    """(word, occurrences) of all blocks, the most frequent first, equally frequent ones by code point.
+
+    blocks: of count_block. `show` is called with the position after each block.
+    """
+    # Memory is bounded by the number of different words, not by the text.
+    total: Counter[str] = Counter()
+    for counts, position in blocks:
+        total.update(counts)
+        show(position)
+    return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
 class Coverage(NamedTuple):

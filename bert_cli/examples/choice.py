@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.messages import more, quoted
+from bert_cli.base.messages import quoted
 from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.own_data import OwnFile, OwnRow, read_own_file
 from bert_cli.examples.own_rows import read_rows
+from bert_cli.examples.tables import refuse_rows
 
 AUTO, FROM_0, FROM_1, LETTER, NAME = "auto", "0", "1", "letter", "name"
 # How a file says which ending is right, in words.
@@ -55,12 +56,10 @@ def _whole(row: OwnRow) -> tuple[str, ...]:
 
 def _check_endings(file: OwnFile) -> None:
     empty = [(row.line, place) for row in file.rows for place, text in enumerate(row.choices) if not text.strip()]
-    if empty:
-        line, place = empty[0]
-        column = file.places.called(file.places.choices[place])
-        raise InputError(
-            f"{file.path}:{line}: the ending in column {column} is empty{more(empty)}; every row needs all of them"
-        )
+    names = [file.places.called(column) for column in file.places.choices]
+    refuse_rows(
+        file.path, empty, lambda place: f"the ending in column {names[place]} is empty", "every row needs all of them"
+    )
 
 
 def find_choice_labels(file: OwnFile) -> str:
@@ -106,13 +105,13 @@ def _spellings(file: OwnFile, written: str) -> dict[str, int]:
 
 def _places(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     wrong = [(row.line, _cell(row)) for row in file.rows if _cell(row) not in spellings]
-    if wrong:
-        line, label = wrong[0]
-        known = list(spellings)
-        raise InputError(
-            f"{file.path}:{line}: label {quoted(label)} is none of the endings, {known[0]} to {known[-1]}{more(wrong)}; "
-            "correct it, or see --choice_labels"
-        )
+    known, advice = list(spellings), "correct it, or see --choice_labels"
+    refuse_rows(
+        file.path,
+        wrong,
+        lambda label: f"label {quoted(label)} is none of the endings, {known[0]} to {known[-1]}",
+        advice,
+    )
     return [spellings[_cell(row)] for row in file.rows]
 
 

@@ -197,25 +197,18 @@ def _check_text_column(path: str, rows: list[Row], layout: FileLayout, known: tu
 def _check_labels(path: str, rows: list[Row], layout: FileLayout, column: int, known: tuple[str, ...] | None) -> None:
     """InputError for rows whose label is empty or not among `known`; None: any label without blanks at its ends."""
     labelled = [(row.line, row.cells[column]) for row in rows]
-    empty = [line for line, label in labelled if not label.strip()]
-    if empty:
-        where = "the last column" if column < 0 else f"column {column + 1}"
-        raise InputError(f"{path}:{empty[0]}: the label in {where} is empty{more(empty)}; every row needs one")
+    empty = [(line, label) for line, label in labelled if not label.strip()]
+    where = "the last column" if column < 0 else f"column {column + 1}"
+    tables.refuse_rows(path, empty, lambda _: f"the label in {where} is empty", "every row needs one")
     if known is not None:
         unknown = [(line, label) for line, label in labelled if layout.aliases.get(label, label) not in known]
-        if unknown:
-            line, label = unknown[0]
-            raise InputError(
-                f"{path}:{line}: label {quoted(label)} is not among {listed(known)}{more(unknown)}; "
-                f"correct it, or name all labels with --labels"
-            )
+        advice = "correct it, or name all labels with --labels"
+        tables.refuse_rows(path, unknown, lambda label: f"label {quoted(label)} is not among {listed(known)}", advice)
         return
     padded = [(line, label) for line, label in labelled if label != label.strip()]
-    if padded:
-        line, label = padded[0]
-        raise InputError(
-            f"{path}:{line}: label {quoted(label)} has a blank at its end or start{more(padded)}; remove it"
-        )
+    tables.refuse_rows(
+        path, padded, lambda label: f"label {quoted(label)} has a blank at its end or start", "remove it"
+    )
     distinct = len({label for _, label in labelled})
     if distinct > 20 and distinct > len(rows) / 2:
         line, label = labelled[0]

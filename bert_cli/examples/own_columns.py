@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
@@ -13,22 +13,10 @@ from bert_cli.settings.data import Columns
 
 LOG = logging.getLogger("bert_cli")
 # Names that leave no doubt, as `_plain` writes them.
-_TEXT_NAMES = frozenset(
-    (
-        "text",
-        "sentence",
-        "review",
-        "comment_text",
-        "comment",
-        "content",
-        "body",
-        "message",
-        "tweet",
-        "utterance",
-        "post",
-    )
-    + ("review_text", "review_body", "document")
-)
+_TEXT_NAMES = frozenset((
+    "text", "sentence", "review", "comment_text", "comment", "content", "body", "message", "tweet", "utterance", "post",
+    "review_text", "review_body", "document",
+))  # fmt: skip
 _PAIRS = (
     ("text_a", "text_b"), ("text", "text_b"), ("text1", "text2"), ("text_1", "text_2"), ("sentence1", "sentence2"),
     ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b"), ("premise", "hypothesis"), ("question1", "question2"),
@@ -74,33 +62,18 @@ def place_columns(
         if choices:
             raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
         return _list_of_texts(path, sample[0], columns, header, needs_label)
-    names = _names(path, sample, columns, header, choices)
-    endings = tuple(_column(path, names, width, name, "choice_columns") for name in choices)
-    if columns.text_column is not None:
-        text_a = _column(path, names, width, columns.text_column, "text_column")
-        second = columns.text_b_column
-        text_b = None if second is None else _column(path, names, width, second, "text_b_column")
-        _tell_of_a_better_name(path, names, text_a)
-    else:
-        text_a, text_b = _guessed_texts(path, sample, names, columns, choices)
-    labels = _labels(path, sample, names, columns, needs_label, (text_a, text_b, *endings))
-    identifier = _identifier(path, names, width, columns, needs_label, (text_a, text_b, *labels, *endings))
+    table = _Table(path, sample, _names(path, sample, columns, header, choices), columns, needs_label)
+    endings = tuple(table.column(name, "choice_columns") for name in choices)
+    # What is taken for one thing is never guessed for another, so texts come before labels and labels before ids.
+    text_a, text_b = table.texts(choices)
+    labels = table.labels((text_a, text_b, *endings))
+    identifier = table.identifier((text_a, text_b, *labels, *endings))
     used = [column for column in (text_a, text_b, *labels, *endings) if column is not None]
     if len(set(used)) < len(used):
         flags = ("text_column", "text_b_column", *["choice_columns"] * bool(choices))
         named = ", ".join(f"--{flag}" for flag in flags)
         raise InputError(f"{path}: one column is named twice by {named} and --label_column")
-    return ColumnIndices(width, names, text_a, text_b, labels, identifier, endings)
-
-
-def _tell_of_a_better_name(path: str, names: tuple[str, ...] | None, text: int) -> None:
-    """A number may be that of another file, which the run before has read."""
-    better = [name for name in names or () if _plain(name) in _TEXT_NAMES]
-    if names and better and _plain(names[text]) in _ID_NAMES | _LABEL_NAMES:
-        LOG.warning(
-            "%s:1: warning: --text_column=%d is %s, beside a column %s; is it the text?",
-            path, text, quoted(names[text]), quoted(better[0]),
-        )  # fmt: skip
+    return ColumnIndices(width, table.names, text_a, text_b, labels, identifier, endings)
 
 
 def _list_of_texts(path: str, first: Row, columns: Columns, header: str, needs_label: bool) -> ColumnIndices:
@@ -161,99 +134,119 @@ def _is_header(cells: Sequence[str]) -> bool:
     return is_plausible and sum(_plain(cell) in known for cell in cells) >= 2
 
 
-def _find(names: tuple[str, ...] | None, width: int, name: str) -> int | None:
-    if names and names.count(name) == 1:
-        return names.index(name)
-    return int(name) if name.isdecimal() and int(name) < width else None
+@dataclass(frozen=True)
+class _Table:
+    """The first rows of a file with several columns, and what the flags say of them.
 
+    names: the cells of its header, None where the first row is data.
+    """
 
-def _column(path: str, names: tuple[str, ...] | None, width: int, name: str, flag: str) -> int:
-    """The column of a name or number; InputError where there is none."""
-    found = _find(names, width, name)
-    if found is not None:
-        return found
-    there = (
-        f"columns {', '.join(map(quoted, names[:20]))}" if names else f"{width} columns without names, 0 to {width - 1}"
-    )
-    raise InputError(f"{path}:1: --{flag}={name}: there is no such column; the file has {there}")
+    path: str
+    sample: Sequence[Row]
+    names: tuple[str, ...] | None
+    columns: Columns
+    needs_label: bool
 
+    def find(self, name: str) -> int | None:
+        """The column of a name or number, None where there is none."""
+        # A name before a number: columns may be called 0, 1, 2 in another order.
+        if self.names and self.names.count(name) == 1:
+            return self.names.index(name)
+        return int(name) if name.isdecimal() and int(name) < len(self.sample[0].cells) else None
 
-def _ask(path: str, sample: Sequence[Row], names: tuple[str, ...] | None, what: str, flag: str) -> InputError:
-    cells = sample[0].cells if names is None else names
-    shown = ", ".join(f"{number} {quoted(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
-    if names is None:
-        return InputError(
-            f"{path}:1: no header with names that leave no doubt; give --text_column and --label_column, by name or number: "
-            f"{shown}"
-        )
-    return InputError(f"{path}:1: no column that is the {what} without doubt; give --{flag} by name: {shown}")
+    def column(self, name: str, flag: str) -> int:
+        """The column of a name or number; InputError where there is none."""
+        found = self.find(name)
+        if found is not None:
+            return found
+        last = len(self.sample[0].cells) - 1
+        there = f"{last + 1} columns without names, 0 to {last}"
+        if self.names:
+            there = f"columns {', '.join(map(quoted, self.names[:20]))}"
+        raise InputError(f"{self.path}:1: --{flag}={name}: there is no such column; the file has {there}")
 
+    def usual(self, known: Collection[str], used: Collection[int | None] = ()) -> list[int]:
+        """The columns with one of the known names, without the used ones."""
+        return [n for n, name in enumerate(self.names or ()) if _plain(name) in known and n not in used]
 
-def _guessed_texts(
-    path: str, sample: Sequence[Row], names: tuple[str, ...] | None, columns: Columns, choices: Sequence[str]
-) -> tuple[int, int | None]:
-    plain = [_plain(name) for name in names or ()]
-    free = [_plain(name) if name not in _given(columns, choices) else "" for name in names or ()]
-    pairs = [pair for pair in _PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
-    alone = [name for name in free if name in _TEXT_NAMES and not any(name in pair for pair in pairs)]
-    second = columns.text_b_column
-    if len(pairs) == 1 and not alone and second is None:
-        text_a, text_b = (plain.index(name) for name in pairs[0])
-    elif len(alone) == 1 and not pairs:
-        text_a, text_b = plain.index(alone[0]), None
-        text_b = None if second is None else _column(path, names, len(plain), second, "text_b_column")
-    else:
-        raise _ask(path, sample, names, "text", "text_column")
-    LOG.info(
-        "%s: took %s for the text",
-        path,
-        " and ".join(quoted(names[n]) for n in (text_a, text_b) if names and n is not None),
-    )
-    return text_a, text_b
+    def doubt(self, what: str, flag: str) -> InputError:
+        """The error that asks for a flag, as no column is the text or the label without doubt."""
+        cells = self.sample[0].cells if self.names is None else self.names
+        listed = ", ".join(f"{number} {quoted(str(cell), 24)}" for number, cell in enumerate(cells[:12]))
+        problem = f"no column that is the {what} without doubt; give --{flag} by name"
+        if self.names is None:
+            problem = (
+                "no header with names that leave no doubt; give --text_column and --label_column, by name or number"
+            )
+        return InputError(f"{self.path}:1: {problem}: {listed}")
 
+    def texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
+        """The columns of the texts: those of the flags, else of usual names that are there once."""
+        first, second = self.columns.text_column, self.columns.text_b_column
+        if first is None:
+            return self._guessed_texts(choices)
+        text_a = self.column(first, "text_column")
+        text_b = None if second is None else self.column(second, "text_b_column")
+        better = self.usual(_TEXT_NAMES)
+        # A number may be that of another file, which the run before has read.
+        if self.names and better and text_a in self.usual(_ID_NAMES | _LABEL_NAMES):
+            LOG.warning(
+                "%s:1: warning: --text_column=%d is %s, beside a column %s; is it the text?",
+                self.path, text_a, quoted(self.names[text_a]), quoted(self.names[better[0]]),
+            )  # fmt: skip
+        return text_a, text_b
 
-def _labels(
-    path: str,
-    sample: Sequence[Row],
-    names: tuple[str, ...] | None,
-    columns: Columns,
-    needs_label: bool,
-    texts: Sequence[int | None],
-) -> tuple[int, ...]:
-    width = len(sample[0].cells)
-    if columns.label_columns:
-        if not needs_label and all(_find(names, width, name) is None for name in columns.label_columns):
+    def _guessed_texts(self, choices: Sequence[str]) -> tuple[int, int | None]:
+        names, second = self.names or (), self.columns.text_b_column
+        plain = [_plain(name) for name in names]
+        given = _given(self.columns, choices)
+        free = ["" if name in given else _plain(name) for name in names]
+        pairs = [pair for pair in _PAIRS if all(free.count(name) == 1 for name in pair)] if not choices else []
+        alone = [name for name in free if name in _TEXT_NAMES and not any(name in pair for pair in pairs)]
+        text_b: int | None
+        if len(pairs) == 1 and not alone and second is None:
+            text_a, text_b = (plain.index(name) for name in pairs[0])
+        elif len(alone) == 1 and not pairs:
+            text_a = plain.index(alone[0])
+            text_b = None if second is None else self.column(second, "text_b_column")
+        else:
+            raise self.doubt("text", "text_column")
+        taken = " and ".join(quoted(names[column]) for column in (text_a, text_b) if column is not None)
+        LOG.info("%s: took %s for the text", self.path, taken)
+        return text_a, text_b
+
+    def labels(self, used: Collection[int | None]) -> tuple[int, ...]:
+        """The columns of the label; () for a file to predict without any."""
+        named = self.columns.label_columns
+        if named:
+            if not self.needs_label and all(self.find(name) is None for name in named):
+                return ()
+            return tuple(self.column(name, "label_column") for name in named)
+        found = self.usual(_LABEL_NAMES, used)
+        if self.names and len(found) == 1:
+            LOG.info("%s: took %s for the label", self.path, quoted(self.names[found[0]]))
+            return (found[0],)
+        if not self.needs_label:
             return ()
-        return tuple(_column(path, names, width, name, "label_column") for name in columns.label_columns)
-    found = [n for n, name in enumerate(names or ()) if _plain(name) in _LABEL_NAMES and n not in texts]
-    if names and len(found) == 1:
-        LOG.info("%s: took %s for the label", path, quoted(names[found[0]]))
-        return (found[0],)
-    if not needs_label:
-        return ()
-    error = _ask(path, sample, names, "label", "label_column")
-    body = sample[1:] if names else sample
-    # A hint for the data of Kaggle, which has a column of 0 and 1 for each label.
-    binary = [n for n in range(width) if n not in texts and body and all(row.cell(n) in ("0", "1") for row in body)]
-    if names and len(binary) > 1 and not found:
-        both = ",".join(names[n] for n in binary)
-        raise InputError(
-            f"{error}; these hold 0 and 1 alone, as labels that do not exclude each other: --label_column={both}"
-        )
-    raise error
+        error = self.doubt("label", "label_column")
+        # A hint for the data of Kaggle, which has a column of 0 and 1 for each label.
+        body = self.sample[1:]
+        binary = [
+            n for n, _ in enumerate(self.names or ())
+            if n not in used and body and all(row.cell(n) in ("0", "1") for row in body)
+        ]  # fmt: skip
+        if self.names and len(binary) > 1 and not found:
+            both = ",".join(self.names[n] for n in binary)
+            raise InputError(
+                f"{error}; these hold 0 and 1 alone, as labels that do not exclude each other: --label_column={both}"
+            )
+        raise error
 
-
-def _identifier(
-    path: str,
-    names: tuple[str, ...] | None,
-    width: int,
-    columns: Columns,
-    needs_label: bool,
-    used: Sequence[int | None],
-) -> int | None:
-    """The column of ids. One that the flags name must be in a file that is predicted, whose ids are written."""
-    if columns.id_column is not None:
-        is_there = columns.id_column in (names or ()) or columns.id_column.isdecimal()
-        return _column(path, names, width, columns.id_column, "id_column") if is_there or not needs_label else None
-    found = [n for n, name in enumerate(names or ()) if _plain(name) in _ID_NAMES and n not in used]
-    return found[0] if len(found) == 1 else None
+    def identifier(self, used: Collection[int | None]) -> int | None:
+        """The column of ids. One that the flags name must be in a file that is predicted, whose ids are written."""
+        name = self.columns.id_column
+        if name is not None:
+            is_there = name in (self.names or ()) or name.isdecimal()
+            return self.column(name, "id_column") if is_there or not self.needs_label else None
+        found = self.usual(_ID_NAMES, used)
+        return found[0] if len(found) == 1 else None

@@ -20,10 +20,10 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, place_columns
 from bert_cli.examples.own_rows import check_width, read_rows
 from bert_cli.examples.tables import Row, Table, is_number
-from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.data import Columns
 
 LOG = logging.getLogger("bert_cli")

@@ -9,6 +9,7 @@ import contextlib
 import csv
 import gzip
 import io
+import itertools
 import json
 import logging
 import zlib
@@ -44,15 +45,20 @@ def read_rows(path: str, flag: str) -> Iterator[Row]:
     told. InputError, with the line, for what is not UTF-8, holds a NUL character or a carriage return inside a line, for a
     quote that is not closed, and for what is no JSON object. A row with more or fewer cells than the others is the caller's.
     """
-    kind = format_of(path)
+    rows_of = {CSV: _csv_rows, JSONL: _json_rows}.get(format_of(path), _tab_rows)
     check_readable(path, flag)
+    blank: list[int] = []
+    skipped = 0
     with _open(path) as lines:
-        if kind == CSV:
-            yield from _csv_rows(path, lines)
-        elif kind == JSONL:
-            yield from _json_rows(path, lines)
-        else:
-            yield from _tab_rows(path, lines)
+        for row in rows_of(path, lines):
+            if isinstance(row, Row):
+                # Blank lines after the last row are no mistake: many editors end a file with one.
+                skipped = len(blank)
+                yield row
+            else:
+                blank.append(row)
+    if skipped:
+        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, skipped, blank[0])
 
 
 def check_width(path: str, row: Row, width: int) -> None:
@@ -84,31 +90,21 @@ def _open(path: str) -> Iterator[Iterator[str]]:
             raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
 
 
-def _warn_of_blank_lines(path: str, blank: list[int], last: int) -> None:
-    """blank: numbers of lines. Those after the `last` row are no mistake: many editors end a file with one."""
-    found = [number for number in blank if number < last]
-    if found:
-        LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, len(found), found[0])
-
-
-def _tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
-    blank, last = [], 0
+def _tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
+    """The rows, and of each blank line its number; so do _csv_rows and _json_rows."""
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")
         if "\t" not in line and not line.strip():
-            blank.append(number)
+            yield number
             continue
         if "\r" in line:
             raise InputError(
                 f"{path}:{number}: a carriage return inside the line; remove it, or save the file with \\n line ends"
             )
-        last = number
         yield Row(number, line.split("\t"))
-    _warn_of_blank_lines(path, blank, last)
 
 
-def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
-    blank, last = [], 0
+def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
     csv.field_size_limit(_LONGEST_CELL)
     lines = iter(lines)
     first = next(lines, "")
@@ -117,15 +113,11 @@ def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
     if separator == ";":
         LOG.info("%s: its columns are separated by semicolons", path)
     # strict: without it, a quote that is never closed swallows the rest of the file as one cell.
-    reader = csv.reader(_again(first, lines), delimiter=separator, strict=True)
+    reader = csv.reader(itertools.chain([first], lines), delimiter=separator, strict=True)
     start = 1
     try:
         for cells in reader:
-            if cells:
-                last = start
-                yield Row(start, cells)
-            else:
-                blank.append(start)
+            yield Row(start, cells) if cells else start
             start = reader.line_num + 1
     except csv.Error as error:
         if "end of data" in str(error) or "field larger" in str(error):
@@ -135,23 +127,14 @@ def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
         raise InputError(
             f"{path}:{reader.line_num}: {error} (the row begins in line {start}); a quote inside a quoted cell is doubled"
         ) from None
-    _warn_of_blank_lines(path, blank, last)
 
 
-def _again(first: str, others: Iterator[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from others
-
-
-def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
+def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
     names: list[str] = []
-    blank, last = [], 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
-            blank.append(number)
+            yield number
             continue
-        last = number
         try:
             values = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -165,7 +148,6 @@ def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row]:
             names = list(values)
             yield Row(0, list(names))
         yield Row(number, [_json_cell(values.get(name)) for name in names])
-    _warn_of_blank_lines(path, blank, last)
 
 
 def _json_cell(value: object) -> Any:
@@ -176,6 +158,4 @@ def _json_cell(value: object) -> Any:
         return ""
     if isinstance(value, list) and not any(isinstance(part, list | dict) or part is None for part in value):
         return tuple(part if isinstance(part, str) else json.dumps(part) for part in value)
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -5,22 +5,16 @@ Both shuffle the rows, sort them by label and take rows at even distances, so ea
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.choice import ChoiceExample
+from bert_cli.examples.classification import ClassificationExample
 from bert_cli.problem_types.problem_type import ProblemType
 
-
-class Labelled(Protocol):
-    """An example of any problem type."""
-
-    @property
-    def label(self) -> object: ...
-
-
-Example = TypeVar("Example", bound=Labelled)
+Example = TypeVar("Example", bound=ClassificationExample | ChoiceExample)
 
 
 def _sorted_rows(strata: Sequence[str | float], seed: int) -> list[int]:

@@ -67,8 +67,7 @@ class SquadExample:
         return self.paragraph.doc_tokens
 
 
-@dataclass(frozen=True)
-class SquadTraining:
+class SquadTraining(NamedTuple):
     """Training examples in file order, and what was noted on the way.
 
     num_not_found     answers that do not stand at their answer_start; their examples are left out
@@ -95,8 +94,8 @@ class _Answer(NamedTuple):
 
 def split_context(context: str) -> Paragraph:
     """The words of a context: cut at space, tab, carriage return, line feed and U+202F only."""
-    found = list(_WORD.finditer(context))
-    return Paragraph(context, tuple(m.group() for m in found), tuple(m.start() for m in found))
+    words = list(_WORD.finditer(context))
+    return Paragraph(context, tuple(word.group() for word in words), tuple(word.start() for word in words))
 
 
 def _identifier(value: object, place: str, advice: str) -> str:
@@ -146,11 +145,8 @@ def parse_question(line: str, path: str, number: int) -> SquadExample:
     fields = parse_json(line, path, number)
     question = member(fields, "question", str, place, _LINE_LAYOUT)
     context = member(fields, "context", str, place, _LINE_LAYOUT)
-    return SquadExample(
-        qas_id=_identifier(fields.get("id", number), f"{place}.id", _LINE_LAYOUT),
-        question=question,
-        paragraph=split_context(context),
-    )
+    qas_id = _identifier(fields.get("id", number), f"{place}.id", _LINE_LAYOUT)
+    return SquadExample(qas_id, question, split_context(context))
 
 
 def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
@@ -167,9 +163,8 @@ def parse_questions(lines: Iterable[str], path: str) -> Iterator[SquadExample]:
 
 
 def _answers(question: _Question) -> list[_Answer]:
-    entries = member(question.fields, "answers", list, question.place, _ANSWER_LAYOUT)
     answers = []
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(member(question.fields, "answers", list, question.place, _ANSWER_LAYOUT)):
         place = f"{question.place}.answers[{index}]"
         text = member(entry, "text", str, place, _ANSWER_LAYOUT)
         answers.append(_Answer(text, member(entry, "answer_start", int, place, _ANSWER_LAYOUT)))

@@ -2,8 +2,8 @@
 
 import logging
 import re
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary
@@ -44,6 +44,16 @@ class Table(NamedTuple):
     rows: list[Row]
 
 
+def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:
+    """InputError about the first of the wrong rows, where there is one, and how many others there are.
+
+    wrong: (line, what is wrong in it), which `problem` says in words.
+    """
+    if wrong:
+        line, value = wrong[0]
+        raise InputError(f"{path}:{line}: {problem(value)}{more(wrong)}; {advice}")
+
+
 def read_rows(path: str) -> list[Row]:
     r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
 
@@ -53,7 +63,7 @@ def read_rows(path: str) -> list[Row]:
     """
     rows: list[Row] = []
     blank: list[int] = []
-    glued: list[int] = []
+    glued: list[tuple[int, None]] = []
     with open_binary(path) as file:
         for number, line in enumerate(without_nul(decode_lines(file, path), path), start=1):
             line = line.removesuffix("\n").rstrip("\r")
@@ -61,14 +71,12 @@ def read_rows(path: str) -> list[Row]:
                 blank.append(number)
                 continue
             if "\r" in line:
-                glued.append(number)
+                glued.append((number, None))
             # As a tuple, which takes half the memory of the list that split makes.
             rows.append(Row(number, tuple(line.split("\t"))))
-    if glued:
-        raise InputError(
-            f"{path}:{glued[0]}: a carriage return inside the line{more(glued)}; "
-            "remove it, or save the file with \\n line ends"
-        )
+    # Counted over the whole file: one such line is a slip, and all lines mean another line end.
+    advice = "remove it, or save the file with \\n line ends"
+    refuse_rows(path, glued, lambda _: "a carriage return inside the line", advice)
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
     blank = [number for number in blank if number < rows[-1].line]
@@ -79,7 +87,7 @@ def read_rows(path: str) -> list[Row]:
 
 def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) -> None:
     """Raise InputError at the first row with fewer than `minimum` cells; `columns` describes the wanted ones."""
-    short = [row for row in rows if len(row.cells) < minimum]
+    short = [(row.line, len(row.cells)) for row in rows if len(row.cells) < minimum]
     if not short:
         return
     advice = "put each example on one line, with a tab between the columns"
@@ -88,10 +96,8 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) ->
             if all(separator in row.cells[0] for row in rows):
                 advice = f"this is a {name}-separated file, save it with tabs"
                 break
-    raise InputError(
-        f"{path}:{short[0].line}: expected at least {minimum} tab-separated columns ({columns}), "
-        f"found {len(short[0].cells)}{more(short)}; {advice}"
-    )
+    expected = f"expected at least {minimum} tab-separated columns ({columns})"
+    refuse_rows(path, short, lambda count: f"{expected}, found {count}", advice)
 
 
 def is_number(cell: str) -> bool:

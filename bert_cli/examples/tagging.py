@@ -16,8 +16,8 @@ from typing import TypeGuard
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.base.messages import more, quoted
-from bert_cli.examples.tables import Row
+from bert_cli.base.messages import listed, more, quoted
+from bert_cli.examples.tables import Row, refuse_rows
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 
 DOCUMENT_START = "-DOCSTART-"
@@ -71,11 +71,8 @@ def read_tagging_file(path: str, word_column: int = 0, tag_column: int | None = 
 def _lines(path: str) -> list[str]:
     """Lines as they are. InputError for a carriage return inside one: the lines of old files would be glued together."""
     lines = split_lines(read_text(path), path)
-    glued = [number for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
-    if glued:
-        raise InputError(
-            f"{path}:{glued[0]}: a carriage return inside the line{more(glued)}; save the file with \\n line ends"
-        )
+    glued = [(number, None) for number, line in enumerate(lines, 1) if "\r" in line.rstrip("\r")]
+    refuse_rows(path, glued, lambda _: "a carriage return inside the line", "save the file with \\n line ends")
     return lines
 
 
@@ -129,35 +126,24 @@ def _check_columns(path: str, rows: Sequence[Row], word_column: int, tag_column:
     if tag_column is not None and (word_column >= 0) != (tag_column >= 0):
         minimum = max(minimum, 2)
     advice = "separate the columns with a tab, or check --word_column and --tag_column"
-    short = [row for row in rows if len(row.cells) < minimum]
-    if short:
-        raise InputError(
-            f"{path}:{short[0].line}: expected at least {minimum} columns, "
-            f"found {len(short[0].cells)}{more(short)}; {advice}"
-        )
+    short = [(row.line, len(row.cells)) for row in rows if len(row.cells) < minimum]
+    refuse_rows(path, short, lambda count: f"expected at least {minimum} columns, found {count}", advice)
     if min(wanted) >= 0:
         return
-    first = rows[0]
-    other = [row for row in rows if len(row.cells) != len(first.cells)]
-    if other:
+    # Counted from the end, a column is another one in a shorter or longer row.
+    line, width = rows[0].line, len(rows[0].cells)
+    other = [(row.line, len(row.cells)) for row in rows if len(row.cells) != width]
+    refuse_rows(path, other, lambda count: f"expected {width} columns as in line {line}, found {count}", advice)
+    if len({column % width for column in wanted}) < len(wanted):
         raise InputError(
-            f"{path}:{other[0].line}: expected {len(first.cells)} columns as in line {first.line}, "
-            f"found {len(other[0].cells)}{more(other)}; {advice}"
-        )
-    if len({column % len(first.cells) for column in wanted}) < len(wanted):
-        raise InputError(
-            f"{path}:{first.line}: --word_column={word_column} and --tag_column={tag_column} are the same of "
-            f"{len(first.cells)} columns; give another"
+            f"{path}:{line}: --word_column={word_column} and --tag_column={tag_column} are the same of {width} columns; "
+            "give another"
         )
 
 
 def _check_cells(path: str, rows: Sequence[Row], column: int, what: str) -> None:
-    empty = [row for row in rows if not row.cells[column]]
-    if empty:
-        number = column % len(empty[0].cells) + 1
-        raise InputError(
-            f"{path}:{empty[0].line}: the {what} in column {number} is empty{more(empty)}; every row needs one"
-        )
+    empty = [(row.line, column % len(row.cells) + 1) for row in rows if not row.cells[column]]
+    refuse_rows(path, empty, lambda number: f"the {what} in column {number} is empty", "every row needs one")
 
 
 def read_json_lines(path: str, with_tags: bool = True) -> TaggingFile:
@@ -210,11 +196,11 @@ def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[Tagging
 
 def check_labels(file: TaggingFile, labels: Sequence[str]) -> None:
     """InputError with the line of the first tag (in BIO) that is not among `labels`."""
-    known = ", ".join(labels[:10]) + (", …" if len(labels) > 10 else "")
-    found = set(labels)
+    known = set(labels)
+    problem = f"is not among those of the training file ({listed(labels)})"
     _check_tags(
         file,
-        lambda tag: "" if tag in found else f"tag {quoted(tag)} is not among those of the training file ({known})",
+        lambda tag: "" if tag in known else f"tag {quoted(tag)} {problem}",
         "correct it, or take its lines out",
     )
 

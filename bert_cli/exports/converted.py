@@ -17,8 +17,7 @@ from bert_cli.exports.hub_writing import reported_writing, save_encoder
 from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
 from bert_cli.exports.target import Target
 from bert_cli.heads.all_heads import BertWithHeads
-from bert_cli.model.config import BertConfig
-from bert_cli.model.config_file import read_config, write_config
+from bert_cli.model.config import BertConfig, read_config, write_config
 from bert_cli.model.layers import named_weights
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -26,7 +25,7 @@ from bert_cli.settings.tools import Changes
 from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
 from bert_cli.text.vocabulary import PAD, PAD_ID
 from bert_cli.weights.checkpoint import write_tf1
-from bert_cli.weights.hugging_face_writing import generic_labels, hugging_face_config, write_safetensors
+from bert_cli.weights.hugging_face import generic_labels, hugging_face_config, write_safetensors
 from bert_cli.weights.keras_weights import write_keras
 from bert_cli.weights.path import find_checkpoint
 

@@ -15,12 +15,11 @@ from bert_cli.heads.tagging import BertTagger
 from bert_cli.model.config import BertConfig
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.weights.checkpoint import NO_BERT, AverageReader, Reader, open_checkpoint
+from bert_cli.weights.checkpoint import NO_BERT, AverageReader, LoadReport, Reader, load_weights, open_checkpoint
 from bert_cli.weights.hugging_face import HuggingFaceReader
-from bert_cli.weights.load import LoadReport, load_weights
 from bert_cli.weights.path import CheckpointPath
 
 # The batch on which two models are compared.

@@ -3,30 +3,17 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.choice import ChoiceExample
 from bert_cli.features.classification import sequence_lines
 from bert_cli.features.packing import check_max_seq_length, pack
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
-
-
-class ChoiceRow(Protocol):
-    """An example: `label` is the index of the right ending, None where it is not known."""
-
-    @property
-    def guid(self) -> str: ...
-    @property
-    def context(self) -> str: ...
-    @property
-    def endings(self) -> Sequence[str]: ...
-    @property
-    def label(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,7 @@ class ChoiceFeatures:
         return shaped | {"label_ids": self.label_ids[rows]}
 
 
-def choice_features(examples: Sequence[ChoiceRow], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
+def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
     """Tokenize and pack each context with each of its endings, into at most `max_seq_length` tokens each.
 
     InputError for a `max_seq_length` below 5, fewer than two endings, examples of differing numbers of endings, and a label
@@ -82,16 +69,14 @@ def choice_features(examples: Sequence[ChoiceRow], tokenizer: FullTokenizer, max
             ends.append(len(token_ids))
             num_truncated += packed.is_truncated
     return ChoiceFeatures(
-        sequences=RaggedFeatures(
-            np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
-        ),
+        sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=MULTIPLE_CHOICE.label_array([example.label for example in examples], ()),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,
     )
 
 
-def _check(example: ChoiceRow, count: int) -> None:
+def _check(example: ChoiceExample, count: int) -> None:
     if count < 2:
         raise InputError(f"{example.guid}: has {count} endings; a choice needs two or more")
     if len(example.endings) != count:

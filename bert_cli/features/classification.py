@@ -1,17 +1,18 @@
-"""ClassificationExample records -> token and label ids."""
+"""ClassificationExample records -> token and label ids, and the logits of a teacher."""
 
 import dataclasses
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.groups import TRUNCATE, WINDOWS
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -146,9 +147,7 @@ def classification_features(
             num_truncated += 1
             num_cut += _cut_tokens(ids_a, ids_b, sequences)
     return ClassificationFeatures(
-        sequences=RaggedFeatures(
-            np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(ends, np.int64)
-        ),
+        sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         label_ids=problem_type.label_array([example.label for example in examples], labels),
         guids=tuple(example.guid for example in examples),
         num_truncated=num_truncated,
@@ -224,3 +223,28 @@ def _label_text(label_id: np.ndarray, labels: Sequence[str]) -> str:
     if label_id.dtype.kind == "f":
         return str(label_id)
     return f"{labels[int(label_id)]} (id = {label_id})"
+
+
+@dataclasses.dataclass(frozen=True)
+class DistillationFeatures(ClassificationFeatures):
+    """ClassificationFeatures of n examples, with the predictions of their teacher.
+
+    teacher_logits  float32 [n, L], see ProblemType.logits
+    has_label       float32 [n], 1 for an example with a label, 0 for one without
+    """
+
+    teacher_logits: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    has_label: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
+        """The columns of ClassificationFeatures and spec.DISTILLATION."""
+        found = {"teacher_logits": self.teacher_logits[rows], "has_label": self.has_label[rows]}
+        return super().batch(rows, width) | found
+
+
+def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled: int) -> DistillationFeatures:
+    """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples have labels."""
+    values: dict[str, Any] = {field.name: getattr(features, field.name) for field in dataclasses.fields(features)}
+    # Labelled examples come first, see runs.tasks.classification.distillation.trained_features.
+    has_label = (np.arange(len(features)) < labelled).astype(np.float32)
+    return DistillationFeatures(**values, teacher_logits=logits, has_label=has_label)

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_cli.examples.text_lines import LineWord, TextLine, line_words
-from bert_cli.features.doc_spans import DocSpan, doc_spans
-from bert_cli.features.packing import pack
+from bert_cli.features.packing import DocSpan, doc_spans, pack
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -163,9 +162,7 @@ class _Chunk:
     def features(self) -> ExtractionFeatures:
         return ExtractionFeatures(
             self.first_line,
-            RaggedFeatures(
-                np.array(self.ids, np.int32), np.array(self.segments, np.int8), np.array(self.ends, np.int64)
-            ),
+            RaggedFeatures.of(self.ids, self.segments, self.ends),
             np.array(self.places, np.int32),
             np.array(self.window_lines, np.int64),
             np.array(self.offsets, np.int64),

@@ -1,6 +1,7 @@
 """Token sequences of differing length in flat arrays, padded only when a batch is made."""
 
 import dataclasses
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,6 +23,14 @@ class RaggedFeatures:
     token_ids: np.ndarray
     segment_ids: np.ndarray
     offsets: np.ndarray
+
+    @staticmethod
+    def of(token_ids: array, segment_ids: array, offsets: array) -> "RaggedFeatures":
+        """The sequences that arrays of the type codes i, b and q hold; the arrays must not grow any more."""
+        # Without a copy: NumPy reads the memory of the arrays, of which all rows of a data set take a lot.
+        return RaggedFeatures(
+            np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(offsets, np.int64)
+        )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import Paragraph, SquadExample
-from bert_cli.features.doc_spans import doc_spans
+from bert_cli.features.packing import doc_spans
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -174,9 +174,7 @@ def squad_features(
             numbers.extend((index, number, len(query), *owned, *positions, example.is_impossible))
     table = np.array(numbers, np.int32).reshape(-1, 8)
     return SquadFeatures(
-        sequences=RaggedFeatures(
-            np.array(token_ids, np.int32), np.array(segment_ids, np.int8), np.array(ends, np.int64)
-        ),
+        sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
         example_index=table[:, 0].copy(),
         doc_span_index=table[:, 1].copy(),
         query_lengths=table[:, 2].copy(),

@@ -80,11 +80,8 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     return groups
 
 
-def alike_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
+def equal_length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     """Split all rows into groups of the same length, longest first, each of at most `max_tokens` tokens; see length_groups."""
     order = np.argsort(-lengths, kind="stable")
-    groups = []
-    for same in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
-        size = max(1, max_tokens // max(1, int(lengths[same[0]]))) if len(same) else 1
-        groups += [same[start : start + size] for start in range(0, len(same), size)]
-    return groups
+    buckets = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
+    return [rows[group] for rows in buckets for group in length_groups(lengths[rows], max_tokens)]

@@ -16,8 +16,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
-from bert_cli.features.doc_spans import doc_spans
-from bert_cli.features.packing import check_max_seq_length
+from bert_cli.features.packing import check_max_seq_length, doc_spans
 from bert_cli.features.ragged import RaggedFeatures, padded_values
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
@@ -119,14 +118,9 @@ class _Builder:
         self.ends, self.example_ids = array("q", [0]), array("i")
 
     def add(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
-        for flat, values, first, last in (
-            (self.token_ids, pieces, self.cls_id, self.sep_id),
-            (self.label_ids, labels, NOTHING, NOTHING),
-            (self.word_ids, words, NOTHING, NOTHING),
-        ):
-            flat.append(first)
-            flat.extend(values)
-            flat.append(last)
+        self.token_ids.extend([self.cls_id, *pieces, self.sep_id])
+        self.label_ids.extend([NOTHING, *labels, NOTHING])
+        self.word_ids.extend([NOTHING, *words, NOTHING])
         self.ends.append(len(self.token_ids))
         self.example_ids.append(example)
 

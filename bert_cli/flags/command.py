@@ -18,14 +18,8 @@ from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
 
 TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every system
-_MEMORY_FLAGS = (
-    "train_batch_size",
-    "eval_batch_size",
-    "predict_batch_size",
-    "batch_size",
-    "max_seq_length",
-    "num_workers",
-)
+_BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
+_MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
 
 
 class _StderrHandler(logging.Handler):

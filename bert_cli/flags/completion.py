@@ -1,27 +1,28 @@
 """--completion: a script for bash, zsh or fish that completes a command's flags, choices and files, from its option table."""
 
-import dataclasses
+import itertools
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import refuse_if
 from bert_cli.flags.help import sections, words_of
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
 _LONGEST_DESCRIPTION = 70  # characters of a description
+_BOOLEAN = ("true", "false")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Known:
+class _Known(NamedTuple):
     """A flag as a shell needs it: the values where they are few, whether it may stand alone, and whether it is a file."""
 
     name: str
+    help: str
     values: Sequence[str] = ()
     is_switch: bool = False
     is_file: bool = False
-    help: str = ""
 
     @property
     def is_boolean(self) -> bool:
@@ -29,25 +30,23 @@ class _Known:
         return self.is_switch and bool(self.values)
 
 
-_BOOLEAN = ("true", "false")
 # Of every command, beside those of its groups.
 _ALWAYS = (
-    _Known("flagfile", is_file=True, help="a file of flags, one --name=value a line"),
-    _Known("completion", SHELLS, help="print a script that completes flags and values"),
-    _Known("help", is_switch=True, help="describe all flags"),
-    _Known("version", is_switch=True, help="the version"),
+    _Known("flagfile", "a file of flags, one --name=value a line", is_file=True),
+    _Known("completion", "print a script that completes flags and values", SHELLS),
+    _Known("help", "describe all flags", is_switch=True),
+    _Known("version", "the version", is_switch=True),
 )
 
 
 def asked_shell(arguments: Sequence[str]) -> str | None:
     """The shell of --completion=SHELL, or None where it is not given. InputError for another one."""
-    for place, argument in enumerate(arguments):
+    for argument, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
         name, _, value = argument.partition("=")
         if name == _FLAG:
-            value = value or next(iter(arguments[place + 1 :]), "")
-            if value not in SHELLS:
-                raise InputError(f"{_FLAG}={value}: one of {', '.join(SHELLS)} is needed")
-            return value
+            shell = value or following
+            refuse_if(shell not in SHELLS, f"{_FLAG}={shell}: one of {', '.join(SHELLS)} is needed")
+            return shell
     return None
 
 
@@ -57,32 +56,27 @@ def completion(settings_class: type, command: str, shell: str) -> str:
     known = [
         _Known(
             flag.name,
+            _short(flag.option.help),
             flag.option.choices or flag.option.usual or (_BOOLEAN if flag.kind is bool else ()),
             flag.kind is bool,
             flag.is_file,
-            _short(flag.option.help),
         )
-        for flags in found.values()
-        for flag in flags
+        for flag in itertools.chain(*found.values())
         if not flag.option.words
     ]
+    known += _ALWAYS
     words_are_files = any(flag.is_file for flag in words_of(found))
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]
-    return script(command, [*known, *_ALWAYS], words_are_files)
+    if shell == "fish":
+        return "\n".join(_fish_lines(command, known, words_are_files))
+    facts = _bash_facts(known, words_are_files) if shell == "bash" else _zsh_facts(known, words_are_files)
+    template = {"bash": _BASH, "zsh": _ZSH}[shell]
+    return template.format(command=command, function="_" + command.replace("-", "_"), **facts)
 
 
 def _short(text: str) -> str:
     """The beginning of a description."""
     first = re.sub(r" *\([^)]*\)", "", text.split("; ")[0])
     return first if len(first) <= _LONGEST_DESCRIPTION else first[:_LONGEST_DESCRIPTION].rpartition(" ")[0] + " …"
-
-
-def _function(command: str) -> str:
-    return "_" + command.replace("-", "_")
-
-
-def _pattern(names: Iterable[str]) -> str:
-    return " | ".join(f"--{name}" for name in names)
 
 
 _BASH = """\
@@ -128,22 +122,21 @@ _BASH = """\
 complete -F {function} {command}"""
 
 
-def _bash(command: str, known: Sequence[_Known], words_are_files: bool) -> str:
-    by_values: dict[tuple[str, ...], list[str]] = {}
+def _bash_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str]:
+    """What _BASH has in braces."""
+    by_action: dict[str, list[str]] = {}
     for flag in known:
         if flag.values:
-            by_values.setdefault(tuple(flag.values), []).append(flag.name)
-    cases = [f'    {_pattern(names)}) values="{" ".join(values)}" ;;' for values, names in by_values.items()]
-    cases.append(f"    {_pattern(flag.name for flag in known if flag.is_file)}) files=1 ;;")
-    return _BASH.format(
-        command=command,
-        function=_function(command),
+            by_action.setdefault(f'values="{" ".join(flag.values)}"', []).append(f"--{flag.name}")
+    # Last, as bash takes the first case: a file that has usual values, too, is offered these.
+    by_action["files=1"] = [f"--{flag.name}" for flag in known if flag.is_file]
+    return {
         # The sign tells that a value has to follow.
-        names=" ".join(f"--{flag.name}" if flag.is_switch else f"--{flag.name}=" for flag in known),
-        negated=" ".join(f"--no{flag.name}" for flag in known if flag.is_boolean),
-        words_are_files="1" if words_are_files else "",
-        cases="\n".join(cases),
-    )
+        "names": " ".join(f"--{flag.name}" if flag.is_switch else f"--{flag.name}=" for flag in known),
+        "negated": " ".join(f"--no{flag.name}" for flag in known if flag.is_boolean),
+        "words_are_files": "1" if words_are_files else "",
+        "cases": "\n".join(f"    {' | '.join(names)}) {action} ;;" for action, names in by_action.items()),
+    }
 
 
 _ZSH = """\
@@ -155,35 +148,28 @@ _ZSH = """\
 compdef {function} {command}"""
 
 
-def _zsh(command: str, known: Sequence[_Known], words_are_files: bool) -> str:
+def _zsh_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str]:
+    """What _ZSH has in braces."""
     specs = []
     for flag in known:
         description = "[" + re.sub(r"([\\\[\]:])", r"\\\1", flag.help) + "]"
         action = "_files" if flag.is_file else f"({' '.join(flag.values)})" if flag.values else " "
         if flag.is_boolean:  # its value, if any, stands in the same word
             specs += [f"--{flag.name}=-{description}::{flag.name}:{action}", f"--no{flag.name}{description}"]
-        elif flag.is_switch:
-            specs.append(f"--{flag.name}{description}")
         else:
-            specs.append(f"--{flag.name}={description}:{flag.name}:{action}")
-    if words_are_files:
-        specs.append("*:file:_files")
-    lines = " \\\n".join(f"        {shlex.quote(spec)}" for spec in specs)
-    return _ZSH.format(command=command, function=_function(command), specs=lines)
+            specs.append(f"--{flag.name}" + (description if flag.is_switch else f"={description}:{flag.name}:{action}"))
+    specs += ["*:file:_files"] if words_are_files else []
+    return {"specs": " \\\n".join(f"        {shlex.quote(spec)}" for spec in specs)}
 
 
-def _fish(command: str, known: Sequence[_Known], words_are_files: bool) -> str:
-    lines = [f"# Completion of {command} in fish: {command} --completion=fish | source"]
-    lines.append(f"complete -c {command} {'-F' if words_are_files else '-f'}")
+def _fish_lines(command: str, known: Sequence[_Known], words_are_files: bool) -> Iterator[str]:
+    yield f"# Completion of {command} in fish: {command} --completion=fish | source"
+    yield f"complete -c {command} {'-F' if words_are_files else '-f'}"
     for flag in known:
-        kind = ""
-        if flag.is_file:
-            kind = " -r -F"
-        elif not flag.is_switch:
-            kind = f" -x -a '{' '.join(flag.values)}'" if flag.values else " -x"
+        values = f" -x -a '{' '.join(flag.values)}'" if flag.values else " -x"
+        takes = " -r -F" if flag.is_file else "" if flag.is_switch else values
         description = flag.help.replace("\\", "\\\\").replace("'", "\\'")
-        lines.append(f"complete -c {command} -l {flag.name}{kind} -d '{description}'")
+        yield f"complete -c {command} -l {flag.name}{takes} -d '{description}'"
         if flag.is_boolean:
             # fish knows no negated flags, so each is a flag of its own.
-            lines.append(f"complete -c {command} -l no{flag.name} -d 'not: {description}'")
-    return "\n".join(lines)
+            yield f"complete -c {command} -l no{flag.name} -d 'not: {description}'"

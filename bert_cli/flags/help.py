@@ -1,11 +1,10 @@
 """What a command says of itself: the text of --help, and the parts of it that docs/ and completion print in their ways."""
 
 import textwrap
-from typing import Any
 
 from bert_cli.base.version import __version__
 from bert_cli.flags.option import Flag, every_flag
-from bert_cli.flags.parser import shown
+from bert_cli.flags.parser import written
 
 WIDTH = 80  # columns of a terminal
 _WIDEST = 70  # columns for a list of choices in one line
@@ -70,11 +69,6 @@ def words_of(found: dict[str, list[Flag]]) -> list[Flag]:
 def default_of(flag: Flag) -> str:
     """The default as it is typed; "" where a flag has none."""
     return "" if flag.default in (None, "", ()) else written(flag, flag.default)
-
-
-def written(flag: Flag, value: Any) -> str:
-    """A value of a flag as it is written behind --name=."""
-    return flag.option.write(value) if flag.option.write else shown(value)
 
 
 def _description(flag: Flag) -> str:

@@ -85,15 +85,13 @@ def group(
     fields of the group that are flags of the command, or are none of its flags; these keep their defaults. after: the flag that
     the flags of this group follow, where that is not the last one of the groups before.
     """
-    facts = {name: {"help": value} if isinstance(value, str) else value for name, value in (own or {}).items()}
-    names = [field.name for field in dataclasses.fields(kind)]
-    unknown = {*facts, *(only or ()), *without}.difference(names)
-    if unknown:
+    options = {field.name: field.metadata["option"] for field in dataclasses.fields(kind)}
+    if unknown := {*(own or ()), *(only or ()), *without}.difference(options):
         raise TypeError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
-    flags = [name for name in names if name not in without and (only is None or name in only)]
-    return dataclasses.field(
-        default_factory=lambda: kind(**defaults), metadata={"own": facts, "flags": flags, "after": after}
-    )
+    for name, facts in (own or {}).items():
+        options[name] = dataclasses.replace(options[name], **({"help": facts} if isinstance(facts, str) else facts))
+    flags = {name: options[name] for name in options if name not in without and (only is None or name in only)}
+    return dataclasses.field(default_factory=lambda: kind(**defaults), metadata={"options": flags, "after": after})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,25 +116,23 @@ class Flag:
 
 
 def every_flag(settings_class: type) -> list[Flag]:
-    """All flags of a command, in the order of its Settings, which is that of flags.txt."""
+    """All flags of a command in the order of flags.txt: of its Settings' own groups, then of the groups that they inherit."""
     found: list[Flag] = []
-    defaults = settings_class()
-    groups = typing.get_type_hints(settings_class)
-    for place in dataclasses.fields(settings_class):
-        kind, values, facts = groups[place.name], getattr(defaults, place.name), place.metadata
+    defaults, classes = settings_class(), typing.get_type_hints(settings_class)
+    base = settings_class.__base__
+    inherited = {each.name for each in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else set()
+    # A dataclass has inherited fields first, but --help begins with what is particular to a command. Groups that follow a
+    # flag of another group come last, when that flag is in the list.
+    groups = dataclasses.fields(settings_class)
+    for each in sorted(groups, key=lambda each: (each.metadata["after"] is not None, each.name in inherited)):
+        kind, values, after = classes[each.name], getattr(defaults, each.name), each.metadata["after"]
         types_of = typing.get_type_hints(kind)
-        flags = []
-        for field in dataclasses.fields(kind):
-            if field.name in facts["flags"]:
-                known = dataclasses.replace(field.metadata["option"], **facts["own"].get(field.name, {}))
-                name, default = known.flag or field.name, getattr(values, field.name)
-                flags.append(
-                    Flag(name, kind.heading, place.name, field.name, _kind(types_of[field.name]), default, known)
-                )
         # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group may stand inside another one.
-        names = [flag.name for flag in found]
-        end = names.index(facts["after"]) + 1 if facts["after"] else len(names)
-        found[end:end] = flags
+        end = [flag.name for flag in found].index(after) + 1 if after else len(found)
+        found[end:end] = [
+            Flag(known.flag or name, kind.heading, each.name, name, _kind(types_of[name]), getattr(values, name), known)
+            for name, known in each.metadata["options"].items()
+        ]
     return found
 
 

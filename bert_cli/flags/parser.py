@@ -85,8 +85,6 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     values = absl_flags.FlagValues()
     for name, flag in known.items():
         text, option = flag.option.help, flag.option
-        if option.words:
-            continue
         if option.choices:
             absl_flags.DEFINE_enum(name, flag.default, list(option.choices), text, flag_values=values)
         elif flag.kind is bool:
@@ -95,7 +93,7 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             number = _NUMBERS[flag.kind](option.lower, option.upper)
             parser = _NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
-        else:
+        elif not option.words:
             # The default is ours, not of absl: "" and None mean different things here, and Option.read sees given texts only.
             absl_flags.DEFINE_string(name, None, text, flag_values=values)
     return values
@@ -141,6 +139,11 @@ def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
 def shown(value: Any) -> str:
     """A value as it is written behind --name=."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def written(flag: Flag, value: Any) -> str:
+    """A value of a flag as it is written behind --name=."""
+    return flag.option.write(value) if flag.option.write else shown(value)
 
 
 def _plain(text: str) -> str:

@@ -10,7 +10,7 @@ from bert_cli.base.lines import open_lines, without_nul
 from bert_cli.base.names import FLAGS
 from bert_cli.base.writing import atomic_write
 from bert_cli.flags.option import every_flag, values_of
-from bert_cli.flags.parser import parse, shown
+from bert_cli.flags.parser import parse, written
 
 
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
@@ -21,18 +21,12 @@ def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
     values = values_of(settings) | found
     saved = {}
     for flag in every_flag(type(settings)):
-        value = values.get(flag.name)
-        if (
-            value is None
-            or value == flag.default == ""
-            or flag.option.ignored
-            or flag.option.passing
-            or flag.option.words
-        ):
+        value, option = values.get(flag.name), flag.option
+        if value is None or value == flag.default == "" or option.ignored or option.passing or option.words:
             continue
-        if flag.option.path and value not in flag.option.usual:
+        if option.path and value not in option.usual:
             value = files.absolute(value)
-        saved[flag.name] = flag.option.write(value) if flag.option.write else shown(value)
+        saved[flag.name] = written(flag, value)
     return saved
 
 

@@ -1,19 +1,36 @@
-"""One label, several labels or a number for each text: a row of logits from the pooled output, or what else is asked for."""
+"""Classifiers of texts: one label, several labels or a number for each, the right one of several endings, texts in windows."""
+
+from typing import Unpack
 
 import tensorflow as tf
 
-from bert_cli.base.head_types import POOLED, TextInput
+from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
 from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
-from bert_cli.heads.model import PLAIN_TRAINING, TextModel, TrainingRule, mean_weights, text_rows
-from bert_cli.heads.output_layer import OutputLayer
+from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.
 CLASSIFIER_DROPOUT = 0.1
 HEAD_STDDEV = 0.02
+
+
+def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
+    """The mean over the tokens without padding, float32 [B, H]; mask: int32 [B, S]."""
+    # Padding would pull the mean of a short text towards 0.
+    real = tf.cast(mask, tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
+    return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
+
+
+# What the head of a text reads, float32 [B, H], from the encoder's outputs and input_mask; by the name of a TextInput.
+TEXT_ROWS = {
+    POOLED.name: lambda outputs, mask: outputs["pooled_output"],
+    FIRST.name: lambda outputs, mask: outputs["first_output"],
+    MEAN.name: _mean,
+}
 
 
 class ClassifierHead(OutputLayer):
@@ -28,7 +45,7 @@ class ClassifierHead(OutputLayer):
         return super().call(ops.dropout(pooled, dropout_rate, seed))
 
 
-class BertClassifier(TextModel):
+class BertClassifier(TaskModel):
     """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n].
 
     Its variables are the same whatever the `problem_type` makes of the logits:
@@ -45,11 +62,9 @@ class BertClassifier(TextModel):
         self,
         config: BertConfig | ModuleConfig,
         label_count: int,
-        compute_dtype: str = "float32",
-        seed: int = 0,
         problem_type: str = "single_label",
         text_input: TextInput = POOLED,
-        rule: TrainingRule = PLAIN_TRAINING,
+        **options: Unpack[NetworkOptions],
     ):
         """problem_type: a key of PROBLEM_TYPES.
 
@@ -58,15 +73,40 @@ class BertClassifier(TextModel):
         known = PROBLEM_TYPES.get(problem_type)
         if known is None or (not known.has_named_outputs and label_count != 1):
             raise ValueError(f"{problem_type} with {label_count} labels")
-        super().__init__("classifier_model", config, compute_dtype, seed, rule)
+        super().__init__("classifier_model", config, **options)
         self.problem_type, self.text_input = known, text_input
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
-        self.head = ClassifierHead(config.hidden_size, label_count, seed)
+        self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
+
+    @property
+    def state_columns(self):
+        return spec.stated(self.columns)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, W]."""
-        return text_rows(self.encoder, self.text_input, inputs, training, seed, packed)
+        only_first = not self.text_input.reads_tokens
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
+        return TEXT_ROWS[self.text_input.name](outputs, inputs["input_mask"])
+
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+        """Logits; frozen: no dropout in the encoder, as it is not trained."""
+        if training and seed is None:
+            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
+        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
+
+    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
+        """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
+        if seed is not None:
+            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
+        return self.head(states, dropout_rate=self.head_dropout, seed=seed)
+
+    def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
+        """Of a training batch, see loss_terms; one of `state_columns` has its states."""
+        if "states" in batch:
+            return self.head_logits(batch["states"], seed)
+        inputs = {name: batch[name] for name in spec.INPUTS}
+        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the mean over the examples, n = B."""
@@ -87,3 +127,95 @@ class BertClassifier(TextModel):
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
         """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
         return self.formulas.activated(logits)
+
+
+class BertChoice(BertClassifier):
+    """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
+
+    Its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so any number of
+    endings has the same. A softmax over the endings of an example gives their probabilities.
+    """
+
+    kind = "a fine-tuned model for multiple choice"
+
+    def __init__(
+        self, config: BertConfig | ModuleConfig, text_input: TextInput = POOLED, **options: Unpack[NetworkOptions]
+    ):
+        super().__init__(config, 1, MULTIPLE_CHOICE.name, text_input, **options)
+
+    def states(self, inputs, training=False, seed=None, packed=False):
+        """See TaskModel: float32 [B, K, W]."""
+        shape = tf.shape(inputs["input_mask"])  # [B, K, S]
+        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
+        read = super().states(rows, training, seed, packed)  # [B·K, W]
+        return tf.reshape(read, [shape[0], shape[1], self.state_width])
+
+    def head_logits(self, states, seed=None):
+        """See BertClassifier: float32 [B, K, W] -> [B, K]."""
+        # One logit for each sequence; the softmax over K comes in the loss.
+        logits = super().head_logits(tf.reshape(states, [-1, self.state_width]), seed)  # [B·K, 1]
+        return tf.reshape(logits, tf.shape(states)[:2])
+
+
+class BertWindowsClassifier(BertClassifier):
+    """A BertClassifier of a dict of int32 [B, K, S] -> logits float32 [B, n]: the loss sees a text once, as predictions do.
+
+    A window without tokens is none. Its variables are those of BertClassifier, whose arguments it takes.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.columns = self.prediction_columns = spec.windowed(self.columns)
+
+    @property
+    def state_columns(self):
+        return ()  # a text has as many states as windows
+
+    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
+        mask = inputs["input_mask"]  # [B, K, S]
+        shape = tf.shape(mask)
+        if packed:  # of the places, as many for each text as the longest needs, the W that hold a window
+            there = tf.where(mask[:, :, 0] > 0)
+            rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
+            logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
+            return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
+        rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
+        logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
+        return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])
+
+
+def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
+    """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean, [B, n]."""
+    weights = tf.cast(is_there, logits.dtype)
+    return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)
+
+
+class DistilledClassifier(BertClassifier):
+    """A BertClassifier, whose arguments it takes, with the loss of each example
+
+        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of its label
+
+    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
+    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
+    """
+
+    def __init__(self, *args, temperature, share, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.columns = (*self.columns, *spec.DISTILLATION)
+        if self.formulas.divergence is None:
+            raise ValueError(f"{self.problem_type.name} has no distillation")
+        self.divergence = self.formulas.divergence
+        self.temperature, self.share = temperature, share
+
+    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
+        """See TaskModel: the mean over the examples, n = B."""
+        logits = self.trained_logits(batch, seed, packed, frozen)
+        # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
+        hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
+        soft = self.divergence(batch["teacher_logits"] / self.temperature, logits / self.temperature)
+        losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard
+        return losses, mean_weights(losses, batch_size)
+
+
+class DistilledWindowsClassifier(DistilledClassifier, BertWindowsClassifier):
+    """The same of texts in windows."""

@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 # Below this 1 - p counts as this: the power's slope is not finite at 0, and a loss of so sure a prediction is none.
 _LEAST_ERROR = 1e-7

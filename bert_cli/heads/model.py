@@ -2,16 +2,17 @@
 
 import dataclasses
 from collections.abc import Iterable
+from typing import TypedDict
 
 import keras
 import tensorflow as tf
 
-from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
-from bert_cli.features.spec import INPUTS, Column, stated
+from bert_cli.base.head_types import POOLED
+from bert_cli.features.spec import Column
 from bert_cli.heads.losses import PLAIN, LossRule
-from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import Scoped
 from bert_cli.tf_internals.keras_layers import mark_built
 from bert_cli.weights.hub_encoder import ModuleEncoder
 
@@ -37,6 +38,14 @@ class TrainingRule:
 
 
 PLAIN_TRAINING = TrainingRule()
+
+
+class NetworkOptions(TypedDict, total=False):
+    """The arguments of a TaskModel that those of all tasks have; its constructor has their defaults."""
+
+    compute_dtype: str
+    seed: int
+    rule: TrainingRule
 
 
 class TaskModel(keras.Model):
@@ -68,7 +77,7 @@ class TaskModel(keras.Model):
     ):
         """name: Keras' name of the model. compute_dtype: see BertEncoder; seed: of the first random weights."""
         super().__init__(name=name, autocast=False)
-        self.loss_rule = rule.loss
+        self.seed, self.loss_rule = seed, rule.loss
         # An attribute of the instance hides that of the head type.
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout
@@ -117,33 +126,6 @@ class TaskModel(keras.Model):
         raise NotImplementedError
 
 
-class TextModel(TaskModel):
-    """A model whose head reads a row of each sequence, `states`, which a frozen encoder has to make only once."""
-
-    @property
-    def state_columns(self):
-        return stated(self.columns)
-
-    def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
-        """Logits; frozen: no dropout in the encoder, as it is not trained."""
-        if training and seed is None:
-            seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
-        return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
-
-    def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
-        if seed is not None:
-            seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
-        return self.head(states, dropout_rate=self.head_dropout, seed=seed)
-
-    def trained_logits(self, batch: dict, seed: tf.Tensor | None, packed: bool, frozen: bool) -> tf.Tensor:
-        """Of a training batch, see loss_terms; one of `state_columns` has its states."""
-        if "states" in batch:
-            return self.head_logits(batch["states"], seed)
-        inputs = {name: batch[name] for name in INPUTS}
-        return self(inputs, training=True, seed=seed, packed=packed, frozen=frozen)
-
-
 def make_encoder(
     config: BertConfig | ModuleConfig, compute_dtype: str = "float32", seed: int = 0
 ) -> BertEncoder | ModuleEncoder:
@@ -151,35 +133,6 @@ def make_encoder(
     if isinstance(config, ModuleConfig):
         return ModuleEncoder(config)
     return BertEncoder(config, compute_dtype, seed)
-
-
-def text_rows(
-    encoder: BertEncoder | ModuleEncoder,
-    text_input: TextInput,
-    inputs: dict[str, tf.Tensor],
-    training: bool,
-    seed: tf.Tensor | None,
-    packed: bool,
-) -> tf.Tensor:
-    """What the head of a text reads, float32 [B, H], of a dict of int32 [B, S]."""
-    only_first = not text_input.reads_tokens
-    outputs = encoder(inputs, training=training, seed=seed, packed=packed, pooled_only=only_first)
-    return TEXT_ROWS[text_input.name](outputs, inputs["input_mask"])
-
-
-def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
-    """The mean over the tokens without padding, float32 [B, H]; mask: int32 [B, S]."""
-    # Padding would pull the mean of a short text towards 0.
-    real = tf.cast(mask, tf.float32)[:, :, tf.newaxis]  # [B, S, 1]
-    return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
-
-
-# By the name of a TextInput, from the encoder's outputs and input_mask.
-TEXT_ROWS = {
-    POOLED.name: lambda outputs, mask: outputs["pooled_output"],
-    FIRST.name: lambda outputs, mask: outputs["first_output"],
-    MEAN.name: _mean,
-}
 
 
 def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.TensorSpec]:
@@ -193,3 +146,15 @@ def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.Tensor
 def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:
     """What each of a replica's losses [n] counts in the mean over the rows of the global batch: float32 [n]."""
     return tf.ones_like(losses) / batch_size
+
+
+class OutputLayer(Scoped):
+    """x Wᵀ + b: [R, inputs] -> [R, units], float32; variables output_weights [units, inputs], output_bias [units]."""
+
+    def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
+        super().__init__(scope)
+        self.output_weights = self.add_normal("output_weights", (units, inputs), stddev, seed)
+        self.output_bias = self.add_scoped("output_bias", (units,), "zeros")
+
+    def call(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.bias_add(tf.matmul(x, self.output_weights.value, transpose_b=True), self.output_bias.value)

@@ -1,11 +1,12 @@
 """Masked words and next sentences: what a BERT is pre-trained with."""
 
+from typing import Unpack
+
 import tensorflow as tf
 
 from bert_cli.features import spec
 from bert_cli.heads.losses import cross_entropy, softmax_losses
-from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
-from bert_cli.heads.output_layer import OutputLayer
+from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import Dense, LayerNorm, Scoped
@@ -39,6 +40,7 @@ class MaskedLmHead(Scoped):
 class NextSentenceHead(OutputLayer):
     """Logits [B, 2] from the pooled output: index 0 is "B follows A", 1 is "B is random"."""
 
+    # A class of its own, as Keras names the groups of a .weights.h5 by classes.
     def __init__(self, config: BertConfig, seed: int):
         super().__init__("cls/seq_relationship", config.hidden_size, 2, config.initializer_range, seed)
 
@@ -87,17 +89,10 @@ class BertPretrainer(TaskModel):
     kind = "a pre-trained model with its heads"
     columns = prediction_columns = spec.PRETRAINING
 
-    def __init__(
-        self,
-        config: BertConfig,
-        compute_dtype: str = "float32",
-        seed: int = 0,
-        use_next_sentence: bool = True,
-        rule: TrainingRule = PLAIN_TRAINING,
-    ):
-        super().__init__("pretraining_model", config, compute_dtype, seed, rule)
-        self.masked_lm = MaskedLmHead(config, seed)
-        self.next_sentence = NextSentenceHead(config, seed)
+    def __init__(self, config: BertConfig, use_next_sentence: bool = True, **options: Unpack[NetworkOptions]):
+        super().__init__("pretraining_model", config, **options)
+        self.masked_lm = MaskedLmHead(config, self.seed)
+        self.next_sentence = NextSentenceHead(config, self.seed)
         self.use_next_sentence = use_next_sentence
 
     def without_gradient(self, frozen=False):
@@ -110,24 +105,17 @@ class BertPretrainer(TaskModel):
         shape = tf.shape(positions)
         starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
         slots = tf.reshape(starts + positions, [-1])
-        masked_lm, next_sentence = self.score(inputs, slots, training, seed, packed)
+        rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
+        masked_lm = self.masked_logits(rows, training)
         return {
             "masked_lm_logits": tf.reshape(masked_lm, tf.concat([shape, tf.shape(masked_lm)[1:]], axis=0)),
             "next_sentence_logits": next_sentence,
         }
 
-    def score(
-        self,
-        inputs: dict[str, tf.Tensor],
-        slots: tf.Tensor,
-        training: bool = False,
-        seed: tf.Tensor | None = None,
-        packed: bool = False,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Logits at chosen places only: slots int32 [M], b·S+s -> masked-LM [M, V] and next-sentence [B, 2], float32."""
-        rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
+    def masked_logits(self, rows: tf.Tensor, training: bool = False) -> tf.Tensor:
+        """Masked-LM logits, float32 [M, V], of rows [M, H] in the compute dtype."""
         words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
-        return self.masked_lm(rows, word_embeddings=words, training=training), next_sentence
+        return self.masked_lm(rows, word_embeddings=words, training=training)
 
     def rows_at(
         self,
@@ -137,7 +125,7 @@ class BertPretrainer(TaskModel):
         seed: tf.Tensor | None = None,
         packed: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The encoder's rows at `slots`, [M, H] in the compute dtype, and next-sentence logits, float32 [B, 2]."""
+        """The encoder's rows at `slots`, int32 [M] of b·S+s, [M, H] in its dtype; next-sentence logits, float32 [B, 2]."""
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         sequence = outputs["sequence_output"]  # [B, S, H]
         # Before the head: its products are over the vocabulary, the largest of the network, and 85 % of the tokens have none.
@@ -163,12 +151,12 @@ class BertPretrainer(TaskModel):
         ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
         inputs = {name: batch[name] for name in spec.INPUTS}
         rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
-        words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
         if self.loss_rule.is_plain:
+            words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
             bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
             losses = tied_cross_entropy(self.masked_lm.transformed(rows, training=True), words, bias, ids)
         else:
-            losses = softmax_losses(ids, self.masked_lm(rows, word_embeddings=words, training=True), self.loss_rule)
+            losses = softmax_losses(ids, self.masked_logits(rows, training=True), self.loss_rule)
         if not self.use_next_sentence:
             return losses, weights
         following = softmax_losses(batch["next_sentence_labels"], next_sentence, self.loss_rule)
@@ -177,7 +165,8 @@ class BertPretrainer(TaskModel):
     def predictions(self, batch, packed):
         """Sums over the predictions of each sequence, float32 [B]; see metrics.pretraining."""
         places, slots = self._places(batch, packed)
-        masked, next_sentence = self.score({name: batch[name] for name in spec.INPUTS}, slots, packed=packed)
+        rows, next_sentence = self.rows_at({name: batch[name] for name in spec.INPUTS}, slots, packed=packed)
+        masked = self.masked_logits(rows)
         ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
         correct = tf.cast(tf.argmax(masked, axis=-1, output_type=tf.int32) == ids, tf.float32)
         labels = batch["next_sentence_labels"]

@@ -1,6 +1,7 @@
 """Answers in texts: the first and the last token of each."""
 
 import math
+from typing import Unpack
 
 import tensorflow as tf
 
@@ -8,8 +9,7 @@ from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
-from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule, mean_weights
-from bert_cli.heads.output_layer import OutputLayer
+from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model.config import BertConfig, ModuleConfig
 
 
@@ -61,14 +61,12 @@ class BertSpanModel(TaskModel):
     def __init__(
         self,
         config: BertConfig | ModuleConfig,
-        compute_dtype: str = "float32",
-        seed: int = 0,
         skip_padding: bool = False,
         keep_padding: bool = False,
-        rule: TrainingRule = PLAIN_TRAINING,
+        **options: Unpack[NetworkOptions],
     ):
-        super().__init__("span_model", config, compute_dtype, seed, rule)
-        self.head = SpanHead(config.hidden_size, seed)
+        super().__init__("span_model", config, **options)
+        self.head = SpanHead(config.hidden_size, self.seed)
         self.padding_counts = not skip_padding
         self.predicts_padding = keep_padding
 

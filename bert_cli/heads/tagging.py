@@ -1,12 +1,14 @@
 """Tags of words: a row of logits for each token."""
 
+from typing import Unpack
+
 import tensorflow as tf
 
 from bert_cli.base.head_types import POOLER
 from bert_cli.features import spec
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import softmax_losses
-from bert_cli.heads.model import PLAIN_TRAINING, TaskModel, TrainingRule
+from bert_cli.heads.model import NetworkOptions, TaskModel
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
 
@@ -30,13 +32,11 @@ class BertTagger(TaskModel):
         config: BertConfig | ModuleConfig,
         label_count: int,
         layers: tuple[int, ...] = (-1,),
-        compute_dtype: str = "float32",
-        seed: int = 0,
-        rule: TrainingRule = PLAIN_TRAINING,
+        **options: Unpack[NetworkOptions],
     ):
-        super().__init__("tagging_model", config, compute_dtype, seed, rule)
+        super().__init__("tagging_model", config, **options)
         self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
-        self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, seed)
+        self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
 
     @property
     def state_columns(self):

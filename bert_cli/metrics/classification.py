@@ -76,9 +76,8 @@ def f1(label_ids: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
     from sklearn.metrics import f1_score
 
     # As GLUE has it for MRPC and QQP: the F1 of "is a paraphrase", not a mean with that of its opposite.
-    if num_labels == 2:
-        return float(f1_score(label_ids, predicted, labels=[1], average="macro", zero_division=0))
-    return float(f1_score(label_ids, predicted, average="macro", zero_division=0))
+    classes = [1] if num_labels == 2 else None
+    return float(f1_score(label_ids, predicted, labels=classes, average="macro", zero_division=0))
 
 
 def classification_metrics(
@@ -124,25 +123,6 @@ def choice_metrics(
     return {"eval_accuracy": np.float32(right.mean()), **losses_metrics(losses, batch_size)}
 
 
-def pearson(values: np.ndarray, predicted: np.ndarray) -> float:
-    """Pearson's correlation coefficient, -1…1; 0 where all values or all predictions are equal, as it is undefined there."""
-    from scipy.stats import pearsonr
-
-    # SciPy would warn and give NaN.
-    if np.ptp(values) == 0 or np.ptp(predicted) == 0:
-        return 0.0
-    return float(pearsonr(values, predicted).statistic)
-
-
-def spearman(values: np.ndarray, predicted: np.ndarray) -> float:
-    """Spearman's rank correlation, -1…1, equal values sharing their rank; 0 where `pearson` is."""
-    from scipy.stats import spearmanr
-
-    if np.ptp(values) == 0 or np.ptp(predicted) == 0:
-        return 0.0
-    return float(spearmanr(values, predicted).statistic)
-
-
 def regression_metrics(
     values: np.ndarray, losses: np.ndarray, predicted: np.ndarray, batch_size: int
 ) -> dict[str, np.float32 | int]:
@@ -150,19 +130,22 @@ def regression_metrics(
 
     Args: values and predicted float [n] (n > 0), losses float [n] (squared errors), all in file order.
 
-    eval_pearson, eval_spearman  see these
+    eval_pearson, eval_spearman  correlation of the values and of their ranks, -1…1; equal values share their rank
     eval_rmse                    root of the mean squared error, in the unit of the values
     eval_mae                     mean absolute error, in the unit of the values
     eval_loss, loss              the mean squared error, see classification_metrics
     eval_examples                n
     """
+    from scipy.stats import pearsonr, spearmanr
     from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
     check_numbers(predicted)
     values, predicted = np.asarray(values, np.float64), np.asarray(predicted, np.float64)
+    # A correlation with a constant is undefined. SciPy would warn and give NaN.
+    is_constant = np.ptp(values) == 0 or np.ptp(predicted) == 0
     return {
-        "eval_pearson": np.float32(pearson(values, predicted)),
-        "eval_spearman": np.float32(spearman(values, predicted)),
+        "eval_pearson": np.float32(0.0 if is_constant else pearsonr(values, predicted).statistic),
+        "eval_spearman": np.float32(0.0 if is_constant else spearmanr(values, predicted).statistic),
         "eval_rmse": np.float32(root_mean_squared_error(values, predicted)),
         "eval_mae": np.float32(mean_absolute_error(values, predicted)),
         **losses_metrics(losses, batch_size),

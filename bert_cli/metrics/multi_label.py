@@ -7,6 +7,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
+from bert_cli.base.messages import listed
 from bert_cli.base.writing import write_json
 from bert_cli.metrics.classification import check_numbers, losses_metrics
 
@@ -56,8 +57,8 @@ def read_thresholds(path: str, label_names: Sequence[str]) -> np.ndarray:
     """What write_thresholds wrote: float64 [labels]. InputError unless it has a number of 0…1 for each of these labels."""
     values = read_json(path)
     if not isinstance(values, dict) or values.keys() != set(label_names):
-        listed = ", ".join(label_names[:10]) + (", …" if len(label_names) > 10 else "")
-        raise InputError(f"{path}: is no object with a threshold for each of {listed}; evaluate with --threshold=tuned")
+        needed = f"a threshold for each of {listed(label_names)}"
+        raise InputError(f"{path}: is no object with {needed}; evaluate with --threshold=tuned")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise InputError(f"{path}: the threshold of {name} is {json.dumps(value)}; give a number from 0 to 1")
@@ -88,8 +89,11 @@ def multi_label_metrics(
     "roc_auc", "average_precision", "support"}}, "without_roc_auc": [names], "without_average_precision": [names]}; what
     is undefined is None, a precision or recall of 0 / 0 is 0.
     """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     check_numbers(probabilities)
     has, probabilities = np.asarray(label_ids) > 0, np.asarray(probabilities)
+    columns = list(zip(has.T, probabilities.T, strict=True))
     predicted = over_thresholds(probabilities, thresholds)
     hits, found, support = (has & predicted).sum(axis=0), predicted.sum(axis=0), has.sum(axis=0)
     scores = {
@@ -97,8 +101,9 @@ def multi_label_metrics(
         "precision": _ratio(hits, found).tolist(),
         "recall": _ratio(hits, support).tolist(),
         "f1": _ratio(2 * hits, found + support).tolist(),
-        "roc_auc": [_roc_auc(*columns) for columns in zip(has.T, probabilities.T, strict=True)],
-        "average_precision": [_average_precision(*columns) for columns in zip(has.T, probabilities.T, strict=True)],
+        # Undefined where all or no examples have the label.
+        "roc_auc": [float(roc_auc_score(*pair)) if pair[0].any() and not pair[0].all() else None for pair in columns],
+        "average_precision": [float(average_precision_score(*pair)) if pair[0].any() else None for pair in columns],
         "support": support.tolist(),
     }
     metrics = {
@@ -123,20 +128,6 @@ def multi_label_metrics(
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Their quotient, 0 for 0 / 0."""
     return numerator / np.maximum(denominator, 1)
-
-
-def _roc_auc(has: np.ndarray, probability: np.ndarray) -> float | None:
-    """None where all or no examples have the label."""
-    from sklearn.metrics import roc_auc_score
-
-    return None if has.all() or not has.any() else float(roc_auc_score(has, probability))
-
-
-def _average_precision(has: np.ndarray, probability: np.ndarray) -> float | None:
-    """None where no example has the label."""
-    from sklearn.metrics import average_precision_score
-
-    return float(average_precision_score(has, probability)) if has.any() else None
 
 
 def format_multi_label(details: dict) -> list[str]:

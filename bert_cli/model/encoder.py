@@ -1,5 +1,8 @@
 """The BERT encoder: token ids in, vectors out."""
 
+import dataclasses
+from collections.abc import Sequence
+
 import keras
 import tensorflow as tf
 
@@ -7,10 +10,36 @@ from bert_cli.model import ops
 from bert_cli.model.config import BertConfig
 from bert_cli.model.frozen_inference import FrozenLayer
 from bert_cli.model.layers import Dense, Embeddings, TransformerLayer, named_weights
-from bert_cli.model.layout import dense_layout, first_rows, packed_layout, spread
-from bert_cli.model.shared_trace import SharedTrace
+from bert_cli.model.layout import Layout, dense_layout, first_rows, packed_layout, spread
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import mark_built
+
+
+class SharedTrace:
+    """The layers of an encoder. Within a graph each is a call of one function, whose arguments are the layer's weights."""
+
+    # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is computed is what tracing
+    # each layer would have made, at the same speed.
+
+    def __init__(self, layers: Sequence[TransformerLayer]):
+        self._pattern = layers[0]
+        self._traced = tf.function(self._run, autograph=False)
+
+    def call(
+        self, layer: TransformerLayer, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
+    ) -> tuple[tf.Tensor, tf.Tensor | None]:
+        """What layer(x, layout, first_only, seeds) returns."""
+        # Outside of a graph nothing is traced, and a call of a tf.function would only be slower.
+        if not tf.inside_function():
+            return layer(x, layout=layout, first_only=first_only, seeds=seeds)
+        weights = [tf.convert_to_tensor(variable.value) for variable in layer.trainable_variables]
+        parts = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
+        return self._traced(weights, x, parts, first_only, tuple(seeds))
+
+    def _run(self, weights, x, parts, first_only, seeds):
+        with keras.StatelessScope(state_mapping=list(zip(self._pattern.trainable_variables, weights, strict=True))):
+            return self._pattern(x, layout=Layout(*parts), first_only=first_only, seeds=seeds)
+
 
 WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
 

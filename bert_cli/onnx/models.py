@@ -57,7 +57,7 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
     if head.kind != CLASSIFIER:
         for column, name in enumerate(_SPANS):
             # A scalar index, which drops the axis; a list of one would keep it.
-            index = graph.constant(f"column:{column}", np.array(column, np.int64))
+            index = graph.constant(f"place:{column}", np.array(column, np.int64))
             graph.add("Gather", logits, index, name=name, axis=2)
         return {name: ["batch", "length"] for name in _SPANS}
     if head.activation == "identity":

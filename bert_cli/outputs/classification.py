@@ -1,14 +1,16 @@
-"""Result files of the classification tasks: tables of the columns that a problem type gives."""
+"""Result files of bert-classify: tables of the columns that a problem type gives, and files for the leaderboard of GLUE."""
 
 import csv
 import json
+import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bert_cli.base.errors import InputError
 from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.classification import check_numbers
-from bert_cli.problem_types.columns import Column, Probabilities, number_cells
+from bert_cli.problem_types.columns import Column, Probabilities, json_values, number_cells
 
 # A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these for a space.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
@@ -48,7 +50,7 @@ def write_table(path: str, columns: Mapping[str, Column], output_format: str) ->
             check_numbers(column.rows if isinstance(column, Probabilities) else column)
     with atomic_write(path) as file:
         if output_format == "jsonl":
-            for values in zip(*map(_values, columns.values()), strict=True):
+            for values in zip(*map(json_values, columns.values()), strict=True):
                 file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
             return
         writer = csv.writer(file, delimiter="\t" if output_format == "tsv" else ",", lineterminator="\n")
@@ -69,10 +71,36 @@ def _cells(column: Column) -> list[list[str]]:
     return [[",".join(value) if isinstance(value, list) else value or ""] for value in column]
 
 
-def _values(column: Column) -> list:
-    """What each row has of a column, for JSON."""
-    if isinstance(column, Probabilities):
-        return [dict(zip(column.names, map(float, cells), strict=True)) for cells in number_cells(column.rows)]
-    if isinstance(column, np.ndarray):
-        return [float(cell) for [cell] in number_cells(column[:, None])]
-    return list(column)
+# The scores of STS-B.
+_LOWEST, _HIGHEST = 0.0, 5.0
+
+
+def write_glue_submission(folder: str, name: str, ids: Sequence[str], predictions: Sequence[str | float]) -> str:
+    """Write <name>.tsv as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for each; returns its path.
+
+    name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX, as the leaderboard calls the task's file.
+    ids: the column `index` of the test file. predictions: the labels' names, or, where they are numbers, scores, which are
+    brought into 0…5 and written with three decimals. InputError for an id that is no whole number, or that comes twice.
+    """
+    seen: set[int] = set()
+    for row, given in enumerate(ids, 1):
+        if not (given.isascii() and given.isdigit() and len(given) < 20):
+            raise InputError(
+                f"--glue_submission: the id {given!r} of row {row} is no whole number; the leaderboard wants the column "
+                "index of the test file as the benchmark ships it"
+            )
+        # By value: 7 and 07 are one index to the leaderboard.
+        if int(given) in seen:
+            raise InputError(
+                f"--glue_submission: the id {given} of row {row} stands there before; give each row its own"
+            )
+        seen.add(int(given))
+    path = os.path.join(folder, f"{name}.tsv")
+    with atomic_write(path) as file:
+        file.write("index\tprediction\n")
+        file.writelines(f"{given}\t{_cell(value)}\n" for given, value in zip(ids, predictions, strict=True))
+    return path
+
+
+def _cell(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{min(max(value, _LOWEST), _HIGHEST):.3f}"

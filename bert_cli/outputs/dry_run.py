@@ -3,6 +3,7 @@
 All of it is computed from what was read and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
 """
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -51,13 +52,6 @@ class Trial(NamedTuple):
     passes_once: bool = False
 
 
-class Forecast(NamedTuple):
-    """What a run will take: seconds in all and of its parts."""
-
-    seconds: float
-    parts: dict[str, float]
-
-
 def shown(text: Hashable) -> str:
     """A text, or texts, of a row for a message: quoted, on one line, cut."""
     parts = [part for part in text if part is not None] if isinstance(text, tuple) else [text]
@@ -69,12 +63,9 @@ def length_line(lengths: np.ndarray, unit: str, max_seq_length: int) -> str:
     """Percentiles of lengths, and how many are above max_seq_length."""
     if not len(lengths):
         return f"no {unit}"
-    found = ", ".join(
-        f"{share}% {value}"
-        for share, value in zip(
-            _PERCENTILES, np.percentile(lengths, _PERCENTILES, method="higher").astype(int), strict=True
-        )
-    )
+    # "higher" gives a length that occurs, not a mean of two.
+    values = np.percentile(lengths, _PERCENTILES, method="higher").astype(int)
+    found = ", ".join(f"{percentile}% {value}" for percentile, value in zip(_PERCENTILES, values, strict=True))
     over = int((lengths > max_seq_length).sum())
     return (
         f"tokens in a {unit}: least {lengths.min()}, {found}, most {lengths.max()}, mean {lengths.mean():.1f}; {over} of "
@@ -121,57 +112,54 @@ def repeated_lines(survey: Survey) -> list[str]:
 
 def leak_lines(surveys: Mapping[str, Survey]) -> list[str]:
     """For each two splits the rows of the second one whose text is also in the first one."""
-    lines, names = [], list(surveys)
-    for place, one in enumerate(names):
+    lines = []
+    for one, other in itertools.combinations(surveys, 2):
+        # Reversed, so that of equal texts the label of the first row counts.
         known = dict(zip(reversed(surveys[one].texts), reversed(surveys[one].labels), strict=True))
-        for other in names[place + 1 :]:
-            survey = surveys[other]
-            rows = [row for row, text in enumerate(survey.texts) if text in known]
-            if not rows:
-                continue
-            differ = [
-                row
-                for row in rows
-                if None not in (survey.labels[row], known[survey.texts[row]])
-                and survey.labels[row] != known[survey.texts[row]]
-            ]
-            lines.append(
-                f"leak: {len(rows)} of {len(survey.texts)} rows of {other} are in {one} too"
-                + (f", {len(differ)} of them with another label" if differ else "")
-                + f", such as row {rows[0] + 1}: {shown(survey.texts[rows[0]])}"
-            )
+        survey = surveys[other]
+        rows = [row for row, text in enumerate(survey.texts) if text in known]
+        if not rows:
+            continue
+        pairs = [(survey.labels[row], known[survey.texts[row]]) for row in rows]
+        differing = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
+        lines.append(
+            f"leak: {len(rows)} of {len(survey.texts)} rows of {other} are in {one} too"
+            + (f", {differing} of them with another label" if differing else "")
+            + f", such as row {rows[0] + 1}: {shown(survey.texts[rows[0]])}"
+        )
     return lines
 
 
 def make_forecast(
     trial: Trial, steps: int, epochs: float, saves: int, other_tokens: int, reading: float, starting: float
-) -> Forecast:
-    """Seconds of a run of so many steps and checkpoints.
+) -> dict[str, float]:
+    """Seconds of each phase of a run of so many steps and checkpoints.
 
     other_tokens: of the splits that are evaluated and predicted; reading, starting: seconds measured, for the data and for the
     model, its first step among them.
     """
+    # By tokens, not by steps: padding is not computed, so short batches are faster.
     per_token = sum(trial.seconds) / max(1, sum(trial.tokens))
     step = per_token * trial.mean_tokens
     passes = steps / max(1.0, epochs) if trial.passes_once else steps
-    parts = {
+    return {
         "reading": reading,
         "starting": starting,
         "training": passes * step,
         "saving": saves * (trial.saving + trial.checkpoint_bytes / _DISK),
         "evaluating and predicting": other_tokens * per_token * FORWARD_SHARE,
     }
-    return Forecast(sum(parts.values()), parts)
 
 
-def forecast_lines(forecast: Forecast, trial: Trial, steps: int, batch_size: int) -> list[str]:
+def forecast_lines(forecast: Mapping[str, float], trial: Trial, steps: int, batch_size: int) -> list[str]:
     """The forecast for the log."""
+    total = sum(forecast.values())
     step = sum(trial.seconds) / max(1, sum(trial.tokens)) * trial.mean_tokens
-    parts = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.parts.items() if seconds >= 0.5)
+    phases = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.items() if seconds >= 0.5)
     memory, checkpoint = (byte_size(size, **_DIGITS) for size in (trial.memory, trial.checkpoint_bytes))
     return [
         f"steps: {steps}, of {batch_size} rows and {trial.mean_tokens:.0f} tokens on average; {1000 * step:.0f} ms each "
         f"({len(trial.seconds)} tried)",
-        f"time: about {clock(forecast.seconds)} ({parts})",
+        f"time: about {clock(total)} ({phases})",
         f"memory: about {memory} ({trial.memory_of}); a checkpoint has {checkpoint}",
     ]

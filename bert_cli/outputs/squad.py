@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,8 @@ NO_ANSWER_ODDS = 1000000.0
 # The only entry of an n-best list for which nothing was found, without version_2_with_negative.
 NO_ANSWER_TEXT = "empty"
 _ROWS_AT_ONCE = 1024  # windows that are sorted together; bounds the memory for it
+# Window, start and end position, start and end logit.
+_Candidate = tuple[int, int, int, float, float]
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,10 @@ class AnswerRules:
     null_score_diff_threshold: float = 0.0
 
 
-@dataclass(frozen=True)
-class NBestEntry:
+class NBestEntry(NamedTuple):
     """An answer: its text, probability among the entries of its list, logits, and characters of the context.
 
-    `span` is (first, behind the last); None where the answer is none ("" or "empty").
+    `span` is [first, end); None where the answer is none ("" or "empty").
     """
 
     text: str
@@ -56,8 +58,7 @@ class NBestEntry:
     span: tuple[int, int] | None
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """The answer to a question.
 
     text       "" for no answer, "empty" where nothing was found although there must be an answer
@@ -75,17 +76,6 @@ class Prediction:
     found: bool
 
 
-@dataclass(frozen=True)
-class _Candidates:
-    """Answers of one example in the order to look through them; the null answer has window -1. Lists of one length."""
-
-    windows: list[int]
-    starts: list[int]
-    ends: list[int]
-    start_logits: list[float]
-    end_logits: list[float]
-
-
 def check_rules(rules: AnswerRules) -> None:
     """InputError for numbers below 1."""
     for flag, value in (("n_best_size", rules.n_best_size), ("max_answer_length", rules.max_answer_length)):
@@ -101,9 +91,9 @@ class Decoder:
         self._n_best_size = n_best_size
         # No more than the longest window has tokens: short contexts would else waste memory on n_best_size.
         width = min(n_best_size, int(features.sequences.lengths.max(initial=0)))
-        # Positions best first, -1 behind the last, and their logits.
-        self._positions = {kind: np.full((len(features), width), -1, np.int32) for kind in ("start", "end")}
-        self._logits = {kind: np.zeros((len(features), width), np.float32) for kind in ("start", "end")}
+        # Of starts and of ends: positions best first, -1 after the last, and their logits.
+        self._positions = np.full((2, len(features), width), -1, np.int32)
+        self._logits = np.zeros((2, len(features), width), np.float32)
         self._null_logits = np.zeros((len(features), 2), np.float32)
         self._added = np.zeros(len(features), bool)
 
@@ -124,52 +114,45 @@ class Decoder:
         shape = (len(windows), start_logits.shape[1])
         if start_logits.shape != shape or end_logits.shape != shape or lengths.max(initial=0) > shape[1]:
             raise ValueError(f"logits {start_logits.shape}, {end_logits.shape} for {len(windows)} windows")
-        behind = np.arange(shape[1]) >= lengths
-        doc_starts = features.doc_starts[windows][:, None]
-        ranges = {"start": features.owned[windows].T[:, :, None], "end": (doc_starts, lengths - 1)}
-        for column, (kind, given) in enumerate((("start", start_logits), ("end", end_logits))):
+        is_padding = np.arange(shape[1]) >= lengths
+        # An answer starts at a token that no other window has more context for, and may end at any token of the text.
+        starts, ends = features.owned[windows].T[:, :, None], (features.doc_starts[windows][:, None], lengths - 1)
+        for side, (given, (first, end)) in enumerate(((start_logits, starts), (end_logits, ends))):
             logits = given.astype(np.float32)
-            if not (np.isfinite(logits) | behind).all() or np.isnan(logits).any():
+            # -inf is allowed at padding, which some models mask with it.
+            if not (np.isfinite(logits) | is_padding).all() or np.isnan(logits).any():
                 raise InputError(
                     "the model gives logits that are not numbers (NaN or infinite): its weights are spoilt, "
                     "or --precision is too low for them; give another checkpoint, or --precision=float32"
                 )
             # Stable, so that of equal logits the first comes first.
             order = np.argsort(-logits, axis=1, kind="stable")[:, : self._n_best_size]
-            first, end = ranges[kind]
             allowed = (order >= first) & (order < end)
-            packed = np.argsort(~allowed, axis=1, kind="stable")[:, : self._positions[kind].shape[1]]
+            # Positions that can be no answer go to the end, so that fewer columns hold all that are left.
+            packed = np.argsort(~allowed, axis=1, kind="stable")[:, : self._positions.shape[2]]
             order, allowed = np.take_along_axis(order, packed, 1), np.take_along_axis(allowed, packed, 1)
-            taken = np.s_[windows, : order.shape[1]]
-            self._positions[kind][taken] = np.where(allowed, order, -1)
-            self._logits[kind][taken] = np.take_along_axis(logits, order, 1)
-            self._null_logits[windows, column] = logits[:, 0]
+            cells = np.s_[side, windows, : order.shape[1]]
+            self._positions[cells] = np.where(allowed, order, -1)
+            self._logits[cells] = np.take_along_axis(logits, order, 1)
+            self._null_logits[windows, side] = logits[:, 0]
         self._added[windows] = True
 
-    def _spans(self, windows: slice, max_answer_length: int) -> tuple[np.ndarray, ...]:
-        """All spans of some windows: window, start, end int [n], start and end logit float64 [n].
-
-        They are in order of window, then start logit, then end logit: of equal scores the first is the better.
-        """
-        starts, ends = self._positions["start"][windows], self._positions["end"][windows]
+    def _candidates(self, windows: slice, rules: AnswerRules) -> list[_Candidate]:
+        """All spans of some windows, the best first; the null answer has window -1."""
+        starts, ends = self._positions[:, windows]
         lengths = ends[:, None, :] - starts[:, :, None]  # [windows, starts, ends], one token is 0
-        window, i, j = np.nonzero((starts[:, :, None] >= 0) & (lengths >= 0) & (lengths < max_answer_length))
-        start_logits, end_logits = self._logits["start"][windows][window, i], self._logits["end"][windows][window, j]
+        is_span = (starts[:, :, None] >= 0) & (lengths >= 0) & (lengths < rules.max_answer_length)
+        window, i, j = np.nonzero(is_span)
         # Scores are compared in float64, like the original's Python floats.
-        return (
-            window + windows.start,
-            starts[window, i],
-            ends[window, j],
-            start_logits.astype(np.float64),
-            end_logits.astype(np.float64),
-        )
-
-    def _candidates(self, windows: slice, rules: AnswerRules) -> _Candidates:
-        columns: Sequence[np.ndarray] = self._spans(windows, rules.max_answer_length)
+        start_logits, end_logits = self._logits[:, windows].astype(np.float64)
+        spans = (window + windows.start, starts[window, i], ends[window, j])
+        columns: Sequence[np.ndarray] = (*spans, start_logits[window, i], end_logits[window, j])
         if rules.version_2_with_negative:
+            # After all spans: of equal scores a span goes before the null answer.
             columns = [np.append(c, n) for c, n in zip(columns, (-1, 0, 0, *self._null(windows)), strict=True)]
+        # Stable: of equal scores the first window, then the better start is first.
         order = np.argsort(-(columns[3] + columns[4]), kind="stable")
-        return _Candidates(*(column[order].tolist() for column in columns))
+        return list(zip(*(column[order].tolist() for column in columns), strict=True))
 
     def _null(self, windows: slice) -> tuple[float, float]:
         """Start and end logit of no answer: those of the window where their sum is least, 0 without a window."""
@@ -201,11 +184,11 @@ class Decoder:
 
 
 def _texts(
-    features: SquadFeatures, example: SquadExample, tokenizer: FullTokenizer, candidates: _Candidates
+    features: SquadFeatures, example: SquadExample, tokenizer: FullTokenizer, candidates: Sequence[_Candidate]
 ) -> Iterator[NBestEntry]:
-    """The candidates with their texts, best first, as they are asked for; the probability is yet to come."""
-    rows = zip(*vars(candidates).values(), strict=True)
-    for window, start, end, start_logit, end_logit in rows:
+    """The candidates with their texts, best first, without their probabilities."""
+    # A generator: only n_best_size texts are needed of some hundred candidates, and each takes the tokenizer.
+    for window, start, end, start_logit, end_logit in candidates:
         if window < 0:
             yield NBestEntry("", 0.0, start_logit, end_logit, None)
             continue
@@ -243,9 +226,8 @@ def _predict(
     if best is None:
         return Prediction(qas_id, "", None, tuple(nbest), NO_ANSWER_ODDS, False)
     null_odds = null_logits[0] + null_logits[1] - best.start_logit - best.end_logit
-    if null_odds > rules.null_score_diff_threshold:
-        return Prediction(qas_id, "", None, tuple(nbest), null_odds, True)
-    return Prediction(qas_id, best.text, best.span, tuple(nbest), null_odds, True)
+    text, span = ("", None) if null_odds > rules.null_score_diff_threshold else (best.text, best.span)
+    return Prediction(qas_id, text, span, tuple(nbest), null_odds, True)
 
 
 def _with_probabilities(nbest: list[NBestEntry]) -> list[NBestEntry]:
@@ -253,12 +235,9 @@ def _with_probabilities(nbest: list[NBestEntry]) -> list[NBestEntry]:
     scores = [entry.start_logit + entry.end_logit for entry in nbest]
     weights = [math.exp(score - max(scores)) for score in scores]
     total = 0.0
-    for weight in weights:  # since Python 3.12 sum() rounds otherwise
+    for weight in weights:  # since Python 3.12 sum() compensates rounding errors, which the original does not
         total += weight
-    return [
-        NBestEntry(entry.text, weight / total, entry.start_logit, entry.end_logit, entry.span)
-        for entry, weight in zip(nbest, weights, strict=True)
-    ]
+    return [entry._replace(probability=weight / total) for entry, weight in zip(nbest, weights, strict=True)]
 
 
 def _write(path: str, value: dict) -> None:
@@ -273,16 +252,9 @@ def write_predictions(path: str, predictions: Sequence[Prediction]) -> None:
 
 def write_nbest_predictions(path: str, predictions: Sequence[Prediction]) -> None:
     """Write nbest_predictions.json: {id: [{"text", "probability", "start_logit", "end_logit"}]}, best first."""
-    _write(
-        path,
-        {
-            prediction.qas_id: [
-                {name: getattr(entry, name) for name in ("text", "probability", "start_logit", "end_logit")}
-                for entry in prediction.nbest
-            ]
-            for prediction in predictions
-        },
-    )
+    names = NBestEntry._fields[:-1]  # all but the span, which the original does not know
+    entries = {each.qas_id: [dict(zip(names, entry, strict=False)) for entry in each.nbest] for each in predictions}
+    _write(path, entries)
 
 
 def write_null_odds(path: str, predictions: Sequence[Prediction]) -> None:

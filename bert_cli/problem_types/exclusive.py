@@ -1,12 +1,25 @@
-"""What single-label classification and multiple choice share: a softmax, and one right output."""
+"""Single-label classification and multiple choice: a softmax, and exactly one right output."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bert_cli.problem_types.columns import Column, Probabilities, probability_record, significant
-from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CHOICE
+from bert_cli.base.messages import more
+from bert_cli.metrics import classification
+from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
+from bert_cli.problem_types.problem_type import (
+    EvalRows,
+    Found,
+    LabelSet,
+    ProblemType,
+    Scores,
+    Suspects,
+    named_probabilities,
+    probability_rows,
+)
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -30,15 +43,6 @@ class Exclusive(ProblemType):
         logs = log_softmax(logits)
         return {"probabilities": np.exp(logs), "losses": -logs[np.arange(len(label_ids)), label_ids]}
 
-    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
-        """{"label", "probabilities": {name: number}}"""
-        own = {"probabilities": found["probabilities"][row : row + 1]}
-        names = self.output_names(own, labels)
-        return {
-            "label": self.decisions(own, labels)[0],
-            "probabilities": probability_record(names, found["probabilities"][row]),
-        }
-
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         return {
             "label": [str(label) for label in self.decisions(found, labels)],
@@ -49,11 +53,7 @@ class Exclusive(ProblemType):
         probabilities, wanted = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids)
         # Confidence is what orders mistakes in the report: the worst mistake is the surest one.
         wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
-        rows = [
-            {"label": int(label), "probabilities": [significant(each) for each in row]}
-            for label, row in zip(wanted, probabilities.tolist(), strict=True)
-        ]
-        return rows, wrong
+        return probability_rows("label", wanted.tolist(), probabilities), wrong
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         """The probability of the predicted output where another one is right."""
@@ -62,3 +62,118 @@ class Exclusive(ProblemType):
 
     def row_surprise(self, row: Mapping[str, Any]) -> float:
         return 1.0 - row["probabilities"][row["label"]]
+
+
+_LEAST = 1e-30  # a probability of 0 counts as this
+
+
+class SingleLabel(Exclusive):
+    """Labels are names; label_ids int32 [n], the index of the name."""
+
+    name = "single_label"
+    summary = "one label of several"
+    metrics = ("eval_accuracy", "eval_mcc", "eval_f1", *classification.LOSSES)
+    hugging_face = "single_label_classification"
+
+    def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[str]:
+        cells.check_one_column(self.name)
+        empty = [line for line, row in zip(cells.lines, cells.rows, strict=True) if not row[0]]
+        if empty:
+            raise InputError(f"{cells.path}:{empty[0]}: the label is empty{more(empty)}; every row needs one")
+        # A JSON list with one name is read as that name, as JSON lines often have lists.
+        named = [self.cell_labels(cells, row) for row in range(len(cells.rows))]
+        cells.check_known(named, labels)
+        return [names[0] for names in named]
+
+    def label_array(self, given: Sequence[str | None], labels: Sequence[str]) -> np.ndarray:
+        # A row to predict has no label. The original feeds index 0 for it, and nobody reads its loss.
+        index = {label: number for number, label in enumerate(labels)}
+        return np.array([0 if label is None else index[label] for label in given], np.int32)
+
+    def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
+        return np.bincount(label_ids, minlength=count).astype(np.float64)
+
+    def logits(self, probabilities: np.ndarray) -> np.ndarray:
+        """Up to a constant in each row, which a softmax ignores."""
+        # A probability of 0 has no logarithm; the smallest normal float32 is far below any that matters.
+        return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+
+    def decisions(self, found: Found, labels: LabelSet) -> list[str]:
+        """The most probable label, of equal ones the first."""
+        return [labels.names[column] for column in found["probabilities"].argmax(axis=1)]
+
+    def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
+        """The log-odds of the most probable label against all others: of two labels, the difference of their logits."""
+        label = int(found["probabilities"][0].argmax())
+        probabilities = np.asarray(found["probabilities"], np.float64)
+        own = probabilities[:, label]
+        # Summed, not 1 − own, which has lost its digits where own is next to 1.
+        others = np.delete(probabilities, label, axis=1).sum(axis=1)
+        said = {"label": labels.names[label], "probability": significant(found["probabilities"][0, label])}
+        return said, np.log(np.maximum(own, _LEAST)) - np.log(np.maximum(others, _LEAST))
+
+    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
+        probabilities = found["probabilities"]
+        results = classification.classification_metrics(
+            label_ids, found["losses"], probabilities, labels.names, batch_size
+        )
+        details = classification.classification_report(label_ids, probabilities, labels.names)
+        return Scores(results, details, classification.format_report(details))
+
+    def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
+        given = [labels.names[label] for label in label_ids]
+        return given, {"predicted": self.decisions(found, labels), **named_probabilities(found, labels)}
+
+    def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
+        """Rows with another most probable label than theirs; those with the least probability of theirs first.
+
+        Columns: given, predicted, probability (of the given label); rows of equal probability stay in their order.
+        """
+        probabilities = found["probabilities"]
+        best = probabilities.argmax(axis=1)
+        differing = np.flatnonzero(best != label_ids)
+        given = probabilities[differing, label_ids[differing]]
+        # A stable sort, so that equal probabilities stay in file order and a second run writes the same file.
+        rows = differing[np.argsort(given, kind="stable")]
+        columns: dict[str, Column] = {
+            "given": [labels.names[label] for label in label_ids[rows]],
+            "predicted": [labels.names[label] for label in best[rows]],
+            "probability": probabilities[rows, label_ids[rows]].astype(np.float32),
+        }
+        return Suspects(rows.tolist(), columns)
+
+
+SINGLE_LABEL = SingleLabel()
+
+
+class MultipleChoice(Exclusive):
+    """Labels are indices of endings; label_ids int32 [n].
+
+    The index of an ending is no class: a model with one output serves any number of endings. So there are no label names, no
+    class weights and no suspected label errors, and examples.choice reads the labels.
+    """
+
+    name = "multiple_choice"
+    summary = "the right one of --choice_columns"
+    metrics = ("eval_accuracy", *classification.LOSSES)
+    head_type = CHOICE
+    has_endings = True
+    distillation_refusal = "learns the probabilities of labels, which multiple choice does not have"
+    class_weights_refusal = "is about labels, and the endings of a choice are none"
+
+    def output_names(self, found: Found, labels: LabelSet) -> Sequence[str]:
+        return [str(ending) for ending in range(found["probabilities"].shape[1])]
+
+    def label_array(self, given: Sequence[int | None], labels: Sequence[str]) -> np.ndarray:
+        return np.array([0 if label is None else label for label in given], np.int32)
+
+    def decisions(self, found: Found, labels: LabelSet) -> list[int]:
+        """The index of the most probable ending, of equal ones the first."""
+        return found["probabilities"].argmax(axis=1).tolist()
+
+    def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
+        results = classification.choice_metrics(label_ids, found["losses"], found["probabilities"], batch_size)
+        return Scores(results, {}, [])
+
+
+MULTIPLE_CHOICE = MultipleChoice()

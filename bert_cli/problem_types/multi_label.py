@@ -9,8 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.classification import LOSSES
-from bert_cli.problem_types.columns import Column, probability_record, significant
-from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.problem_type import (
     EvalRows,
     Found,
@@ -19,6 +18,7 @@ from bert_cli.problem_types.problem_type import (
     Scores,
     Suspects,
     named_probabilities,
+    probability_rows,
 )
 
 _LEAST = 1e-7  # a probability that float32 can tell from 0, and 1 less it from 1
@@ -106,16 +106,10 @@ class MultiLabel(ProblemType):
         over = multi_label.over_thresholds(found["probabilities"], _thresholds(labels))
         return [_named(labels, row) for row in over]
 
-    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
-        """{"labels": those at or above their thresholds, "probabilities": {label: number}}"""
-        probabilities = found["probabilities"][row]
-        chosen = self.decisions({"probabilities": probabilities[np.newaxis]}, labels)[0]
-        return {"labels": list(chosen), "probabilities": probability_record(labels.names, probabilities)}
-
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         """labels: the names with "," between them, in jsonl a list."""
-        columns: dict[str, Column] = {"labels": [list(names) for names in self.decisions(found, labels)]}
-        return columns | named_probabilities(found, labels)
+        # Lists, not tuples: write_table joins a list in one cell.
+        return {"labels": [*map(list, self.decisions(found, labels))], **named_probabilities(found, labels)}
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
         """The log-odds of the most probable label, its logit."""
@@ -135,12 +129,8 @@ class MultiLabel(ProblemType):
         """Wrong by the distance of the worst decision from the label."""
         probabilities, has = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids) > 0
         missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)
-        rows = [
-            {"labels": own, "probabilities": [significant(each) for each in row]}
-            for own, row in zip(has.astype(int).tolist(), probabilities.tolist(), strict=True)
-        ]
         # A row is as wrong as its worst decision: a mean over many absent labels would hide one bad miss.
-        return rows, missed.max(axis=1)
+        return probability_rows("labels", has.astype(int).tolist(), probabilities), missed.max(axis=1)
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
         decisions = zip(row["labels"], row["probabilities"], thresholds, strict=True)
@@ -155,8 +145,7 @@ class MultiLabel(ProblemType):
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
         over = found["probabilities"] >= _thresholds(labels)
         given, predicted = ([",".join(_named(labels, row)) for row in each] for each in (label_ids > 0, over))
-        columns: dict[str, Column] = {"predicted": predicted}
-        return given, columns | named_probabilities(found, labels)
+        return given, {"predicted": predicted, **named_probabilities(found, labels)}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
         """A line for each label that a row has and is not predicted, or the other way; the least probable given first.

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_cli.base.head_types import CLASSIFIER
-from bert_cli.problem_types.columns import Column, Probabilities
-from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, json_values, significant
 
 # The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n], and `losses` [n].
 Found = Mapping[str, np.ndarray]
@@ -142,9 +141,10 @@ class ProblemType(abc.ABC):
     def decisions(self, found: Found, labels: LabelSet) -> list[Any]:
         """The prediction for each example: a name, a tuple of names, a number, or the index of an ending."""
 
-    @abc.abstractmethod
-    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
-        """The prediction for one example, ready for JSON."""
+    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, Any]:
+        """The prediction for one example, ready for JSON: its prediction_columns."""
+        own = {self.output_name: found[self.output_name][row : row + 1]}
+        return {name: json_values(column)[0] for name, column in self.prediction_columns(own, labels).items()}
 
     @abc.abstractmethod
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
@@ -188,3 +188,11 @@ class ProblemType(abc.ABC):
 def named_probabilities(found: Found, labels: LabelSet) -> dict[str, Column]:
     """The column of the probabilities of all labels."""
     return {"probabilities": Probabilities(labels.names, found["probabilities"])}
+
+
+def probability_rows(name: str, values: Sequence[Any], probabilities: np.ndarray) -> list[dict[str, Any]]:
+    """Rows of eval_examples.jsonl: the value under `name`, and float64 [n, L] probabilities."""
+    return [
+        {name: value, "probabilities": [significant(each) for each in row]}
+        for value, row in zip(values, probabilities.tolist(), strict=True)
+    ]

@@ -1,11 +1,10 @@
 """All problem types by name."""
 
 from bert_cli.base.errors import InputError
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 
 # The order is that of --help and of error messages.
 PROBLEM_TYPES: dict[str, ProblemType] = {

@@ -9,8 +9,7 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES, regression_metrics
-from bert_cli.problem_types.columns import Column, significant
-from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.columns import Column, LabelCells, significant
 from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType, Scores, Suspects
 
 
@@ -59,11 +58,6 @@ class Regression(ProblemType):
 
     def decisions(self, found: Found, labels: LabelSet) -> list[float]:
         return found["values"].tolist()
-
-    def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, object]:
-        """{"value": number}"""
-        # By way of the shortest decimal: float() alone would show the digits of a float64.
-        return {"value": float(str(found["values"][row]))}
 
     def prediction_columns(self, found: Found, labels: LabelSet) -> dict[str, Column]:
         return {"value": np.asarray(found["values"], np.float32)}

@@ -1,4 +1,4 @@
-"""What an evaluation of bert-classify shows: which labels are taken for which, how sure the model is, and where it is wrong."""
+"""What an evaluation of bert-classify shows: the confusion matrix, calibration or ROC, mistakes, and explanations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,26 +7,33 @@ import numpy as np
 
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.figures import SERIES, Line, lines, points, thinned
-from bert_cli.report.parts import Card, ReportTable, Section, figure_card, number, percent
+from bert_cli.report.components import Card, ReportTable, number, percent
+from bert_cli.report.figures import SERIES, Line, line_card, thinned
 from bert_cli.report.run_files import Run
 
 _BINS = 10
+_UNIT = (-0.03, 1.03)  # limits of an axis from 0 to 1: a line at its end would be half cut off
 _SHOWN_LABELS = 40  # of a matrix; more are unreadable, and are in the table
 _SHOWN_TEXTS = 12
 _SHOWN_PROBABILITIES = 5
+# Entries of run_report.json for each label -> heads of columns.
+_COLUMNS = {"precision": "precision", "recall": "recall", "f1": "F1"}
+_CLASSES = ("card-classes", {**_COLUMNS, "support": "rows"})
+_MULTI_LABEL = {"roc_auc": "area under ROC", "average_precision": "average precision", "support": "rows"}
+_LABELS = ("card-labels", {"threshold": "threshold", **_COLUMNS, **_MULTI_LABEL})
 
 
-def classification_section(run: Run) -> Section:
-    """Of one label, several labels, or a number, by what the evaluation left."""
+def classification_cards(run: Run) -> list[Card]:
+    """The cards of any problem type, by what the evaluation left."""
     evaluation = run.report.get("eval", {})
-    cards, scores = _matrix(evaluation, run), [*_classes(evaluation), *_label_scores(evaluation)]
+    cards = _matrix(evaluation, run)
+    tables = _scores(evaluation.get("classes"), _CLASSES) + _scores(evaluation.get("labels"), _LABELS)
     if run.examples:
         head, rows = run.examples
         asked = problem_type(head["kind"])
         cards += CHARTS[asked.chart](head, rows)
-        scores += [*_mistakes(asked, head, rows), *_explained(rows)]
-    return Section("evaluation", "Evaluation", (*cards, *scores))
+        tables += [*_mistakes(asked, head, rows), *_explained(rows)]
+    return cards + tables
 
 
 def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
@@ -36,7 +43,7 @@ def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
         return []
     rows = []
     for label, row in zip(labels, counts, strict=True):
-        total = max(1, sum(row))
+        total = max(1, sum(row))  # a label may have no rows in the dev file
         cells = [{"count": count, "share": count / total, "is_right": label == other}
                  for count, other in zip(row, labels, strict=True)]  # fmt: skip
         rows.append({"label": label, "cells": cells, "total": sum(row)})
@@ -44,24 +51,13 @@ def _matrix(evaluation: Mapping[str, Any], run: Run) -> list[Card]:
     return [Card("card-matrix", "Confusion matrix", "matrix", {"labels": labels, "rows": rows}, note)]
 
 
-def _classes(evaluation: Mapping[str, Any]) -> list[Card]:
-    classes = evaluation.get("classes")
-    if not classes:
+def _scores(scores: Any, card: tuple[str, dict[str, str]]) -> list[Card]:
+    """The scores of each label, by its name; none where the report has no such entry, or a list."""
+    if not scores or not isinstance(scores, dict):
         return []
-    rows = [(name, *(number(each[key]) for key in ("precision", "recall", "f1")), number(each["support"]))
-            for name, each in classes.items()]  # fmt: skip
-    table = ReportTable(("label", "precision", "recall", "F1", "rows"), rows)
-    return [Card("card-classes", "Each label", "table", table, is_wide=True)]
-
-
-def _label_scores(evaluation: Mapping[str, Any]) -> list[Card]:
-    scores = evaluation.get("labels")
-    if not isinstance(scores, dict):
-        return []
-    keys = ("threshold", "precision", "recall", "f1", "roc_auc", "average_precision", "support")
-    rows = [(name, *(number(each[key]) for key in keys)) for name, each in scores.items()]
-    head = ("label", "threshold", "precision", "recall", "F1", "area under ROC", "average precision", "rows")
-    return [Card("card-labels", "Each label", "table", ReportTable(head, rows), is_wide=True)]
+    key, columns = card
+    rows = [(name, *(number(each[column]) for column in columns)) for name, each in scores.items()]
+    return [Card(key, "Each label", "table", ReportTable(("label", *columns.values()), rows), is_wide=True)]
 
 
 def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[float], list[float], list[int], float]:
@@ -71,11 +67,11 @@ def reliability(confidence: np.ndarray, is_right: np.ndarray) -> tuple[list[floa
     confidence: float [n], the probability of the predicted label; is_right: bool [n].
     """
     # A confidence of exactly 1 belongs to the last bin.
-    places = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
-    counts = np.bincount(places, minlength=_BINS)
+    bins = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    counts = np.bincount(bins, minlength=_BINS)
     some = counts > 0
-    means = np.bincount(places, confidence, _BINS)[some] / counts[some]
-    rights = np.bincount(places, is_right, _BINS)[some] / counts[some]
+    means = np.bincount(bins, confidence, _BINS)[some] / counts[some]
+    rights = np.bincount(bins, is_right, _BINS)[some] / counts[some]
     error = float((np.abs(means - rights) * counts[some]).sum() / counts.sum())
     return means.tolist(), rights.tolist(), counts[some].tolist(), error
 
@@ -88,15 +84,13 @@ def _calibration(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     is_right = probabilities.argmax(axis=1) == np.array([row["label"] for row in rows])
     means, rights, counts, error = reliability(probabilities.max(axis=1), is_right)
     series = [Line("model", means, rights, points=True), Line("ideal", [0, 1], [0, 1], dashed=True)]
-    title = "Share of right predictions over their probability"
-    figure = lines(
-        "calibration", title, series, "probability of the predicted label", "share that is right", (-0.03, 1.03)
-    )
+    alt = "Share of right predictions over their probability"
+    axes = ("probability of the predicted label", "share that is right")
     note = (
         f"On the dashed line the model is as sure as it should be; the mean distance is {percent(error)} "
         f"({sum(counts):,} rows)."
     )
-    return [figure_card("card-calibration", "Calibration", figure, note)]
+    return [line_card("calibration", "Calibration", alt, series, axes, note, _UNIT)]
 
 
 def roc_curve(has: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +107,7 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
     known = [column for column in range(has.shape[1]) if has[:, column].any() and not has[:, column].all()]
     if not known:
         return []
-    # The colours suffice for SERIES labels; those with the most rows have the steadiest curves.
+    # The colors suffice for SERIES labels; those with the most rows have the steadiest curves.
     known.sort(key=lambda column: -int(has[:, column].sum()))
     series = [Line("by chance", [0, 1], [0, 1], dashed=True)]
     for column in sorted(known[:SERIES]):
@@ -121,18 +115,20 @@ def _roc(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
         # In the order of the columns, as everywhere else in the page.
         series.append(Line(head["labels"][column], x.tolist(), y.tolist()))
     series.append(series.pop(0))
-    figure = lines("roc", "ROC of the labels", series, "false positive rate", "true positive rate", (-0.03, 1.03))
+    axes = ("false positive rate", "true positive rate")
     note = f"Of the {SERIES} labels with the most rows." if len(known) > SERIES else "The dashed line is chance."
-    return [figure_card("card-roc", "ROC", figure, note)]
+    return [line_card("roc", "ROC", "ROC of the labels", series, axes, note, _UNIT)]
 
 
 def _scatter(head: Mapping[str, Any], rows: list[dict]) -> list[Card]:
-    values = [thinned([row[name] for row in rows]).tolist() for name in ("value", "predicted")]
-    figure = points(
-        "scatter", "Predicted over given numbers", values[0], values[1], "in the data", "predicted", diagonal=True
-    )
-    note = f"{len(values[0]):,} of {len(rows):,} rows; on the dashed line both are equal."
-    return [figure_card("card-scatter", "Predicted and given", figure, note)]
+    x, y = (thinned([row[name] for row in rows]).tolist() for name in ("value", "predicted"))
+    series = [Line("model", x, y, scatter=True)]
+    if rows:
+        ends = [min(*x, *y), max(*x, *y)]
+        series.append(Line("equal", ends, ends, dashed=True))
+    note = f"{len(x):,} of {len(rows):,} rows; on the dashed line both are equal."
+    axes = ("in the data", "predicted")
+    return [line_card("scatter", "Predicted and given", "Predicted over given numbers", series, axes, note)]
 
 
 # By the chart of a problem type.
@@ -151,45 +147,42 @@ def _mistakes(asked: ProblemType, head: Mapping[str, Any], rows: list[dict]) -> 
 
 def _text(asked: ProblemType, row: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
     """A text with its label and the prediction."""
-    shown = {
-        "id": row.get("id", ""),
-        "text": row["text"],
-        "text_b": row.get("text_b"),
-        "bars": [],
-        "is_long": asked.has_endings,
-    }
+    text = {name: row.get(name) for name in ("text", "text_b")} | {"id": row.get("id", ""), "bars": []}
     if asked.is_numeric:
-        return shown | {"is": number(row["value"]), "taken_for": number(row["predicted"])}
-    shares, told = row["probabilities"], head.get("labels", ())
-    labels = told
+        return text | {"is": number(row["value"]), "taken_for": number(row["predicted"])}
+    probabilities, names = row["probabilities"], head.get("labels", ())
+    captions = names
     if asked.has_endings:
-        labels = [str(ending) for ending in range(len(shares))]  # as in predictions.tsv
-        told = [f"{name}: {ending}" for name, ending in zip(labels, row["endings"], strict=True)]
+        names = [str(ending) for ending in range(len(probabilities))]  # as in predictions.tsv
+        captions = [f"{name}: {ending}" for name, ending in zip(names, row["endings"], strict=True)]
     if "label" in row:
-        own, taken = {row["label"]}, {int(np.argmax(shares))}
+        own, predicted = {row["label"]}, {int(np.argmax(probabilities))}
     else:
         own = {column for column, has in enumerate(row["labels"]) if has}
-        taken = {column for column, share in enumerate(shares) if share >= head["thresholds"][column]}
-    order = sorted(range(len(labels)), key=lambda column: -shares[column])
-    bars = order[:_SHOWN_PROBABILITIES]
+        predicted = {column for column, each in enumerate(probabilities) if each >= head["thresholds"][column]}
+    columns = sorted(range(len(names)), key=lambda column: -probabilities[column])[:_SHOWN_PROBABILITIES]
     # The right label is shown also where it is not among the most probable ones.
-    bars += sorted(own - set(bars))
-    shown["bars"] = [{"label": told[column], "share": shares[column], "is_own": column in own} for column in bars]
-    names = [", ".join(labels[column] for column in sorted(each)) or "none" for each in (own, taken)]
-    return shown | {"is": names[0], "taken_for": names[1]}
+    columns += sorted(own - set(columns))
+    text["bars"] = [
+        {"label": captions[column], "share": probabilities[column], "is_own": column in own} for column in columns
+    ]
+    answers = [", ".join(names[column] for column in sorted(each)) or "none" for each in (own, predicted)]
+    return text | {"is": answers[0], "taken_for": answers[1], "is_long": asked.has_endings}
 
 
 def _explained(rows: list[dict]) -> list[Card]:
     shown = []
     for row in (row for row in rows if "explanation" in row):
-        said = row["explanation"]
-        most = max((abs(word["share"]) for word in said["words"]), default=0.0) or 1.0
-        second = next((place for place, word in enumerate(said["words"]) if word.get("text_b")), None)
+        explanation = row["explanation"]
+        most = max((abs(word["share"]) for word in explanation["words"]), default=0.0) or 1.0
+        second = next((index for index, word in enumerate(explanation["words"]) if word.get("text_b")), None)
         words = [
-            word | {"weight": round(abs(word["share"]) / most, 3), "begins_second": place == second}
-            for place, word in enumerate(said["words"])
+            word | {"weight": round(abs(word["share"]) / most, 3), "begins_second": index == second}
+            for index, word in enumerate(explanation["words"])
         ]
-        answer = f"{said['label']} {percent(said['probability'])}" if "label" in said else number(said["value"])
+        answer = number(explanation.get("value"))
+        if "label" in explanation:
+            answer = f"{explanation['label']} {percent(explanation['probability'])}"
         shown.append({"answer": answer, "id": row.get("id", ""), "words": words})
     if not shown:
         return []

@@ -1,4 +1,4 @@
-"""Plots as SVG that stands in the page: text stays text, and every colour is one of the page's, so that dark is dark.
+"""Plots as SVG inside the page: text stays text, and every color is one of the page's, so that the dark theme holds.
 
 Drawn by matplotlib, whose SVG needs no script in the page; a plot is 5 to 15 kB. What the data says (names, texts) is never
 drawn, only numbers and words of ours: fonts lack letters, and a `$` would be read as a formula.
@@ -8,27 +8,30 @@ import dataclasses
 import io
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bert_cli.report.components import Card
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SERIES = 6  # colours that the page has for lines
+SERIES = 6  # colors that the page has for lines
 MOST_POINTS = 400  # of a line; more are thinned evenly
 _SIZE = (4.8, 2.6)  # inches of 72 points: text is readable at the width of a phone
 _PLACE = (0.105, 0.17, 0.875, 0.7)  # of the axes in it: left, bottom, width, height
-_FONT = "DejaVu Sans"  # its measures are known to matplotlib; the page shows its own font
-# Colours of the drawing -> what the page calls them.
-_COLOURS = {f"#a1000{number}": f"var(--series-{number})" for number in range(1, SERIES + 1)} | {
+_FONT = "DejaVu Sans"  # comes with matplotlib, which measures texts with it; the page shows its own font
+# Colors of the drawing -> what the page calls them. matplotlib takes no CSS variables, so each one is drawn as a color that
+# occurs nowhere else, and is replaced in the text of the SVG.
+_COLORS = {f"#a1000{number}": f"var(--series-{number})" for number in range(1, SERIES + 1)} | {
     "#a20001": "var(--muted)",
     "#a20002": "var(--line)",
 }
 MUTED, _LINE = "#a20001", "#a20002"
+_DASHES: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.2}
 _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -65,6 +68,7 @@ class Line:
     """A line of a plot; name: for the legend, which the page writes.
 
     dashed: a line to compare with. points: each value is marked. steps: a histogram, the x are the middles of its bars.
+    scatter: points without a line.
     """
 
     name: str
@@ -73,19 +77,7 @@ class Line:
     dashed: bool = False
     points: bool = False
     steps: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Figure:
-    """svg: without any name of a file or place outside itself. legend: names in the order of the page's colours."""
-
-    svg: str
-    legend: tuple[str, ...] = ()
-
-
-def colour(number: int) -> str:
-    """The colour of series `number`, from 0, for matplotlib."""
-    return f"#a1000{number % SERIES + 1}"
+    scatter: bool = False
 
 
 def thinned(values: Sequence[float]) -> np.ndarray:
@@ -103,97 +95,86 @@ def needed_later() -> None:
 
 
 def _hush() -> None:
-    # It tells of the cache of fonts that it makes on its first day, and where it cannot: nothing that a reader can use.
+    # It logs that it builds a cache of fonts when it first runs, and where it cannot: nothing that a user can act on.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
-def draw(key: str, title: str, paint: Callable[["Axes"], None], x_label: str, y_label: str) -> str:
-    """An SVG of what paint(axes) puts there. key: told apart from all others of the page; title: for who cannot see it."""
+def line_card(
+    key: str,
+    title: str,
+    alt: str,
+    series: Sequence[Line],
+    axis_labels: tuple[str, str],
+    note: str = "",
+    limits: tuple[float, float] | None = None,
+    mark: float | None = None,
+) -> Card:
+    """A plot of lines as a card.
+
+    key: unlike the keys of all other cards of the page. alt: for people who cannot see the plot. axis_labels: of x and y.
+    limits: of the y axis. mark: a vertical line at this x.
+    """
     _hush()
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing
     from matplotlib.ticker import MaxNLocator
 
+    # The salt makes the ids of the SVG the same in every run.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": key}):
         drawing = Drawing(figsize=_SIZE)
         axes = drawing.add_axes(_PLACE)  # laid out by hand: matplotlib's own layout takes twice the time of the drawing
-        paint(axes)
-        axes.set_xlabel(x_label)
-        axes.set_title(y_label, loc="left", y=1.04, fontsize=9, color=MUTED)
+        for number, line in enumerate(series):
+            _draw_line(axes, line, f"#a1000{number % SERIES + 1}")
+        if limits:
+            axes.set_ylim(*limits)
+        if mark is not None:
+            axes.axvline(mark, color=MUTED, **_DASHES)
+        axes.set_xlabel(axis_labels[0])
+        axes.set_title(axis_labels[1], loc="left", y=1.04, fontsize=9, color=MUTED)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
             axis.set_major_formatter(lambda value, _: f"{value:,.10g}" if abs(value) >= 1 else f"{value:g}")
         out = io.StringIO()
+        # Without the date and version of matplotlib, so that equal runs have equal pages.
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         FigureCanvasSVG(drawing).print_svg(out, metadata=nothing)
-    return _for_page(out.getvalue(), key, title)
+    names = [line.name for line in series if not line.dashed]
+    content = {"svg": _for_page(out.getvalue(), key, alt), "legend": names if len(names) > 1 else []}
+    return Card(f"card-{key}", title, "figure", content, note)
 
 
-def _shorter(found: re.Match) -> str:
-    return f"{float(found[0]):.2f}"
+def _draw_line(axes: "Axes", line: Line, color: str) -> None:
+    if line.scatter:
+        axes.scatter(line.x, line.y, s=22 if len(line.x) < 200 else 8, color=color, alpha=0.55, linewidths=0)
+        return
+    style: dict[str, Any] = {"color": MUTED, **_DASHES} if line.dashed else {"color": color}
+    # A line through one point alone would not be seen.
+    marker: dict[str, Any] = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
+    x, y = thinned(line.x), thinned(line.y)
+    if line.steps:
+        axes.fill_between(x, y, step="mid", color=color, alpha=0.18, linewidth=0)
+        style["drawstyle"] = "steps-mid"
+    axes.plot(x, y, **style, **marker)
 
 
-def _for_page(svg: str, key: str, title: str) -> str:
-    """What stands in HTML: no prologue, no ids but those that are used, under names of their own; the page's colours."""
+def _for_page(svg: str, key: str, alt: str) -> str:
+    """An SVG for HTML: no prologue, no ids but those that are used, under names of their own; the page's colors."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would hold for the whole page
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    # Ids hold for the whole page, so those of two plots must differ.
     used = set(_USED.findall(svg))
     svg = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\1{key}-", svg)
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box, "matplotlib writes a viewBox"
-    head = f'<svg {box[0]} role="img" aria-label="{title}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    head = f'<svg {box[0]} role="img" aria-label="{alt}" xmlns:xlink="http://www.w3.org/1999/xlink">'
     svg = head + svg[svg.index(">") + 1 :]
     svg = svg.replace(f"'{_FONT}'", "var(--font)")
-    for drawn, shown in _COLOURS.items():
-        svg = svg.replace(drawn, shown)
-    svg = _ATTRIBUTE.sub(lambda found: _LONG.sub(_shorter, found[0]), svg)  # texts, too, hold numbers: those stay
+    for drawn, name in _COLORS.items():
+        svg = svg.replace(drawn, name)
+    # Two decimals are a hundredth of a point. Only in attributes: the numbers at the axes are texts, and are not rounded.
+    svg = _ATTRIBUTE.sub(lambda quoted: _LONG.sub(lambda long: f"{float(long[0]):.2f}", quoted[0]), svg)
     return re.sub(r"\s+", " ", svg).replace("> <", "><").strip()
-
-
-def lines(
-    key: str,
-    title: str,
-    series: Sequence[Line],
-    x_label: str,
-    y_label: str,
-    limits: tuple[float, float] | None = None,
-    mark: float | None = None,
-) -> Figure:
-    """Lines over numbers; limits: of the y axis; mark: a place on the x axis that is shown."""
-
-    def paint(axes: "Axes") -> None:
-        for number, line in enumerate(series):
-            style: dict[str, Any] = {"linestyle": (0, (4, 3)), "linewidth": 1.2} if line.dashed else {}
-            marker: dict[str, Any] = {"marker": "o", "markersize": 4} if line.points or len(line.x) == 1 else {}
-            tint = MUTED if line.dashed else colour(number)
-            x, y = thinned(line.x), thinned(line.y)
-            if line.steps:
-                axes.fill_between(x, y, step="mid", color=tint, alpha=0.18, linewidth=0)
-                style["drawstyle"] = "steps-mid"
-            axes.plot(x, y, color=tint, **style, **marker)
-        if limits:
-            axes.set_ylim(*limits)
-        if mark is not None:
-            axes.axvline(mark, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.2)
-
-    names = tuple(line.name for line in series if not line.dashed)
-    return Figure(draw(key, title, paint, x_label, y_label), names if len(names) > 1 else ())
-
-
-def points(
-    key: str, title: str, x: Sequence[float], y: Sequence[float], x_label: str, y_label: str, diagonal: bool
-) -> Figure:
-    """Points, and where `diagonal` the line on which both are equal."""
-
-    def paint(axes: "Axes") -> None:
-        size = 22 if len(x) < 200 else 8
-        axes.scatter(x, y, s=size, color=colour(0), alpha=0.55, linewidths=0)
-        if diagonal and len(x):
-            ends = [min(*x, *y), max(*x, *y)]
-            axes.plot(ends, ends, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.2)
-
-    return Figure(draw(key, title, paint, x_label, y_label))

@@ -5,85 +5,62 @@ import shlex
 from typing import Any
 
 from bert_cli.base.names import EVAL_RESULTS, FLAGS
-from bert_cli.metrics.selection import lower_is_better
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.report.figures import Line, lines
-from bert_cli.report.headline import best_step, main_metric, spoken
-from bert_cli.report.parts import Card, ReportTable, Section, Tile, clock, facts, figure_card, memory, number
+from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number
+from bert_cli.report.figures import Line, line_card
+from bert_cli.report.main_metric import best_step, main_metric, score, spoken
 from bert_cli.report.run_files import Run
 
-# Keys of run.json that are no settings, or are told elsewhere.
+# Keys of run.json that are no settings, or have a place of their own in the page.
 _NO_SETTINGS = {"command", "config", "files", "labels", "vocabulary", "training_data"}
-_PER_CENT = ("bert-tag", "bert-squad")  # whose scores are in per cent
 _TEXT = "'a text'"
-
-
-def is_per_cent(command: str, metric: str) -> bool:
-    """Whether a metric goes from 0 to 100, not to 1."""
-    return command in _PER_CENT and not lower_is_better(metric)
-
-
-def score(command: str, metric: str, value: float) -> str:
-    """A metric as it stands in a large number."""
-    if is_per_cent(command, metric):
-        return f"{value:.2f} %"
-    return number(value)
 
 
 def tiles(run: Run) -> list[Tile]:
     """The metric, the best step, the steps, the speed, the memory."""
-    report, found = run.report, []
+    report, shown = run.report, []
     metric = main_metric(run.results, run.manifest)
     step = report.get("global_step")
     if metric:
         rows = report.get("eval", {}).get("eval_examples")
-        found.append(Tile(score(run.command, metric, run.results[metric]), spoken(metric),
-                          f"on {number(rows)} held-out rows" if rows else "on held-out data"))  # fmt: skip
+        note = f"on {number(rows)} held-out rows" if rows else "on held-out data"
+        shown.append(Tile(score(run.command, metric, run.results[metric]), spoken(metric), note))
     best = best_step(run.evaluations, metric) if metric else None
     if best and len(run.evaluations) > 1:
-        found.append(Tile(number(best[0]), "best step", f"{spoken(metric)} {score(run.command, metric, best[1])}"))
+        shown.append(Tile(number(best[0]), "best step", f"{spoken(metric)} {score(run.command, metric, best[1])}"))
     if step is not None:
-        found.append(
-            Tile(number(report.get("last_step", step)), "steps", f"{clock(report.get('train_seconds'))} of training")
-        )
+        time = clock(report.get("train_seconds"))
+        # global_step is the step of the best checkpoint where the run kept one, and last_step the end of the training.
+        shown.append(Tile(number(report.get("last_step", step)), "steps", f"{time} of training"))
     if report.get("train_examples_per_second"):
-        found.append(Tile(number(report["train_examples_per_second"], 1), "examples/s", "training"))
+        shown.append(Tile(number(report["train_examples_per_second"], 1), "examples/s", "training"))
     if report.get("peak_memory_bytes"):
-        found.append(Tile(memory(report["peak_memory_bytes"]), "memory", "at its peak"))
-    return found
-
-
-def results_card(run: Run) -> Card | None:
-    """All numbers of eval_results.txt."""
-    if not run.results:
-        return None
-    rows = [(name, f"{value:,.7g}") for name, value in run.results.items()]
-    return Card("card-results", EVAL_RESULTS, "table", ReportTable(("name", "value"), rows))
+        shown.append(Tile(memory(report["peak_memory_bytes"]), "memory", "at its peak"))
+    return shown
 
 
 def lengths_cards(run: Run) -> list[Card]:
-    """How long the inputs of each split are, and what was cut."""
-    found, cut = run.report.get("lengths") or {}, run.report.get("cut_examples") or {}
-    if not found:
+    """How long the inputs of each split are, and how many were cut."""
+    lengths, cut = run.report.get("lengths") or {}, run.report.get("cut_examples") or {}
+    if not lengths:
         return []
     series, rows = [], []
-    limit = max(each["limit"] for each in found.values())
-    for split, each in found.items():
+    for split, each in lengths.items():
         edges, total = each["edges"], max(1, sum(each["counts"]))
         width = edges[1] - edges[0]
         middles = [edge + (width - 1) / 2 for edge in edges]
-        # A bar without rows behind the last one ends the line on the ground.
+        # An empty bar after the last one, so that the line ends on the ground.
         series.append(Line(split, middles, [100 * count / total for count in (*each["counts"], 0)], steps=True))
         numbers = number(each["rows"]), number(each["median"], 0), number(each["longest"])
-        rows.append((split, *numbers, number(cut.get(split, ""))))
-    longest = max(each["longest"] for each in found.values())
+        rows.append((split, *numbers, *([number(cut.get(split, ""))] if cut else [])))
+    limit, longest = (max(each[name] for each in lengths.values()) for name in ("limit", "longest"))
+    # A mark far to the right of all bars would squeeze them.
     mark = limit if longest > 0.6 * limit else None
-    figure = lines("lengths", "Tokens of the inputs", series, "tokens", "per cent of the inputs", mark=mark)
-    head = ("split", "inputs", "median", "longest", "cut") if cut else ("split", "inputs", "median", "longest")
-    table = ReportTable(head, [row[: len(head)] for row in rows])
     note = f"In tokens, [CLS] and [SEP] among them; what is longer than {limit} is cut."
+    axes = ("tokens", "per cent of the inputs")
+    table = ReportTable(("split", "inputs", "median", "longest", *(["cut"] if cut else [])), rows)
     return [
-        figure_card("card-lengths", "Lengths", figure, note),
+        line_card("lengths", "Lengths", "Tokens of the inputs", series, axes, note, mark=mark),
         Card("card-splits", "Splits", "table", table),
     ]
 
@@ -99,7 +76,8 @@ def commands(run: Run) -> list[tuple[str, str]]:
         use = f"{name} --output_dir={folder} --do_predict --predict_file=FILE"
         found.append(("Choose among the endings of a file with the same columns", use))
     elif name == "bert-classify":
-        pair = " --text_b 'another text'" if _has_pairs(run) else ""
+        has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
+        pair = " --text_b 'another text'" if has_pairs else ""
         found += [
             ("Answer a text", f"{name} --output_dir={folder} --text {_TEXT}{pair}"),
             ("Show which words matter", f"{name} --output_dir={folder} --explain {_TEXT}{pair}"),
@@ -108,19 +86,15 @@ def commands(run: Run) -> list[tuple[str, str]]:
     elif name == "bert-tag":
         found.append(("Tag a text", f"{name} --output_dir={folder} --text {_TEXT}"))
     elif name == "bert-squad":
-        found.append(
-            ("Answer the questions of a file", f"{name} --output_dir={folder} --do_predict --predict_file=dev.json")
-        )
+        use = f"{name} --output_dir={folder} --do_predict --predict_file=dev.json"
+        found.append(("Answer the questions of a file", use))
     elif name == "bert-pretrain":
         found.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
+    # An export takes one text or a pair; pre-training has no head that is exported.
     if name != "bert-pretrain" and not is_choice:
         found.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
     found.append(("Make this page again", f"bert-report {folder}"))
     return found
-
-
-def _has_pairs(run: Run) -> bool:
-    return any("text_b" in row for row in (run.examples.rows if run.examples else []))
 
 
 def settings(run: Run) -> list[tuple[str, str]]:
@@ -131,34 +105,26 @@ def settings(run: Run) -> list[tuple[str, str]]:
     if isinstance(labels, list):
         shown["labels"] = ", ".join(map(str, labels[:12])) + (f", … ({len(labels)})" if len(labels) > 12 else "")
     start = shown.pop("init_checkpoint", None)
-    shown["starts from"] = _start(start)
-    pairs = {}
-    for name, value in shown.items():
-        text = str(value).lower() if isinstance(value, bool) else _plain(value)
-        pairs[name] = text
-    return facts(pairs)
+    if isinstance(start, dict):
+        # The manifest names a checkpoint by several values, of which the first text says most.
+        shown["starts from"] = next((value for value in start.values() if isinstance(value, str)), "a checkpoint")
+    else:
+        shown["starts from"] = str(start) if start else "random weights"
+    # In lower case, as flags.txt has them.
+    return facts(
+        {key: str(value).lower() if isinstance(value, bool) else _plain(value) for key, value in shown.items()}
+    )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value:g}"
     return ", ".join(map(str, value)) if isinstance(value, list) else value if value is None else str(value)
 
 
-def _start(start: Any) -> str:
-    if isinstance(start, dict):
-        return str(next((value for value in start.values() if isinstance(value, str)), "a checkpoint"))
-    return str(start) if start else "random weights"
-
-
-def model(run: Run) -> list[tuple[str, str]]:
-    return facts({name: _plain(value) for name, value in run.manifest["config"].items()})
-
-
 def machine(run: Run) -> list[tuple[str, str]]:
     """Device, versions, memory, times."""
     report = run.report
-    versions = report.get("versions") or {}
     pairs = {
         "device": report.get("devices"),
         "precision": report.get("precision"),
@@ -169,18 +135,21 @@ def machine(run: Run) -> list[tuple[str, str]]:
         "examples/s, training": report.get("train_examples_per_second"),
         "examples/s, evaluation": report.get("eval_examples_per_second"),
         "finished": report.get("finished"),
-        **versions,
+        **(report.get("versions") or {}),
     }
     return facts(pairs)
 
 
-def run_section(run: Run) -> Section:
-    """Settings, model, commands, machine."""
+def run_cards(run: Run) -> list[Card]:
+    """Commands, settings, machine, model, and all numbers of eval_results.txt."""
+    config = facts({name: _plain(value) for name, value in run.manifest["config"].items()})
     cards = [
         Card("card-commands", "Commands", "commands", commands(run), is_wide=True),
         Card("card-settings", "Settings that decide the result", "facts", settings(run)),
         Card("card-machine", "Machine", "facts", machine(run)),
-        Card("card-model", "Model", "facts", model(run)),
+        Card("card-model", "Model", "facts", config),
     ]
-    results = results_card(run)
-    return Section("run", "The run", tuple([*cards, results] if results else cards))
+    if run.results:
+        table = ReportTable(("name", "value"), [(name, f"{value:,.7g}") for name, value in run.results.items()])
+        cards.append(Card("card-results", EVAL_RESULTS, "table", table))
+    return cards

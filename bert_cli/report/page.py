@@ -1,4 +1,4 @@
-"""The page of a run, or of several: cards put into templates/page.html, in which all that comes from data is text."""
+"""The page of a run, or of runs that are compared: cards put into templates/page.html, which escapes all texts of the data."""
 
 import functools
 import os
@@ -10,15 +10,13 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.version import __version__
 from bert_cli.base.writing import atomic_write
 from bert_cli.report import figures
-from bert_cli.report.classification import classification_section
+from bert_cli.report.classification import classification_cards
 from bert_cli.report.comparison import comparison_sections, comparison_tiles, names_of
-from bert_cli.report.overview import lengths_cards, run_section, tiles
-from bert_cli.report.parts import Section, Tile
-from bert_cli.report.pretraining import pretraining_section
+from bert_cli.report.components import Section, Tile
+from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards
+from bert_cli.report.overview import lengths_cards, run_cards, tiles
 from bert_cli.report.run_files import Run
-from bert_cli.report.squad import squad_section
-from bert_cli.report.tagging import tagging_section
-from bert_cli.report.training import training_section
+from bert_cli.report.training import training_cards
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
@@ -27,11 +25,11 @@ if TYPE_CHECKING:
 GENERATOR = "bert_cli"
 _MARK = f'<meta name="generator" content="{GENERATOR} '
 _TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
-_OF_COMMAND = {
-    "bert-classify": classification_section,
-    "bert-tag": tagging_section,
-    "bert-squad": squad_section,
-    "bert-pretrain": pretraining_section,
+_EVALUATIONS = {
+    "bert-classify": classification_cards,
+    "bert-tag": tagging_cards,
+    "bert-squad": squad_cards,
+    "bert-pretrain": pretraining_cards,
 }
 
 
@@ -57,26 +55,24 @@ def _template() -> tuple["Template", str]:
 
 def _render(title: str, over: str, under: str, tiles_shown: Sequence[Tile], sections: Sequence[Section]) -> str:
     template, style = _template()
-    return template.render(
-        title=title,
-        over=over,
-        under=under,
-        tiles=tiles_shown,
-        sections=[section for section in sections if section.cards],
-        style=style,
-        generator=f"{GENERATOR} {__version__}",
-    )
+    head = {"title": title, "over": over, "under": under, "style": style, "generator": f"{GENERATOR} {__version__}"}
+    return template.render(head, tiles=tiles_shown, sections=[section for section in sections if section.cards])
 
 
 def run_page(run: Run) -> str:
     """The page of one run, as HTML."""
-    lengths = Section("inputs", "Inputs", tuple(lengths_cards(run)))
-    evaluation = _OF_COMMAND.get(run.command)
-    sections = [training_section(run), *([evaluation(run)] if evaluation else []), lengths, run_section(run)]
+    # A run.json may come from a newer version with other commands.
+    evaluation = _EVALUATIONS.get(run.command)
+    sections = [
+        Section("training", "Training", training_cards(run)),
+        Section("evaluation", "Evaluation", evaluation(run) if evaluation else ()),
+        Section("inputs", "Inputs", lengths_cards(run)),
+        Section("run", "The run", run_cards(run)),
+    ]
     task = run.manifest.get("task_name")
-    over = " · ".join([run.command, *([str(task)] if task and run.command == "bert-classify" else [])])
-    devices = [str(run.report[name]) for name in ("finished", "devices", "precision") if run.report.get(name)]
-    return _render(run.name, over, " · ".join(devices), tiles(run), sections)
+    over = f"{run.command} · {task}" if task and run.command == "bert-classify" else run.command
+    under = [str(run.report[name]) for name in ("finished", "devices", "precision") if run.report.get(name)]
+    return _render(run.name, over, " · ".join(under), tiles(run), sections)
 
 
 def comparison_page(runs: Sequence[Run], title: str = "") -> str:
@@ -84,13 +80,9 @@ def comparison_page(runs: Sequence[Run], title: str = "") -> str:
     commands = dict.fromkeys(run.command for run in runs)
     if len(commands) > 1:
         raise InputError(f"runs of {' and '.join(commands)} cannot be compared; give runs of one command")
-    return _render(
-        title or f"{len(runs)} runs",
-        runs[0].command,
-        ", ".join(names_of(runs)),
-        comparison_tiles(runs),
-        comparison_sections(runs),
-    )
+    under = ", ".join(names_of(runs))
+    title = title or f"{len(runs)} runs"
+    return _render(title, runs[0].command, under, comparison_tiles(runs), comparison_sections(runs))
 
 
 def is_our_page(path: str) -> bool:

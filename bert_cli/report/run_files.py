@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from bert_cli.base import files
@@ -27,7 +28,6 @@ class Run:
     results   eval_results.txt: numbers by name; {} before an evaluation
     history   lines of history.jsonl, in the order of the steps
     examples  rows of the evaluation, None where there was none
-    names     of the files in the folder
     """
 
     folder: str
@@ -37,7 +37,6 @@ class Run:
     results: dict[str, float]
     history: list[dict[str, Any]]
     examples: EvalExamples | None
-    names: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -54,8 +53,16 @@ class Run:
 
     def series(self, name: str) -> tuple[list[int], list[float]]:
         """Steps and values of a member of the history's lines of training."""
-        found = [(line["step"], line[name]) for line in self.history if isinstance(line.get(name), int | float)]
-        return [step for step, _ in found], [float(value) for _, value in found]
+        return _columns((line["step"], line.get(name)) for line in self.history)
+
+    def held_out(self, metric: str) -> tuple[list[int], list[float]]:
+        """Steps and values of a metric of the evaluations."""
+        return _columns((step, metrics.get(metric)) for step, metrics in self.evaluations)
+
+
+def _columns(pairs: Iterable[tuple[int, Any]]) -> tuple[list[int], list[float]]:
+    numbers = [(step, value) for step, value in pairs if isinstance(value, int | float)]
+    return [step for step, _ in numbers], [float(value) for _, value in numbers]
 
 
 def read_run(folder: str) -> Run:
@@ -76,12 +83,11 @@ def read_run(folder: str) -> Run:
         results=_read_results(os.path.join(folder, EVAL_RESULTS)),
         history=read_history(folder),
         examples=read_eval_examples(os.path.join(folder, EVAL_EXAMPLES)),
-        names=tuple(files.list_directory(folder)),
     )
 
 
 def _read_results(path: str) -> dict[str, float]:
-    """`name = number` lines; what is no number is left out."""
+    """`name = number` lines, but for values that are no numbers."""
     results = {}
     if files.exists(path):
         for line in read_text(path).split("\n"):

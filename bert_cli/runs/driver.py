@@ -7,7 +7,7 @@ beside the updates is a callback.
 import contextlib
 import logging
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.log import EXAMPLES
@@ -17,28 +17,16 @@ from bert_cli.runs.engine import worker_failure
 from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
-from bert_cli.runs.plan import plan_training
 from bert_cli.runs.reporting import finish, run_facts
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
-from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
+from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
-from bert_cli.runs.training import TrainedModel, open_and_train
-from bert_cli.settings.early_stopping import check_watching
-from bert_cli.settings.sweep import is_sweep
+from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
+from bert_cli.settings.checks import check_watching, is_sweep
 from bert_cli.settings.training import TrainingSettings
 
-if TYPE_CHECKING:
-    pass
-
 LOG = logging.getLogger("bert_cli")
-
-
-class RunResult(NamedTuple):
-    """report: what run_report.json got. evaluation: None where nothing was evaluated."""
-
-    report: dict[str, Any]
-    evaluation: Evaluation | None = None
 
 
 def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:

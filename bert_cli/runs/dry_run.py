@@ -15,10 +15,10 @@ from bert_cli.outputs.dry_run import (
     repeated_lines,
     unknown_line,
 )
-from bert_cli.runs.plan import TrainingPlan
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Dataset, Model, Task
 from bert_cli.runs.tasks.opening import open_session
+from bert_cli.runs.training import TrainingPlan
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
 
@@ -83,4 +83,4 @@ def try_out(
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts anew")
-    return {"steps": steps, "seconds": forecast.seconds, "parts": forecast.parts, "memory": trial.memory}
+    return {"steps": steps, "seconds": sum(forecast.values()), "parts": forecast, "memory": trial.memory}

@@ -10,8 +10,7 @@ from bert_cli.base.log import RESULT
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.report.headline import spoken
-from bert_cli.report.overview import is_per_cent, score
+from bert_cli.report.main_metric import is_per_cent, score, spoken
 from bert_cli.runs.reporting import keep_examples
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
@@ -53,7 +52,7 @@ def _in_full_precision(
 ) -> tuple[Mapping[str, Any], str]:
     """(the results of the same model in the precision of --precision=auto, that precision)."""
     devices = dataclasses.replace(settings.devices, precision="auto")
-    session = open_trained(task, model, data, dataclasses.replace(settings, devices=devices))  # type: ignore[type-var]
+    session = open_trained(task, model, data, dataclasses.replace(settings, devices=devices))
     with session.quietly():
         return task.evaluate(session, data).results, session.precision
 

@@ -17,14 +17,13 @@ from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.outputs.lengths import length_figures
-from bert_cli.report.headline import best_step, main_metric, spoken
-from bert_cli.report.overview import commands, score
+from bert_cli.report.components import clock
+from bert_cli.report.main_metric import best_step, main_metric, score, spoken
+from bert_cli.report.overview import commands
 from bert_cli.report.page import comparison_page, run_page, write_page
-from bert_cli.report.parts import clock
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import SEVERAL, read_manifest
-from bert_cli.runs.output_dir.written_files import owned_names, read_report
+from bert_cli.runs.output_dir.manifest import SEVERAL, owned_names, read_manifest, read_report
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 

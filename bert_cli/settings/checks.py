@@ -1,21 +1,113 @@
-"""What every command that trains makes of its flags before they are put together, also from Python (api/loading.py)."""
+"""Which flags do not go together, for the commands that train and for the same runs from Python (api/loading.py)."""
 
 from typing import Any
 
-from bert_cli.settings.classification import check_distillation
+from bert_cli.base.errors import refuse_if
+from bert_cli.flags.option import lists_of, values_of
+from bert_cli.settings.classification import Distillation
+from bert_cli.settings.controls import changed_flags
 from bert_cli.settings.devices import check_engine
-from bert_cli.settings.groups import check_dry_run, check_hub
+from bert_cli.settings.training import TrainingSettings, Watching
 
 
 def complete(values: dict[str, Any]) -> dict[str, Any]:
     """The values of all flags by name, with those that follow from others. InputError for what does not go together."""
-    check_dry_run(values)
+    refuse_if(values["dry_run"] and not values["do_train"], "--dry_run is about --do_train, which is missing")
     check_engine(values)
     if "distill_from" in values:
-        check_distillation(values)
+        _check_distillation(values)
     if "hub_module" in values:
         check_hub(values)
     if "freeze_encoder" in values:
         # An encoder of a module that is not trained is a frozen one: one rule below, not two.
         values["freeze_encoder"] = values["freeze_encoder"] or not values.get("hub_trainable", True)
     return values
+
+
+def check_hub(values: dict[str, Any]) -> None:
+    """InputError where the flags of Hub do not go with the others."""
+    module, is_trained = values["hub_module"], values.get("hub_trainable", True)
+    # A run that does not train may name both: a model that was trained on a module, and this module.
+    refuse_if(
+        module and values["init_checkpoint"] and values.get("do_train"),
+        "--hub_module and --init_checkpoint: both name a model to start from; give one of them",
+    )
+    refuse_if(not module and not is_trained, "--hub_trainable=false is about --hub_module, which is missing")
+
+
+def _check_distillation(values: dict[str, Any]) -> None:
+    teacher, temperature, defaults = values["distill_from"], values["distill_temperature"], Distillation()
+    refuse_if(teacher and not values["do_train"], "--distill_from is about --do_train, which is missing")
+    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be none.
+    for name in ("unlabeled_file", "distill_temperature", "distill_share"):
+        is_given = values[name] != getattr(defaults, name)
+        refuse_if(is_given and not teacher, f"--{name} is about --distill_from, which is missing")
+    # The bound of the option takes in 0, by which no logit can be divided.
+    refuse_if(not temperature > 0, f"--distill_temperature={temperature}: a number above 0 is needed")
+
+
+def check_watching(watching: Watching, does_train: bool, does_eval: bool) -> None:
+    """InputError where the flags do not go together, or with what the run does."""
+    every = watching.eval_every
+    refuse_if(
+        watching.early_stopping_patience and not every,
+        "--early_stopping_patience counts evaluations during training; give --eval_every too",
+    )
+    refuse_if(every and not does_train, "--eval_every is about training; add --do_train, or leave it out")
+    refuse_if(
+        every and not does_eval, "--eval_every evaluates the data that is held out; add --do_eval, which reads it"
+    )
+
+
+def check_controls(settings: TrainingSettings) -> None:
+    """InputError where the flags of layers, of the loss or of the batch do not go together."""
+    rates, loss, batch_size = settings.rates, settings.loss, settings.training.train_batch_size
+    refuse_if(
+        rates.layerwise_lr_decay == 0,
+        "--layerwise_lr_decay=0.0: a number above 0 is needed; --freeze_encoder trains the head alone",
+    )
+    flag = "freeze_layers" if rates.freeze_layers is not None else "layerwise_lr_decay"
+    refuse_if(
+        rates.freeze_encoder and not rates.is_default,
+        f"--freeze_encoder leaves nothing of the encoder for --{flag} to be about; give one of them",
+    )
+    is_changed = "focal_gamma" in changed_flags(loss)
+    refuse_if(is_changed and loss.loss != "focal", "--focal_gamma is about --loss=focal, which is missing")
+    steps = settings.optimization.gradient_accumulation_steps
+    refuse_if(
+        batch_size % steps,
+        f"--gradient_accumulation_steps={steps}: --train_batch_size={batch_size}, the examples of an update, is no "
+        f"multiple of it; {max(1, batch_size // steps) * steps} would be",
+    )
+
+
+def is_sweep(settings: TrainingSettings) -> bool:
+    """Whether the settings of a command that trains ask for more than one run."""
+    return bool(lists_of(settings)) or settings.sweep.num_runs > 1 or settings.sweep.cross_validation > 0
+
+
+def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, does_predict: bool) -> None:
+    """InputError where the flags of several runs do not go together, or with what is to be done."""
+    lists, folds = lists_of(settings), settings.sweep.cross_validation
+    # What the message is about: of a grid the first list, else the flag that asks for several runs.
+    flag = next(iter(lists), "cross_validation" if folds else "num_runs")
+    refuse_if(not does_train, f"--{flag}: several runs are about training; add --do_train, or leave them out")
+    refuse_if(settings.phases.dry_run, f"--dry_run looks at one run; leave --{flag} out, or give it one value")
+    refuse_if(
+        not (folds or does_eval), f"--{flag}: several runs are compared on the data that is held out; add --do_eval"
+    )
+    if not folds:
+        return
+    both = "--cross_validation and --%s do not go together"
+    refuse_if(folds == 1, "--cross_validation=1: two parts or more are needed")
+    refuse_if(values_of(settings).get("dev_split"), f"{both % 'dev_split'}: each part is held out once")
+    refuse_if(settings.sweep.num_runs > 1, f"{both % 'num_runs'}; give one of them")
+    refuse_if(
+        does_predict,
+        "--cross_validation leaves no model that predicts the test file; leave --do_predict out, and train on all rows for "
+        "it without --cross_validation",
+    )
+    refuse_if(
+        settings.watching.eval_every,
+        f"{both % 'eval_every'}: the best checkpoint would be chosen by the rows that it is measured on",
+    )

@@ -1,31 +1,14 @@
 """The flags of bert-classify, for the command and for the same models from Python."""
 
 import dataclasses
-from typing import Any
 
-from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, NewText, Phases
-from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
+from bert_cli.settings.groups import Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
+from bert_cli.settings.training import FineTuning, Training, TrainingSettings
 
-TASK_NAMES = (
-    "cola",
-    "sst-2",
-    "mrpc",
-    "sts-b",
-    "qqp",
-    "mnli",
-    "qnli",
-    "rte",
-    "wnli",
-    "ax",
-    "xnli",
-    "swag",
-)  # in any case of letters
+# In any case of letters.
+TASK_NAMES = ("cola", "sst-2", "mrpc", "sts-b", "qqp", "mnli", "qnli", "rte", "wnli", "ax", "xnli", "swag")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")  # of xnli
 
 
@@ -65,19 +48,6 @@ class Distillation(FlagGroup, heading="Training"):
         upper=1.0,
         decides=True,
     )
-
-
-def check_distillation(values: dict[str, Any]) -> None:
-    """InputError where the flags of Distillation do not go with each other or with the others."""
-    defaults = Distillation()
-    if values["distill_from"] and not values["do_train"]:
-        raise InputError("--distill_from is about --do_train, which is missing")
-    # Flags of a feature that is off are mistakes, not settings: the run would look distilled and be none.
-    for name in ("unlabeled_file", "distill_temperature", "distill_share"):
-        if values[name] != getattr(defaults, name) and not values["distill_from"]:
-            raise InputError(f"--{name} is about --distill_from, which is missing")
-    if not values["distill_temperature"] > 0:
-        raise InputError(f"--distill_temperature={values['distill_temperature']}: a number above 0 is needed")
 
 
 _OWN = (
@@ -126,15 +96,3 @@ class ClassifySettings(TrainingSettings):
     training: Training = group(Training)
     fine_tuning: FineTuning = group(FineTuning)
     distillation: Distillation = group(Distillation)
-    watching: Watching = group(Watching)
-    page: Page = group(Page)
-    rates: LayerRates = group(LayerRates)
-    optimization: Optimization = group(Optimization)
-    dropout: Dropout = group(Dropout)
-    head: Head = group(Head)
-    loss: Loss = group(Loss)
-    sweep: Sweep = group(Sweep)
-    seed: Seed = group(Seed)
-    saving: Saving = group(Saving)
-    devices: Devices = group(Devices, without=("batch_size",))
-    log: Log = group(Log)

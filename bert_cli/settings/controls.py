@@ -146,27 +146,3 @@ def changed_flags(*groups: Any) -> list[str]:
     """Names of the flags of these groups that have another value than their default."""
     fields = [(group, field) for group in groups for field in dataclasses.fields(group)]
     return [field.name for group, field in fields if getattr(group, field.name) != field.default]
-
-
-def check_rates(rates: LayerRates) -> None:
-    """InputError where the flags of LayerRates do not go together."""
-    if rates.layerwise_lr_decay == 0:
-        raise InputError("--layerwise_lr_decay=0.0: a number above 0 is needed; --freeze_encoder trains the head alone")
-    if rates.freeze_encoder and not rates.is_default:
-        flag = "freeze_layers" if rates.freeze_layers is not None else "layerwise_lr_decay"
-        raise InputError(f"--freeze_encoder leaves nothing of the encoder for --{flag} to be about; give one of them")
-
-
-def check_accumulation(train_batch_size: int, parts: int) -> None:
-    """InputError where a batch cannot be computed in so many equal parts."""
-    if train_batch_size % parts:
-        raise InputError(
-            f"--gradient_accumulation_steps={parts}: --train_batch_size={train_batch_size}, the examples of an update, is no "
-            f"multiple of it; {max(1, train_batch_size // parts) * parts} would be"
-        )
-
-
-def check_loss(loss: Loss) -> None:
-    """InputError where --focal_gamma has no effect."""
-    if "focal_gamma" in changed_flags(loss) and loss.loss != "focal":
-        raise InputError("--focal_gamma is about --loss=focal, which is missing")

@@ -138,15 +138,6 @@ class Hub(FlagGroup, heading="Model"):
     hub_trainable: bool = option(True, "train the module too; false trains only what stands on top of it", decides=True)
 
 
-def check_hub(values: dict) -> None:
-    """InputError where the flags of Hub do not go with the others."""
-    # A run that does not train may name both: a model that was trained on a module, and this module.
-    if values["hub_module"] and values["init_checkpoint"] and values.get("do_train"):
-        raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
-    if not values["hub_module"] and not values.get("hub_trainable", True):
-        raise InputError("--hub_trainable=false is about --hub_module, which is missing")
-
-
 class Phases(FlagGroup, heading="What to do"):
     """What a run does, and the directory that it writes to."""
 
@@ -160,12 +151,6 @@ class Phases(FlagGroup, heading="What to do"):
     do_eval: bool = option(False, "evaluate on the data held out for it")
     output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
     overwrite_output_dir: bool = option(False, "start anew where output_dir holds another run", passing=True)
-
-
-def check_dry_run(values: dict) -> None:
-    """InputError where nothing is to be trained."""
-    if values["dry_run"] and not values["do_train"]:
-        raise InputError("--dry_run is about --do_train, which is missing")
 
 
 def read_threshold(text: str) -> str:

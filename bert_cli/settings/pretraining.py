@@ -6,11 +6,10 @@ import shlex
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.early_stopping import Watching
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
-from bert_cli.settings.training import Page, Saving, Seed, Sweep, Training, TrainingSettings
+from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
 RUNNERS = ("direct", "dataflow", "flink", "spark")
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
@@ -173,11 +172,6 @@ class PretrainSettings(TrainingSettings):
     )
     training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
     steps: Steps = group(Steps)
-    watching: Watching = group(Watching)
-    page: Page = group(Page)
-    rates: LayerRates = group(LayerRates)
-    optimization: Optimization = group(Optimization)
-    dropout: Dropout = group(Dropout)
     loss: Loss = group(
         Loss,
         {
@@ -187,9 +181,6 @@ class PretrainSettings(TrainingSettings):
     )
     sweep: Sweep = group(Sweep, only=("num_runs",))
     seed: Seed = group(Seed, {"random_seed": "seed of the instances, shuffling, dropout and new weights"})
-    saving: Saving = group(Saving)
-    devices: Devices = group(Devices, without=("batch_size",))
-    log: Log = group(Log)
 
 
 class VocabularySize(FlagGroup, heading="Vocabulary"):

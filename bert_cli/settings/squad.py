@@ -3,12 +3,10 @@
 import dataclasses
 
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Head, Loss
 from bert_cli.settings.data import DataFiles
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, Log, ModelFiles, Phases
-from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
+from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, Phases
+from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
 MULTIPLE_ANSWERS = ("first", "all")
 
@@ -121,18 +119,9 @@ class SquadSettings(TrainingSettings):
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     fine_tuning: FineTuning = group(FineTuning)
     squad_training: SpanLoss = group(SpanLoss)
-    watching: Watching = group(Watching)
-    page: Page = group(Page)
-    rates: LayerRates = group(LayerRates)
-    optimization: Optimization = group(Optimization)
-    dropout: Dropout = group(Dropout)
     loss: Loss = group(
         Loss,
         {"label_smoothing": "share of each start and end that is spread evenly over all tokens of the window"},
         without=("class_weights",),
     )
     sweep: Sweep = group(Sweep, only=("num_runs",))
-    seed: Seed = group(Seed)
-    saving: Saving = group(Saving)
-    devices: Devices = group(Devices, without=("batch_size",))
-    log: Log = group(Log)

@@ -4,12 +4,10 @@ import dataclasses
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import FlagGroup, group, option
-from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
+from bert_cli.settings.controls import Head
 from bert_cli.settings.data import DataFiles
-from bert_cli.settings.devices import Devices
-from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, Log, ModelFiles, NewText, Phases
-from bert_cli.settings.training import FineTuning, Page, Saving, Seed, Sweep, Training, TrainingSettings
+from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
+from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
 
@@ -121,13 +119,7 @@ class TagSettings(TrainingSettings):
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     # Adam without it learns tags too slowly; Google's scripts have none.
     fine_tuning: FineTuning = group(FineTuning, bias_correction=True)
-    watching: Watching = group(Watching)
-    page: Page = group(Page)
-    rates: LayerRates = group(LayerRates)
-    optimization: Optimization = group(Optimization)
-    dropout: Dropout = group(Dropout)
     head: Head = group(Head, only=("classifier_dropout",))
-    loss: Loss = group(Loss)
     sweep: Sweep = group(
         Sweep,
         {
@@ -136,7 +128,3 @@ class TagSettings(TrainingSettings):
             "the words whose tag is doubtful"
         },
     )
-    seed: Seed = group(Seed)
-    saving: Saving = group(Saving)
-    devices: Devices = group(Devices, without=("batch_size",))
-    log: Log = group(Log)

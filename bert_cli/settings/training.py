@@ -1,10 +1,14 @@
 """The groups of flags of every command that trains: batches, learning rate, seed, checkpoints, and the report."""
 
-from bert_cli.flags.option import FlagGroup, option
+import dataclasses
+
+from bert_cli.base.errors import InputError
+from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.settings.controls import Dropout, Head, LayerRates, Loss, Optimization
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.early_stopping import Watching
-from bert_cli.settings.groups import Encoding, Hub, Inference, ModelFiles, Phases
+from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
+
+EPOCH = "epoch"  # of --eval_every
 
 
 class Training(FlagGroup, heading="Training"):
@@ -54,6 +58,35 @@ class Saving(FlagGroup, heading="Training"):
     tensorboard: bool = option(False, "write what goes into history.jsonl for TensorBoard, too")
 
 
+def read_eval_every(text: str) -> str:
+    """The value of --eval_every. InputError for one that is neither EPOCH nor a number of steps."""
+    # isdecimal alone would take digits of other scripts.
+    if text != EPOCH and not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise InputError(f"--eval_every={text}: {EPOCH} is needed, or a number of steps, 1 or more")
+    return text
+
+
+class Watching(FlagGroup, heading="Evaluation during training"):
+    """Evaluation during training, the best checkpoint, and early stopping."""
+
+    eval_every: str = option(
+        "",
+        "evaluate the data of --do_eval while training goes on: epoch, or a number of steps; the best checkpoint is kept in "
+        "best/ of output_dir, and evaluations and predictions are those of it",
+        read=read_eval_every,
+        decides=True,
+    )
+    metric_for_best: str = option(
+        "",
+        "what tells the best checkpoint, or the best of several runs: a name of eval_results.txt; default: what the task is "
+        "measured by",
+        decides=True,
+    )
+    early_stopping_patience: int = option(
+        0, "stop after so many evaluations in a row without a better one; 0: train to the end", lower=0, decides=True
+    )
+
+
 class Page(FlagGroup, heading="Report"):
     """The page for people at the end of a run."""
 
@@ -81,11 +114,8 @@ class Sweep(FlagGroup, heading="Several runs"):
     )
 
 
-class TrainingSettings:
-    """The groups that the Settings of every command that trains have, even where none of their flags are its own.
-
-    Each of these Settings derives from it; a plain class, as the fields of a dataclass would come first in flags.txt.
-    """
+class _OfEachCommand:
+    """The groups that every command that trains declares itself, at their place among its own."""
 
     phases: Phases
     model: ModelFiles
@@ -93,14 +123,21 @@ class TrainingSettings:
     inference: Inference
     encoding: Encoding
     training: Training
-    rates: LayerRates
-    optimization: Optimization
-    dropout: Dropout
-    head: Head
-    loss: Loss
-    seed: Seed
-    saving: Saving
-    devices: Devices
-    watching: Watching
-    page: Page
-    sweep: Sweep
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingSettings(_OfEachCommand):
+    """What the Settings of every command that trains derive from: these groups follow the command's own (see every_flag)."""
+
+    watching: Watching = group(Watching)
+    page: Page = group(Page)
+    rates: LayerRates = group(LayerRates)
+    optimization: Optimization = group(Optimization)
+    dropout: Dropout = group(Dropout)
+    head: Head = group(Head)
+    loss: Loss = group(Loss)
+    sweep: Sweep = group(Sweep)
+    seed: Seed = group(Seed)
+    saving: Saving = group(Saving)
+    devices: Devices = group(Devices, without=("batch_size",))
+    log: Log = group(Log)

@@ -27,15 +27,9 @@ _ASCII_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 _ASCII_WORDS = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
 
 # The original's blocks of ideographs, and no kana or hangul, which are written with spaces or stay whole words.
-_CJK_RANGES = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B820, 0x2CEAF),
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
+_CJK = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff"
+    "\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
 # Entries a memo holds before it starts anew. Chunks and words of English text then take about 30 MB together.
@@ -83,8 +77,7 @@ def _clean(character: str) -> str:
 
     Private-use characters, surrogates and unassigned code points stay (as in the original since March 2019).
     """
-    code = ord(character)
-    if any(first <= code <= last for first, last in _CJK_RANGES):
+    if _CJK.match(character):
         return f" {character} "
     if character in "\0\ufffd" or unicodedata.category(character) in ("Cc", "Cf"):
         return ""

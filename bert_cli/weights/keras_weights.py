@@ -1,6 +1,6 @@
 """Weights in Keras's .weights.h5, as `save_weights` of our models writes them, under Google's names."""
 
-import re
+import collections
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -12,35 +12,29 @@ if TYPE_CHECKING:
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import local
+from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
 
 # Keras numbers the weights of a layer in the order in which they were made, and notes the layer's name beside them, which
-# is its scope with _ for / (see layers.Scoped). Patterns of such names, the scope, and the weights' names.
-_DENSE, _NORM, _HEAD = ("kernel", "bias"), ("beta", "gamma"), ("output_weights", "output_bias")
-_LAYER, _SCOPE = r"bert_encoder_layer_(\d+)_", r"bert/encoder/layer_\1/"
-_RULES = [
-    (r"bert_embeddings", "bert/embeddings/", ("word_embeddings", "token_type_embeddings", "position_embeddings")),
-    (r"bert_embeddings_LayerNorm", "bert/embeddings/LayerNorm/", _NORM),
-    (_LAYER + r"attention_self_(query|key|value)", _SCOPE + r"attention/self/\2/", _DENSE),
-    (_LAYER + r"attention_output_dense", _SCOPE + "attention/output/dense/", _DENSE),
-    (_LAYER + r"attention_output_LayerNorm", _SCOPE + "attention/output/LayerNorm/", _NORM),
-    (_LAYER + r"(intermediate|output)_dense", _SCOPE + r"\2/dense/", _DENSE),
-    (_LAYER + r"output_LayerNorm", _SCOPE + "output/LayerNorm/", _NORM),
-    (r"bert_pooler_dense", "bert/pooler/dense/", _DENSE),
-    (r"cls_predictions", "cls/predictions/", ("output_bias",)),
-    (r"cls_predictions_transform_dense", "cls/predictions/transform/dense/", _DENSE),
-    (r"cls_predictions_transform_LayerNorm", "cls/predictions/transform/LayerNorm/", _NORM),
-    (r"cls_seq_relationship", "cls/seq_relationship/", _HEAD),
-    (r"cls_squad", "cls/squad/", _HEAD),
-    (r"classifier", "", _HEAD),
-]  # fmt: skip
+# is its scope with _ for / (see layers.Scoped). What our layers make, in that order; a layer has a few of these.
+_MADE = (
+    "word_embeddings", "token_type_embeddings", "position_embeddings", "kernel", "beta", "gamma", "output_weights", "bias",
+    "output_bias",
+)  # fmt: skip
 
 
-def _google_name(layer: str, number: str) -> str | None:
-    for pattern, scope, names in _RULES:
-        found = re.fullmatch(pattern, layer)
-        if found and number.isdecimal() and int(number) < len(names):
-            return found.expand(scope) + names[int(number)]
-    return None
+def _google_names() -> dict[str, str]:
+    """<layer's name>/<number of the weight> -> Google's name."""
+    counts: collections.Counter[str] = collections.Counter()
+    names = {}
+    for name in sorted(WEIGHT_NAMES, key=lambda name: _MADE.index(name.rpartition("/")[2])):
+        # The classifier of the original has no scope.
+        layer = name.rpartition("/")[0].replace("/", "_") or "classifier"
+        names[f"{layer}/{counts[layer]}"] = name
+        counts[layer] += 1
+    return names
+
+
+_GOOGLE_NAMES = _google_names()
 
 
 def _datasets(file: h5py.File) -> dict[str, str | None]:
@@ -49,7 +43,8 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
 
     def visit(path: str, item: h5py.Dataset | h5py.Group) -> None:
         if isinstance(item, h5py.Dataset):
-            names[path] = _google_name(str(item.parent.attrs.get("name", "")), path.rpartition("/")[2])
+            layer, number = item.parent.attrs.get("name", ""), path.rpartition("/")[2]
+            names[path] = of_any_layer(f"{layer}/{number}", _GOOGLE_NAMES)
 
     file.visititems(visit)
     return names

@@ -1,5 +1,21 @@
-"""Names that training leaves in a checkpoint beside the weights; no TensorFlow."""
+"""Google's names: of the variables of a BERT with all its heads, and what training leaves beside them; no TensorFlow."""
 
+import re
+from collections.abc import Mapping
+
+from bert_cli.model.config import BertConfig, encoder_shapes
+
+_HEADS = ("cls/seq_relationship/", "cls/squad/", "")
+# The weights of a BERT of one layer with all heads.
+WEIGHT_NAMES = (
+    *encoder_shapes(BertConfig(1, 1, 1, 1, intermediate_size=1, max_position_embeddings=1, type_vocab_size=1)),
+    *(
+        f"cls/predictions/transform/{name}"
+        for name in ("dense/kernel", "dense/bias", "LayerNorm/beta", "LayerNorm/gamma")
+    ),
+    "cls/predictions/output_bias",
+    *(f"{scope}output_{name}" for scope in _HEADS for name in ("weights", "bias")),
+)
 STEP_NAME = "global_step"
 # Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
 POSITION_NAME = "input_position"
@@ -11,9 +27,21 @@ LOG_DECAY_NAME = "log_decay"
 UNROUNDED_ENDING = "/unrounded"
 REMAINDER_ENDING = "/remainder"
 _BOOKKEEPING = (STEP_NAME, POSITION_NAME, SCALE_NAME, GOOD_STEPS_NAME, LOG_DECAY_NAME)
+# After "encoder/layer_" of Google, "encoder.layer." of Hugging Face, "encoder_layer_" of Keras.
+_LAYER_NUMBER = re.compile(r"(?<=encoder[/._]layer[/._])\d+")
 _ENDINGS = ("/adam_m", "/adam_v", UNROUNDED_ENDING, REMAINDER_ENDING)
 
 
 def is_of_training(name: str) -> bool:
     """Whether a name is none of a weight."""
     return name in _BOOKKEEPING or name.endswith(_ENDINGS)
+
+
+def of_any_layer(foreign: str, table: Mapping[str, str]) -> str | None:
+    """Google's name of a weight that another format calls `foreign`; None for a name that is not in the table.
+
+    table: that format's names -> WEIGHT_NAMES. Its names of layer 0 are those of every layer, whose number is put in.
+    """
+    number = _LAYER_NUMBER.search(foreign)
+    known = table.get(_LAYER_NUMBER.sub("0", foreign, count=1))
+    return known.replace("layer_0", f"layer_{number[0]}") if known and number else known

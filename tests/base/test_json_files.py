@@ -6,9 +6,9 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json, read_json_object
-from bert_cli.model.config_file import read_config, read_module_config
+from bert_cli.model.config import read_config, read_module_config
 from bert_cli.text.tokenizer_json import read_tokenizer_json
-from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
+from bert_cli.weights.hugging_face import read_hugging_face_labels
 
 DEEP = "[" * 200_000
 LONG = '{"vocab_size": ' + "1" * 5000 + "}"

@@ -15,8 +15,7 @@ from bert_cli.base.remote import _check_scheme
 from bert_cli.base.writing import atomic_paths, atomic_write, copy_file, write_json
 from bert_cli.corpus.text import find_inputs, read_blocks
 from bert_cli.examples.tables import read_rows
-from bert_cli.records.record_index import RecordIndex
-from bert_cli.records.tfrecord import pack_records, read_records
+from bert_cli.records.tfrecord import RecordIndex, pack_records, read_records
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.dry_run import computed_tokens
 from bert_cli.runs.engine.probe import expected_shapes, more_memory
 from bert_cli.runs.engine.training_inputs import typical_rows
-from bert_cli.training.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from tests.commands import helpers, squad_run
 
 

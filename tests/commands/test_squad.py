@@ -13,8 +13,7 @@ import pytest
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import squad_features
-from bert_cli.model.config import BertConfig
-from bert_cli.model.config_file import read_config
+from bert_cli.model.config import BertConfig, read_config
 from bert_cli.outputs.squad import AnswerRules, Decoder
 from bert_cli.run_squad import main
 from bert_cli.runs.tasks.squad import fill
@@ -123,7 +122,9 @@ def session(trained):
     from bert_cli.weights.path import find_checkpoint
 
     config = read_config(str(trained / "bert_config.json"), "auto")
-    session = Session(lambda precision: BertSpanModel(config, precision), Devices(precision="float32"), 26)
+    session = Session(
+        lambda precision: BertSpanModel(config, compute_dtype=precision), Devices(precision="float32"), 26
+    )
     session.load_trained(find_checkpoint(str(trained)))
     return session
 

@@ -17,8 +17,7 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks.tagging import log_probabilities
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.training import Saving
-from bert_cli.training.hyperparameters import TrainingHyperparameters
-from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
+from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.train_rows import train_rows
@@ -52,7 +51,9 @@ def features() -> TaggingFeatures:
 
 
 def bare_session(layers) -> Session:
-    return Session(lambda precision: BertTagger(CONFIG, 5, layers, precision), Devices(precision="float32"), 9, 4)
+    return Session(
+        lambda precision: BertTagger(CONFIG, 5, layers, compute_dtype=precision), Devices(precision="float32"), 9, 4
+    )
 
 
 def make_session(layers) -> tuple[Session, dict]:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.corpus.instance_rows import RowFormat, count_rows
-from bert_cli.corpus.instances import Instance, Sampling
-from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.instances import Instance, Sampling, make_masking
 
 INSTANCES = [Instance([7, 8, 9, 5], 2, [1, 3], [20, 21], True, 100_000), Instance([7, 9], 2, [], [], False, 0)]
 

@@ -8,8 +8,7 @@ import pytest
 from plain_pretraining import PlainSampler
 
 from bert_cli.corpus.instance_rows import RowFormat, count_rows
-from bert_cli.corpus.instances import Instance, Sampling, document_instances
-from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.instances import Instance, Sampling, document_instances, make_masking
 from bert_cli.corpus.random_draws import shuffle
 from bert_cli.corpus.store import Corpus, store_corpus
 from bert_cli.corpus.text import TokenizedBlock

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_cli.corpus.instances import Sampling, document_sequences
-from bert_cli.corpus.masking import Masking
+from bert_cli.corpus.instances import Masking, Sampling, document_sequences
 from bert_cli.corpus.store import Corpus, store_corpus
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import TokenizedBlock
@@ -45,8 +44,8 @@ def test_only_the_given_documents_are_used(corpus):
     documents = np.array([0, 3, 7])
     source = CorpusSource(size, opened, documents, SAMPLING, True, 5)
     rows = [batch for batch, _ in islice(source.stream(8), 20)]
-    ids = source.features(np.concatenate(rows))["input_ids"]
-    labels = source.features(np.concatenate(rows))["masked_lm_ids"]
+    ids = source.format.features(np.concatenate(rows))["input_ids"]
+    labels = source.format.features(np.concatenate(rows))["masked_lm_ids"]
     assert set(labels[labels > 0] // 100) == {1, 4, 8}
     assert len(ids) == 160
 
@@ -67,7 +66,7 @@ def test_the_stream_goes_on_from_any_position(corpus, pairs):
 def test_masks_are_drawn_anew_in_each_pass(corpus):
     size, opened = corpus
     source = CorpusSource(size, opened, np.arange(1), SAMPLING, False, 5)
-    rows = source.features(next(source.stream(16))[0])
+    rows = source.format.features(next(source.stream(16))[0])
     assert len({tuple(row) for row in rows["masked_lm_positions"]}) > 4
 
 

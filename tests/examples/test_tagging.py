@@ -16,7 +16,7 @@ from bert_cli.examples.tagging import (
     read_tagging_file,
     with_bio_tags,
 )
-from bert_cli.examples.tagging_text import split_text, text_example
+from bert_cli.examples.text_lines import split_text, text_example
 from bert_cli.text.tokenization import BasicTokenizer
 
 CONLL = """-DOCSTART- -X- O O

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, read_examples, read_training_examples, split_context
-from bert_cli.features.doc_spans import doc_spans
+from bert_cli.features.packing import doc_spans
 from bert_cli.features.squad import format_features, squad_features, window
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.stream import alike_groups, check_steps, dealt, epoch_order, length_groups, training_rows
+from bert_cli.features.stream import check_steps, dealt, epoch_order, equal_length_groups, length_groups, training_rows
 
 
 def take(count: int, *arguments) -> list[list[int]]:
@@ -135,7 +135,7 @@ def test_groups_by_hand():
 @given(st.lists(st.integers(1, 9), max_size=60), st.integers(1, 40))
 def test_groups_of_one_length_have_each_row_once(lengths, max_tokens):
     lengths = np.array(lengths, np.int64)
-    groups = alike_groups(lengths, max_tokens)
+    groups = equal_length_groups(lengths, max_tokens)
     assert sorted(np.concatenate(groups).tolist() if groups else []) == list(range(len(lengths)))
     for rows in groups:
         assert len(rows)

@@ -2,15 +2,18 @@
 
 import pytest
 
-from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
-from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
+from bert_cli.heads.classification import (
+    BertChoice,
+    BertClassifier,
+    BertWindowsClassifier,
+    DistilledClassifier,
+    DistilledWindowsClassifier,
+)
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.heads.model import TrainingRule
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
 from bert_cli.heads.tagging import BertTagger
-from bert_cli.heads.windows import BertWindowsClassifier
 from bert_cli.model.config import BertConfig
 
 CONFIG = BertConfig(

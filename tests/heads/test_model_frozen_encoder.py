@@ -7,10 +7,7 @@ import tensorflow as tf
 from bert_cli.base.head_types import FIRST, MEAN
 from bert_cli.features.ragged import StatedRows
 from bert_cli.features.spec import INPUTS
-from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
-from bert_cli.heads.distillation import DistilledClassifier
-from bert_cli.heads.windows import BertWindowsClassifier
+from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier, DistilledClassifier
 from bert_cli.model.config import BertConfig
 
 CONFIG = BertConfig(

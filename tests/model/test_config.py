@@ -6,8 +6,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.model.config import BertConfig, encoder_shapes
-from bert_cli.model.config_file import read_config, read_module_config, write_config
+from bert_cli.model.config import BertConfig, encoder_shapes, read_config, read_module_config, write_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 

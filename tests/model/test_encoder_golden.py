@@ -10,10 +10,9 @@ import tensorflow as tf
 from bert_cli.features.pretraining_batch import loss_shares
 from bert_cli.heads.losses import cross_entropy
 from bert_cli.heads.pretraining import BertPretrainer
-from bert_cli.model.config_file import read_config
+from bert_cli.model.config import read_config
 from bert_cli.model.layers import named_weights
-from bert_cli.weights.checkpoint import Tf1Reader
-from bert_cli.weights.load import load_weights
+from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 
 TOLERANCE = 1e-5
 VARIANTS = ("", "_full64", "_act_relu", "_act_tanh", "_act_linear")

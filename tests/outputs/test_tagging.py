@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tagging import TaggingExample, read_columns, read_json_lines
-from bert_cli.examples.tagging_text import text_example
+from bert_cli.examples.text_lines import text_example
 from bert_cli.features.tagging import tagging_features
 from bert_cli.outputs.tagging import (
     TagPrediction,

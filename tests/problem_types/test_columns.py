@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_cli.problem_types.columns import number_cells, probability_record, significant
+from bert_cli.problem_types.columns import Probabilities, json_values, number_cells, significant
 
 
 def test_number_cells_are_the_shortest_decimals_of_float32():
@@ -10,7 +10,7 @@ def test_number_cells_are_the_shortest_decimals_of_float32():
 
 
 def test_probability_record():
-    assert probability_record(("a", "b"), np.array([0.1, 0.9], np.float32)) == {"a": 0.1, "b": 0.9}
+    assert json_values(Probabilities(("a", "b"), np.array([[0.1, 0.9]], np.float32))) == [{"a": 0.1, "b": 0.9}]
 
 
 def test_significant_has_six_digits():

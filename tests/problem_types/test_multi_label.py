@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.problem_types.label_cells import LabelCells
+from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import LabelSet
 

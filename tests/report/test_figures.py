@@ -3,41 +3,43 @@
 import re
 import xml.etree.ElementTree as ET
 
-from bert_cli.report.figures import MOST_POINTS, Line, lines, points, thinned
+from bert_cli.report.figures import MOST_POINTS, Line, line_card, thinned
 
 
 def test_an_svg_of_a_page():
     series = [Line("<b>", [1, 2, 3], [0.5, 0.2, 0.1]), Line("other", [1, 3], [0.4, 0.3], points=True)]
-    figure = lines("loss", "The loss", [*series, Line("ideal", [0, 1], [0, 1], dashed=True)], "step", "loss")
-    root = ET.fromstring(figure.svg)
+    series.append(Line("ideal", [0, 1], [0, 1], dashed=True))
+    figure = line_card("loss", "Loss", "The loss", series, ("step", "loss")).content
+    root = ET.fromstring(figure["svg"])
     assert root.attrib["aria-label"] == "The loss"
     assert "width" not in root.attrib
     texts = {element.text for element in root.iter() if element.tag.endswith("text")}
     assert {"step", "loss"} <= texts
-    assert figure.legend == ("<b>", "other")
-    assert "<b>" not in figure.svg  # names stand in the page, where they are escaped
+    assert figure["legend"] == ["<b>", "other"]
+    assert "<b>" not in figure["svg"]  # names stand in the page, where they are escaped
     assert {"var(--series-1)", "var(--series-2)", "var(--muted)", "var(--line)"} <= set(
-        re.findall(r"var\(--[^)]+\)", figure.svg)
+        re.findall(r"var\(--[^)]+\)", figure["svg"])
     )
-    assert not re.search(r"#a[12]000", figure.svg)
-    assert not {"<style", "<metadata", "<!--"} & set(re.findall(r"<style|<metadata|<!--", figure.svg))
-    ids = re.findall(r'\bid="([^"]+)"', figure.svg)
-    used = re.findall(r'(?:href="#|url\(#)([^")]+)', figure.svg)
+    assert not re.search(r"#a[12]000", figure["svg"])
+    assert not {"<style", "<metadata", "<!--"} & set(re.findall(r"<style|<metadata|<!--", figure["svg"]))
+    ids = re.findall(r'\bid="([^"]+)"', figure["svg"])
+    used = re.findall(r'(?:href="#|url\(#)([^")]+)', figure["svg"])
     assert set(ids) == set(used)
     assert all(name.startswith("loss-") for name in ids)
-    assert len(figure.svg) < 12_000
+    assert len(figure["svg"]) < 12_000
 
 
 def test_what_stands_at_an_axis_is_not_rounded():
-    figure = lines("rate", "t", [Line("a", [1, 2], [0.0002, 0.0008])], "step", "rate")
-    texts = {element.text for element in ET.fromstring(figure.svg).iter() if element.tag.endswith("text")}
+    figure = line_card("rate", "Rate", "t", [Line("a", [1, 2], [0.0002, 0.0008])], ("step", "rate")).content
+    texts = {element.text for element in ET.fromstring(figure["svg"]).iter() if element.tag.endswith("text")}
     assert {"0.0002", "0.0004", "0.0006", "0.0008"} <= texts
 
 
 def test_the_same_numbers_give_the_same_svg():
-    assert points("a", "t", [1, 2], [2, 1], "x", "y", True) == points("a", "t", [1, 2], [2, 1], "x", "y", True)
+    points = [Line("a", [1, 2], [2, 1], scatter=True), Line("equal", [1, 2], [1, 2], dashed=True)]
+    assert line_card("a", "A", "t", points, ("x", "y")) == line_card("a", "A", "t", points, ("x", "y"))
     bars = [Line("a", [0.5, 1.5], [3, 4], steps=True)]
-    assert ET.fromstring(lines("b", "t", bars, "x", "y", mark=1.5).svg) is not None
+    assert ET.fromstring(line_card("b", "B", "t", bars, ("x", "y"), mark=1.5).content["svg"]) is not None
 
 
 def test_lines_of_many_points_are_thinned():

@@ -11,6 +11,7 @@ import tensorflow as tf
 from bert_cli.base.errors import InputError
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import write_tf1
 from bert_cli.weights.training_folder import latest_checkpoint
 
@@ -140,7 +141,7 @@ def test_what_a_stopped_save_left_does_not_count(folder):
 def run():
     """Variables, one of them without a gradient, and their optimizer after one update."""
     variables = {"bert/w": tf.Variable([[1.0, 2.0]]), "bert/pooler/bias": tf.Variable([3.0])}
-    optimizer = AdamWeightDecay({"bert/w": variables["bert/w"]}, 0.1, 10, 0)
+    optimizer = AdamWeightDecay({"bert/w": variables["bert/w"]}, TrainingHyperparameters(10, 0, 0.1, 1, 0))
     optimizer.apply({"bert/w": tf.constant([[0.5, -0.5]])})
     return variables, optimizer
 

@@ -14,6 +14,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 CONFIG = BertConfig(
     vocab_size=30,
@@ -48,7 +49,7 @@ def start(compact: bool, seed=1):
     variables = named_weights(model)
     words = CompactEmbeddings(model.encoder, np.array([USED, USED[::-1]], np.int32)) if compact else None
     trained = variables | {WORDS: words.table} if compact else variables
-    optimizer = AdamWeightDecay(trained, PEAK_RATE, STEPS, WARMUP)
+    optimizer = AdamWeightDecay(trained, TrainingHyperparameters(STEPS, WARMUP, PEAK_RATE, 1, 0))
     return types.SimpleNamespace(model=model, variables=variables, words=words, optimizer=optimizer)
 
 

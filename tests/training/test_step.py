@@ -8,6 +8,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.training.loop import run_steps
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 from tests.train_rows import Called
 
@@ -33,7 +34,7 @@ def toy(strategy):
                 "table": tf.Variable(np.arange(10, dtype=np.float32).reshape(5, 2)),
                 "bias": tf.Variable([1.0, -1.0]),
             }
-            optimizer = AdamWeightDecay(weights, PEAK_RATE, num_train_steps=20, num_warmup_steps=0)
+            optimizer = AdamWeightDecay(weights, TrainingHyperparameters(20, 0, PEAK_RATE, 1, 0))
         chosen = (lambda batch, seed: loss_fn(weights, batch, seed)) if loss_fn else loss_of_table
         return make_train_step(strategy, chosen, optimizer, seed, loss_scale, signature), optimizer
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 
 ROWS = 8
@@ -25,7 +26,7 @@ def train(parts: int, size: float, loss_scale: LossScale | None = None) -> tuple
     strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
     with strategy.scope():
         table, bias = tf.Variable(np.arange(10, dtype=np.float32).reshape(5, 2)), tf.Variable([1.0, -1.0])
-        optimizer = AdamWeightDecay({"table": table, "bias": bias}, 0.25, 20, 0)
+        optimizer = AdamWeightDecay({"table": table, "bias": bias}, TrainingHyperparameters(20, 0, 0.25, 1, 0))
 
     def loss_fn(batch, seed):
         rows = tf.reduce_sum(tf.gather(table, batch["words"]), axis=[1, 2]) + tf.reduce_sum(bias * [1.0, 3.0])
@@ -59,7 +60,7 @@ def test_parts_under_a_loss_scale():
 def test_each_part_has_rows_and_a_seed_of_its_own():
     strategy, seen = tf.distribute.OneDeviceStrategy("/cpu:0"), []
     with strategy.scope():
-        optimizer = AdamWeightDecay({"bias": tf.Variable([1.0])}, 0.25, 20, 0)
+        optimizer = AdamWeightDecay({"bias": tf.Variable([1.0])}, TrainingHyperparameters(20, 0, 0.25, 1, 0))
 
     def loss_fn(batch, seed):
         def note(seed, words):

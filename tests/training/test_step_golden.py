@@ -12,15 +12,15 @@ from bert_cli.features.spec import INPUTS
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel
-from bert_cli.model.config_file import read_config
+from bert_cli.model.config import read_config
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
-from bert_cli.weights.checkpoint import Tf1Reader
-from bert_cli.weights.load import load_weights
+from bert_cli.weights.checkpoint import Tf1Reader, load_weights
 
 # Floors of the tolerance, by what a tensor is (README of the golden sets).
 FLOORS = {"adam_m": 1e-6, "adam_v": 1e-8}
@@ -86,9 +86,8 @@ def test_trajectory(build, packed, compact, request):
             batch["input_word_ids"] = words.compact_ids(batch["input_word_ids"])
             trained |= {WORDS: words.table}
         steps, factors = expected["num_train_steps"], dict.fromkeys(without_gradient, 0.0)
-        optimizer = AdamWeightDecay(
-            trained, expected["init_lr"], steps, expected["num_warmup_steps"], factors=factors
-        )  # fmt: skip
+        updates = TrainingHyperparameters(steps, expected["num_warmup_steps"], expected["init_lr"], count, 1)
+        optimizer = AdamWeightDecay(trained, updates, factors)
 
     def loss_fn(batch, seed):
         losses, weights = model.loss_terms(batch, seed, packed, count)

@@ -12,6 +12,7 @@ from bert_cli.model.layers import named_weights
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 
 CONFIG = BertConfig(
@@ -48,7 +49,8 @@ class Training:
             self.model = BertClassifier(CONFIG, 3, seed=1)
             self.variables = named_weights(self.model)
             self.words = CompactEmbeddings(self.model.encoder, np.arange(20))
-            self.optimizer = AdamWeightDecay(self.variables | {WORDS: self.words.table}, 0.05, STEPS, 2)
+            trained = self.variables | {WORDS: self.words.table}
+            self.optimizer = AdamWeightDecay(trained, TrainingHyperparameters(STEPS, 2, 0.05, 1, 0))
         self.first = self.tensors()
         self.step_fn = make_train_step(strategy, self._loss, self.optimizer, seed, None, SIGNATURE)
 

@@ -15,8 +15,7 @@ setup_tensorflow()
 import tensorflow as tf  # noqa: E402 (only after the process has been set up)
 
 from bert_cli.base.errors import InputError  # noqa: E402
-from bert_cli.heads.choice import BertChoice  # noqa: E402
-from bert_cli.heads.classification import BertClassifier  # noqa: E402
+from bert_cli.heads.classification import BertChoice, BertClassifier  # noqa: E402
 from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
@@ -26,8 +25,8 @@ from bert_cli.training.checkpoints import training_tensors  # noqa: E402
 from bert_cli.training.inference import make_runner  # noqa: E402
 from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
-from bert_cli.training.optimizers.nadam import Nadam  # noqa: E402
-from bert_cli.training.optimizers.rate_multipliers import layer_factors, rate_factors  # noqa: E402
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, layer_factors, rate_factors  # noqa: E402
+from bert_cli.training.optimizers.lamb_nadam import Nadam  # noqa: E402
 from bert_cli.training.scatter import infer  # noqa: E402
 from bert_cli.training.step import make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
@@ -69,7 +68,7 @@ def train(strategy, kind=AdamWeightDecay, frozen_layers=None, parts=1) -> tuple[
         model.head_dropout = 0.0
         variables = named_weights(model)
         factors = rate_factors(variables, layer_factors(1, 0.5, frozen_layers)) if frozen_layers is not None else {}
-        optimizer = kind(variables, 1e-3, 10, 0, factors=factors)
+        optimizer = kind(variables, TrainingHyperparameters(10, 0, 1e-3, 1, 0), factors)
 
     def loss_fn(batch, seed):
         logits = model({name: batch[name] for name in INPUTS}, training=True, seed=seed, packed=True)
@@ -96,7 +95,8 @@ def overflow(strategy) -> dict:
     The loss of the first is the sum over replicas of the first number of each one's seed.
     """
     with strategy.scope():
-        optimizer = AdamWeightDecay({"kernel": tf.Variable([0.5]), "bias": tf.Variable([0.0])}, 0.1, 10, 0)
+        weights = {"kernel": tf.Variable([0.5]), "bias": tf.Variable([0.0])}
+        optimizer = AdamWeightDecay(weights, TrainingHyperparameters(10, 0, 0.1, 1, 0))
         scale = LossScale()
 
     def loss_fn(batch, seed):

@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from bert_cli.base.writing import atomic_write
-from bert_cli.outputs.vectors.rows import FeatureRows
+from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 
 _HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at most three axes
 
@@ -42,8 +42,8 @@ class NpyFile:
 class NpyWriter:
     """One vector a line as a .npy file, [n, width]."""
 
-    def __init__(self, file: IO[bytes], width: int, dtype: str):
-        self._array, self._width = NpyFile(file, dtype), width
+    def __init__(self, file: IO[bytes], form: VectorFormat):
+        self._array, self._width = NpyFile(file, form.dtype), form.width
 
     def write(self, rows: FeatureRows) -> None:
         self._array.append(rows.values[:, 0])
@@ -61,40 +61,42 @@ class NpzWriter:
     Members grow in nameless files in `folder` until they are put together; they are not compressed.
     """
 
-    def __init__(self, file: IO[bytes], folder: str | None, row_shape: tuple[int, ...], layers: Sequence, dtype: str):
-        self._file, self._row_shape, self._layers, self._dtype = file, row_shape, layers, dtype
-        self._folder = folder
+    def __init__(self, file: IO[bytes], form: VectorFormat, folder: str | None):
+        """folder: None for the system's temporary directory."""
+        self._file, self._form, self._folder = file, form, folder
         self._members: dict[str, tuple[IO[bytes], NpyFile]] = {}
         self._rows = 0
 
     def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
         if name not in self._members:
+            # Beside the output, as /tmp is often small or in memory; nameless, so that a kill leaves nothing.
             file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by close)
             self._members[name] = file, NpyFile(file, dtype)
         self._members[name][1].append(rows)
 
     def write(self, rows: FeatureRows) -> None:
-        self._append("vectors", rows.values.reshape(-1, *self._row_shape), self._dtype)
-        if rows.token_ids is not None:
-            self._append("token_ids", rows.token_ids, "<i4")
-        if rows.words is not None:
-            self._append("starts", np.array([start for _, start, _ in rows.words], np.int64), "<i8")
-            self._append("ends", np.array([end for _, _, end in rows.words], np.int64), "<i8")
+        self._append("vectors", rows.values.reshape(-1, *self._form.row_shape), self._form.dtype)
+        columns = rows.columns()
+        for name, dtype in (("token_id", "<i4"), ("start", "<i8"), ("end", "<i8")):
+            if name in columns:
+                self._append(f"{name}s", columns[name], dtype)
         if rows.tokens is not None or rows.words is not None:
+            # The first offset of a later chunk is the last one of the chunk before.
             first = 0 if rows.first_line == 0 else 1
             self._append("offsets", self._rows + rows.offsets[first:], "<i8")
         self._rows += len(rows.values)
 
     def finish(self) -> None:
         if not self._members:
-            self._append("vectors", np.zeros((0, *self._row_shape)), self._dtype)
+            self._append("vectors", np.zeros((0, *self._form.row_shape)), self._form.dtype)
         with zipfile.ZipFile(self._file, "w") as archive:
             for name, (file, array) in self._members.items():
                 array.finish()
                 file.seek(0)
+                # force_zip64: the size is not known when the member is opened, and may be above 2 GiB.
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     shutil.copyfileobj(file, member)
-            write_member(archive, "layers", np.array([str(layer) for layer in self._layers]))
+            write_member(archive, "layers", np.array([str(layer) for layer in self._form.layers]))
 
     def close(self) -> None:
         for file, _ in self._members.values():

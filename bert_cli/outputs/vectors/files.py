@@ -1,12 +1,11 @@
 """The output of bert-extract-features in each of its formats, and the partial file that --resume goes on from."""
 
 import contextlib
-import dataclasses
 import importlib.util
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -18,34 +17,11 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.flags.saved import read_flags, write_flags
 from bert_cli.outputs.vectors.arrays import NpyWriter, NpzWriter
 from bert_cli.outputs.vectors.json_lines import format_line, token_heads, word_heads
-from bert_cli.outputs.vectors.rows import FeatureRows
+from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 from bert_cli.records.example_proto import encode_examples
 from bert_cli.records.tfrecord import pack_records
 
 _RECORD_BYTES = 1 << 22  # of records that are encoded at once
-
-
-@dataclasses.dataclass(frozen=True)
-class Form:
-    """What is written: vectors of each "line", "token" or "word" (`kind`), of `width` numbers.
-
-    layers: those that were asked for, as they were asked for; `combined`: there is one vector for all of them.
-    """
-
-    kind: str
-    layers: tuple[int | str, ...]
-    combined: bool
-    width: int
-    dtype: str = "<f4"
-
-    @property
-    def row_shape(self) -> tuple[int, ...]:
-        return (self.width,) if self.combined else (len(self.layers), self.width)
-
-    @property
-    def names(self) -> list[str]:
-        """Of the vectors, in formats with columns."""
-        return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
 
 
 class Writer(Protocol):
@@ -59,10 +35,10 @@ class Writer(Protocol):
 
 
 class JsonLinesWriter(Writer):
-    """JSON lines; `indices` are those of the layers, None where there is one vector for all."""
+    """JSON lines as the original's extract_features.py writes them."""
 
-    def __init__(self, file: IO[str], indices: Sequence[int | str] | None):
-        self._file, self._indices = file, indices
+    def __init__(self, file: IO[str], form: VectorFormat):
+        self._file, self._indices = file, None if form.combined else form.layers
 
     def write(self, rows: FeatureRows) -> None:
         offsets = rows.offsets.tolist()
@@ -77,69 +53,58 @@ class JsonLinesWriter(Writer):
         self._file.flush()  # after a kill, whole lines are what --resume goes on from
 
 
-class TableWriter(Writer):
-    """What a table of rows has besides its vectors, for Parquet and TFRecord; see columns()."""
+class TfRecordWriter(Writer):
+    """A tf.train.Example for each line, token or word: int64 features of its columns, and a float list for each vector."""
 
-    def __init__(self, form: Form):
-        self._names = form.names
-
-    def columns(self, rows: FeatureRows) -> dict[str, np.ndarray]:
-        """linex_index; token_id, or start and end, where the rows are tokens or words."""
-        columns = {"linex_index": rows.line_numbers()}
-        if rows.token_ids is not None:
-            columns["token_id"] = rows.token_ids
-        if rows.words is not None:
-            columns |= {"start": np.array([start for _, start, _ in rows.words], np.int64)}
-            columns |= {"end": np.array([end for _, _, end in rows.words], np.int64)}
-        return columns
-
-
-class TfRecordWriter(TableWriter):
-    """One tf.train.Example for each line, token or word: int64 features of TableWriter, and a float list for each vector."""
-
-    def __init__(self, file: IO[bytes], form: Form):
-        super().__init__(form)
-        self._file = file
+    def __init__(self, file: IO[bytes], form: VectorFormat):
+        self._file, self._names = file, form.names
 
     def write(self, rows: FeatureRows) -> None:
-        columns = {name: values[:, None] for name, values in self.columns(rows).items()}
-        columns |= {name: rows.values[:, place] for place, name in enumerate(self._names)}
+        columns = {name: values[:, None] for name, values in rows.columns().items()}
+        columns |= {name: rows.values[:, layer] for layer, name in enumerate(self._names)}
+        # Encoding takes a few copies of its records, so a chunk is encoded in blocks; 64 bytes for all but the vectors.
         size = max(1, _RECORD_BYTES // (4 * rows.values[:1].size + 64)) if len(rows.values) else 1
         for start in range(0, len(rows.values), size):
-            part = {name: values[start : start + size] for name, values in columns.items()}
-            self._file.write(pack_records(encode_examples(part)))
+            block = {name: values[start : start + size] for name, values in columns.items()}
+            self._file.write(pack_records(encode_examples(block)))
 
 
-class ParquetWriter(TableWriter):
-    """A Parquet table with a row for each line, token or word: columns of TableWriter, `token` or `word`, and a list of
-    numbers for each vector.
+class ParquetWriter(Writer):
+    """A Parquet table with a row for each line, token or word: its columns, `token` or `word`, and a list of numbers for
+    each vector.
     """
 
-    def __init__(self, file: IO[bytes], form: Form):
+    def __init__(self, file: IO[bytes], form: VectorFormat):
         import pyarrow
         import pyarrow.parquet
 
-        super().__init__(form)
-        self._arrow, self._width, self._dtype = pyarrow, form.width, form.dtype
+        self._arrow, self._form = pyarrow, form
         texts = {"line": [], "token": [("token_id", "int32"), ("token", "string")]}
-        fields = texts.get(form.kind, [("start", "int64"), ("end", "int64"), ("word", "string")])
+        fields = texts.get(form.unit, [("start", "int64"), ("end", "int64"), ("word", "string")])
         vector = pyarrow.list_(pyarrow.from_numpy_dtype(np.dtype(form.dtype)), form.width)
         self._schema = pyarrow.schema([("linex_index", "int64"), *fields, *((name, vector) for name in form.names)])
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
 
     def write(self, rows: FeatureRows) -> None:
-        columns: dict[str, Any] = {**self.columns(rows)}
+        columns: dict[str, Any] = {**rows.columns()}
         if rows.tokens is not None:
             columns["token"] = rows.tokens
         if rows.words is not None:
             columns["word"] = [text for text, _, _ in rows.words]
-        for place, name in enumerate(self._names):
-            flat = self._arrow.array(np.ascontiguousarray(rows.values[:, place], self._dtype).reshape(-1))
-            columns[name] = self._arrow.FixedSizeListArray.from_arrays(flat, self._width)
+        for layer, name in enumerate(self._form.names):
+            flat = self._arrow.array(np.ascontiguousarray(rows.values[:, layer], self._form.dtype).reshape(-1))
+            columns[name] = self._arrow.FixedSizeListArray.from_arrays(flat, self._form.width)
         self._writer.write_table(self._arrow.table(columns, self._schema))
 
     def finish(self) -> None:
         self._writer.close()
+
+
+_WRITERS: dict[str, Callable[[IO, VectorFormat], Writer]] = {
+    "npy": NpyWriter,
+    "parquet": ParquetWriter,
+    "tfrecord": TfRecordWriter,
+}
 
 
 def check_format(output_format: str) -> None:
@@ -211,7 +176,7 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
 
 @contextlib.contextmanager
 def open_writer(
-    path: str, output_format: str, form: Form, done: int = 0, facts: dict[str, str] | None = None
+    path: str, output_format: str, form: VectorFormat, done: int = 0, facts: dict[str, str] | None = None
 ) -> Iterator[Writer]:
     """A writer of that format; the file appears when the block ends.
 
@@ -225,19 +190,14 @@ def open_writer(
                 file = stack.enter_context(atomic_write(path))
             else:
                 file = stack.enter_context(_partial_file(path, done, facts or {}))
-            writer: Writer = JsonLinesWriter(file, None if form.combined else form.layers)
+            writer: Writer | NpzWriter = JsonLinesWriter(file, form)
         else:
             file = stack.enter_context(atomic_write(path, "wb"))
-            if output_format == "npy":
-                writer = NpyWriter(file, form.width, form.dtype)
-            elif output_format == "npz":
+            if output_format == "npz":
                 folder = None if files.is_remote(path) else os.path.dirname(path) or "."
-                members = NpzWriter(file, folder, form.row_shape, form.layers, form.dtype)
-                stack.callback(members.close)
-                writer = members
-            elif output_format == "parquet":
-                writer = ParquetWriter(file, form)
+                writer = NpzWriter(file, form, folder)
+                stack.callback(writer.close)
             else:
-                writer = TfRecordWriter(file, form)
+                writer = _WRITERS[output_format](file, form)
         yield writer
         writer.finish()

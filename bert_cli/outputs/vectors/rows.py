@@ -26,9 +26,40 @@ class FeatureRows:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def line_numbers(self) -> np.ndarray:
-        """The line of each row, int64 [r]."""
-        return np.repeat(np.arange(self.first_line, self.first_line + len(self)), np.diff(self.offsets))
+    def columns(self) -> dict[str, np.ndarray]:
+        """linex_index; token_id, or start and end, where the rows are tokens or words: each [r]."""
+        lines = np.arange(self.first_line, self.first_line + len(self))
+        columns = {"linex_index": np.repeat(lines, np.diff(self.offsets))}
+        if self.token_ids is not None:
+            columns["token_id"] = self.token_ids
+        if self.words is not None:
+            # With a dtype, as an empty list would become an array of floats.
+            columns["start"] = np.array([start for _, start, _ in self.words], np.int64)
+            columns["end"] = np.array([end for _, _, end in self.words], np.int64)
+        return columns
+
+
+@dataclass(frozen=True)
+class VectorFormat:
+    """What is written: vectors of each "line", "token" or "word" (`unit`), of `width` numbers.
+
+    layers: those that were asked for, as they were asked for; `combined`: there is one vector for all of them.
+    """
+
+    unit: str
+    layers: tuple[int | str, ...]
+    combined: bool
+    width: int
+    dtype: str = "<f4"
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        return (self.width,) if self.combined else (len(self.layers), self.width)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the vectors, in formats with columns."""
+        return ["vector"] if self.combined else [f"layer_{index}" for index in self.layers]
 
 
 def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str) -> np.ndarray:

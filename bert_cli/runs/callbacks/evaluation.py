@@ -19,7 +19,7 @@ from bert_cli.base.names import BEST, CHECKPOINT
 from bert_cli.metrics.selection import Selection, select
 from bert_cli.outputs.history import History, plain_number
 from bert_cli.runs.output_dir import best_checkpoint
-from bert_cli.settings.early_stopping import EPOCH
+from bert_cli.settings.training import EPOCH
 from bert_cli.training.loop import Callback
 from bert_cli.weights.path import find_checkpoint
 from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpoints, step_number

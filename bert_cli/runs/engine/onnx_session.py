@@ -13,13 +13,12 @@ import numpy as np
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
 from bert_cli.features.ragged import Features, row_lengths
-from bert_cli.features.stream import alike_groups
+from bert_cli.features.stream import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner, check_packages
 from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
-from bert_cli.weights.checkpoint import open_checkpoint
-from bert_cli.weights.load import load_weights
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
@@ -111,6 +110,6 @@ class OnnxSession(Predictor):
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         assert self._run, "load_trained comes first"
         # Groups of one length: the graph has neither padding nor mask.
-        for rows in alike_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
+        for rows in equal_length_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._run(batch)["logits"], batch)

@@ -13,7 +13,7 @@ from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.runtime.memory import memory_now, peak_memory
 from bert_cli.training.batch_distribution import distribute
-from bert_cli.training.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.strategy import peak_device_memory
 
 _LEAST, _MOST = 1, 12  # steps that are measured, behind the first one

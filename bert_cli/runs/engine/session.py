@@ -20,8 +20,8 @@ from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.spec import Column
 from bert_cli.features.stream import length_groups
+from bert_cli.heads.classification import BertWindowsClassifier
 from bert_cli.heads.model import TaskModel, tensor_specs
-from bert_cli.heads.windows import BertWindowsClassifier
 from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
@@ -45,9 +45,8 @@ from bert_cli.training.strategy import (
     on_one_cpu,
     peak_device_memory,
 )
-from bert_cli.weights.checkpoint import Reader, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
 from bert_cli.weights.hub_encoder import ModuleEncoder
-from bert_cli.weights.load import LoadReport, load_weights
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 

@@ -23,7 +23,7 @@ from bert_cli.heads.model import tensor_specs
 from bert_cli.runs.engine.session import Session
 from bert_cli.runs.engine.training_run import TrainingRun
 from bert_cli.runtime.memory import machine_memory
-from bert_cli.training.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import POSITION_NAME

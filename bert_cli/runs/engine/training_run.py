@@ -23,15 +23,13 @@ from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.loop import Callback, run_steps
 from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
-from bert_cli.training.optimizers.lamb import Lamb
-from bert_cli.training.optimizers.nadam import Nadam
-from bert_cli.training.optimizers.rate_multipliers import is_frozen
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
+from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
 from bert_cli.training.step import make_train_step
-from bert_cli.training.stop_flag import StopFlag
+from bert_cli.training.strategy import StopFlag
 from bert_cli.weights.training_folder import repair_state
 
 LOG = logging.getLogger("bert_cli")
@@ -82,17 +80,7 @@ class TrainingRun:
             if token_ids is not None and has_words:
                 self.compact = CompactEmbeddings(model.encoder, token_ids)
                 trained[WORDS] = self.compact.table
-            self.optimizer = kind(
-                trained,
-                updates.learning_rate,
-                updates.steps - updates.first_step,
-                updates.warmup_steps,
-                updates.bias_correction,
-                factors,
-                updates.weight_decay,
-                updates.lr_schedule,
-            )
-            self.optimizer.first_step = updates.first_step
+            self.optimizer = kind(trained, updates, factors)
             self.loss_scale = LossScale() if session.precision == "float16" else None
         self.start = 0
         if state:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.base.head_types import POOLER
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.features.stream import alike_groups
+from bert_cli.features.stream import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.onnx_session import TOKENS, load, network_type, opened
@@ -112,7 +112,7 @@ class OnnxFeatures(Extractor):
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         assert self._run, "load comes first"
         sequences, lengths = features.sequences, features.sequences.lengths
-        for rows in alike_groups(lengths, self._max_tokens):
+        for rows in equal_length_groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
             found = self._run(sequences.padded(rows, width))
             if self._layers:

@@ -11,8 +11,8 @@ from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write_attention
-from bert_cli.outputs.vectors.files import Form, open_writer
-from bert_cli.outputs.vectors.rows import feature_rows
+from bert_cli.outputs.vectors.files import open_writer
+from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
 from bert_cli.runs.extraction.extractor import Extractor, OnnxFeatures, VectorChoice
 from bert_cli.runs.loading.bundle import AnyModel
@@ -41,7 +41,7 @@ def write_features(
     session: Extractor,
     settings: ExtractSettings,
     model: AnyModel,
-    form: Form,
+    form: VectorFormat,
     source: str,
     target: str,
     done: int = 0,
@@ -52,7 +52,7 @@ def write_features(
     form: of plan.form_of. done, facts: see outputs.vectors.files.open_writer.
     """
     extraction, attentions, length = settings.extraction, settings.attention.attentions, session.choice.max_seq_length
-    limits = plan.chunk_limits(model.config, len(form.layers), form.kind == "line", bool(attentions))
+    limits = plan.chunk_limits(model.config, len(form.layers), form.unit == "line", bool(attentions))
     tokenizer, combine = model.tokenizer, plan.combination(extraction)
     convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
     with contextlib.ExitStack() as stack:

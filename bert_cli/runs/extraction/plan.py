@@ -21,7 +21,8 @@ from bert_cli.features.layer_choice import Layer
 from bert_cli.flags.parser import shown
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.progress import Progress
-from bert_cli.outputs.vectors.files import Form, check_format, partial_name
+from bert_cli.outputs.vectors.files import check_format, partial_name
+from bert_cli.outputs.vectors.rows import VectorFormat
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runs.output_dir.shards import ShardPlan
@@ -74,7 +75,7 @@ def combination(extraction: Extraction) -> str:
     return "concat" if has_lines and extraction.combine == "none" else extraction.combine
 
 
-def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> Form:
+def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> VectorFormat:
     """What is written. InputError for columns of the same name."""
     kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
     combine = combination(extraction)
@@ -83,7 +84,7 @@ def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
-    return Form(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
+    return VectorFormat(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
 
 
 def chunk_limits(

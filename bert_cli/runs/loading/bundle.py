@@ -103,7 +103,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         if checkpoint is None or checkpoint.kind != HUGGING_FACE:
             return None
         # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
-        from bert_cli.weights.hugging_face_writing import read_hugging_face_problem
+        from bert_cli.weights.hugging_face import read_hugging_face_problem
 
         return read_hugging_face_problem(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
 
@@ -171,7 +171,7 @@ def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
 
 def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | None, str | None]:
     # Not at the top: it imports no TensorFlow, but safetensors, which only a Hugging Face folder needs.
-    from bert_cli.weights.hugging_face_writing import read_hugging_face_labels
+    from bert_cli.weights.hugging_face import read_hugging_face_labels
 
     return read_hugging_face_labels(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
 

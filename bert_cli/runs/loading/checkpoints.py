@@ -12,8 +12,7 @@ import pathlib
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, SAFETENSORS, VOCABULARY
-from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_file import read_module_config
+from bert_cli.model.config import BertConfig, ModuleConfig, read_module_config
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles, Phases
 from bert_cli.weights import hub_handle

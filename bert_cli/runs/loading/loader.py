@@ -8,8 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
-from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_file import read_config, read_module_config
+from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
 from bert_cli.runs.loading.checkpoints import find_module, random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes

@@ -12,11 +12,10 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.names import BEST, BEST_FILE, CHECKPOINT, CONFIG, FLAGS, LABELS, MANIFEST, STATE, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json
-from bert_cli.runs.output_dir.manifest import FILES, read_manifest
-from bert_cli.runs.output_dir.written_files import owned_names
+from bert_cli.runs.output_dir.manifest import FILES, owned_names, read_manifest
 
 _COMPANIONS = (FLAGS, CONFIG, LABELS, VOCABULARY)
-_NUMBER = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-of-\d{5})")
+CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"(\d+)\.(index|data-\d{5}-of-\d{5})")
 
 
 def prepare(folder: str) -> str:
@@ -41,7 +40,7 @@ def keep_steps(folder: str, steps: Collection[int]) -> None:
     best = os.path.join(folder, BEST)
     # The index first: without it the data is no checkpoint.
     for name in sorted(files.list_directory(best), reverse=True):
-        found = _NUMBER.fullmatch(name)
+        found = CHECKPOINT_FILE.fullmatch(name)
         if found and int(found[1]) not in steps:
             files.remove(os.path.join(best, name))
 

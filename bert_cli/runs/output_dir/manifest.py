@@ -10,13 +10,15 @@ import dataclasses
 import hashlib
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import read_json_object
-from bert_cli.base.names import CONFIG, LABELS, MANIFEST, VOCABULARY
+from bert_cli.base.json_files import parse_json, read_json_object
+from bert_cli.base.lines import read_text
+from bert_cli.base.messages import listed
+from bert_cli.base.names import BEST, CONFIG, LABELS, MANIFEST, REPORT, RESULT_FILES, RUN_FILES, STATE, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
@@ -43,31 +45,27 @@ def vocabulary_digest(vocab_file: str) -> str:
     return hashlib.sha256(files.read_bytes(vocab_file)).hexdigest()[:16]
 
 
-def _folder_of_run(path: str, checkpoint: CheckpointPath | None, name: str) -> str | None:
-    """The folder of the checkpoint, if a file is the one that a run left there; None for one that was given."""
+def _manifest_beside(path: str, checkpoint: CheckpointPath | None, name: str) -> dict:
+    """The manifest of the checkpoint's run, if a file is the one that the run left there; {} for one that was given."""
     if checkpoint and files.absolute(path) == files.absolute(os.path.join(checkpoint.folder, name)):
-        return checkpoint.folder
-    return None
+        return read_manifest(checkpoint.folder) or {}
+    return {}
 
 
 def check_vocabulary(path: str | None, checkpoint: CheckpointPath | None) -> None:
     """InputError where a run's vocab.txt is not any more what the run was trained with."""
-    folder = _folder_of_run(path, checkpoint, VOCABULARY) if path else None
-    manifest = read_manifest(folder) if folder else None
-    wanted = manifest.get("vocabulary") if manifest else None
+    wanted = _manifest_beside(path, checkpoint, VOCABULARY).get("vocabulary") if path else None
     if path and wanted and wanted != vocabulary_digest(path):
         raise InputError(f"{path}: {_changed('vocabulary')}; restore it, or give the right one with --vocab_file")
 
 
 def check_labels(labels: tuple[str, ...], checkpoint: CheckpointPath) -> None:
     """InputError where a run's labels.txt does not hold the labels that the run was trained with."""
-    manifest = read_manifest(checkpoint.folder)
-    wanted = manifest.get("labels") if manifest else None
+    wanted = (read_manifest(checkpoint.folder) or {}).get("labels")
     if isinstance(wanted, list) and wanted != list(labels):
-        named = ", ".join(map(str, wanted[:10])) + (", …" if len(wanted) > 10 else "")
         raise InputError(
-            f"{os.path.join(checkpoint.folder, LABELS)}: {_changed('list of labels')} ({named}); write these into it, one a "
-            "line, in this order"
+            f"{os.path.join(checkpoint.folder, LABELS)}: {_changed('list of labels')} ({listed(list(map(str, wanted)))}); "
+            "write these into it, one a line, in this order"
         )
 
 
@@ -78,18 +76,14 @@ def check_config(
 
     left_out: keys that may differ.
     """
-    folder = _folder_of_run(path, checkpoint, CONFIG)
-    manifest = read_manifest(folder) if folder else None
-    if manifest is None:
-        return
-    now, before = dataclasses.asdict(config), manifest["config"]
-    changed = [key for key in now if key in before and key not in left_out and now[key] != before[key]]
-    if changed:
-        key = changed[0]
-        raise InputError(
-            f"{path}: {key} is {now[key]}, but was {before[key]} when the model was trained ({MANIFEST}); restore it, or give "
-            "the right one with --bert_config_file"
-        )
+    before = _manifest_beside(path, checkpoint, CONFIG).get("config", {})
+    # A key that run.json lacks came with a later version, whose default is what the run had.
+    for key, now in dataclasses.asdict(config).items():
+        if key in before and key not in left_out and now != before[key]:
+            raise InputError(
+                f"{path}: {key} is {now}, but was {before[key]} when the model was trained ({MANIFEST}); restore it, or give "
+                "the right one with --bert_config_file"
+            )
 
 
 def _changed(what: str) -> str:
@@ -126,3 +120,62 @@ def plan_start(before: Mapping[str, Any], steps: int, done: int) -> int:
 def plan_warmup(warmup_steps: int, steps: int, first_step: int) -> int:
     """Warmup of a plan that begins at first_step: the same share of its steps as warmup_steps of all steps."""
     return warmup_steps * (steps - first_step) // steps
+
+
+# Owned by a run whose run.json is from before it listed its files.
+OF_OLDER_RUNS = (*RUN_FILES, LABELS, VOCABULARY, *RESULT_FILES)
+
+
+def written_names(manifest: dict, names: Iterable[str]) -> list[str]:
+    """Names of the files, but for checkpoints, of a run with this manifest whose task writes `names`."""
+    has = {LABELS: manifest.get("labels") is not None, VOCABULARY: manifest.get("vocabulary") is not None}
+    return [*RUN_FILES, *(name for name in has if has[name]), *names]
+
+
+def read_report(folder: str) -> dict | None:
+    """The report of an earlier run; None where there is none, or a run_report.json that no run of ours wrote."""
+    path = os.path.join(folder, REPORT)
+    if not files.exists(path) or files.is_directory(path):
+        return None
+    try:
+        values = parse_json(read_text(path), path)
+    except InputError:  # not ours: these are written whole
+        return None
+    return values if isinstance(values, dict) and "total_seconds" in values else None
+
+
+def listed_names(values: dict, otherwise: Iterable[str]) -> set[str]:
+    """The files that a manifest or report lists; a name that leads out of the folder is none of ours."""
+    names = values.get(FILES, list(otherwise))
+    names = names if isinstance(names, list) else []
+    return {name for name in names if isinstance(name, str) and name == os.path.basename(name)}
+
+
+def owned_names(folder: str) -> set[str]:
+    """Names of the files, but for checkpoints, that runs of ours wrote into a folder, by what they have listed there.
+
+    A run.json that cannot be read counts as that of an older run, as --overwrite_output_dir is the way out of it.
+    """
+    owned: set[str] = set()
+    if files.exists(os.path.join(folder, MANIFEST)):
+        try:
+            manifest = read_manifest(folder)
+        except InputError:
+            manifest = {}
+        if manifest is not None:
+            owned |= listed_names(manifest, OF_OLDER_RUNS) | {MANIFEST, STATE}
+    report = read_report(folder)
+    return owned if report is None else owned | listed_names(report, RESULT_FILES) | {REPORT}
+
+
+def check_ours(folder: str, names: Iterable[str]) -> None:
+    """InputError, naming it, for the first of these files that is there and that no run of ours wrote."""
+    owned = owned_names(folder)
+    present = set(files.list_directory(folder))
+    for name in names:
+        path = os.path.join(folder, name)
+        if name in present and (name not in owned or (files.is_directory(path) and name != BEST)):
+            raise InputError(
+                f"{path}: would be written over, but no run of ours has listed it as its own; move it away, or use another "
+                "--output_dir"
+            )

@@ -17,7 +17,6 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import (
     BEST,
-    CHECKPOINT,
     CONFIG,
     FLAGS,
     HUGGING_FACE_CONFIG,
@@ -30,26 +29,24 @@ from bert_cli.base.names import (
 )
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
-from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.model.config_file import write_config
+from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
+from bert_cli.runs.output_dir.best_checkpoint import CHECKPOINT_FILE
 from bert_cli.runs.output_dir.manifest import (
     COMMAND,
     FILES,
     GROWING,
     OF_LENGTH,
+    OF_OLDER_RUNS,
     SEVERAL,
     STEPS,
-    is_longer,
-    read_manifest,
-    vocabulary_digest,
-)
-from bert_cli.runs.output_dir.written_files import (
-    OF_OLDER_RUNS,
     check_ours,
+    is_longer,
     listed_names,
     owned_names,
+    read_manifest,
     read_report,
+    vocabulary_digest,
     written_names,
 )
 from bert_cli.weights.path import CheckpointPath
@@ -57,7 +54,6 @@ from bert_cli.weights.training_folder import latest_checkpoint, newest_whole, st
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
-_CHECKPOINT_FILE = re.compile(re.escape(CHECKPOINT) + r"\d+\.(index|data-\d{5}-of-\d{5})")
 # What tempfile makes of the prefix that all our writers give it.
 _UNFINISHED = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 # Files that tell a folder of models or data.
@@ -134,7 +130,7 @@ def _check_no_run(folder: str, latest: str | None) -> None:
             f"{folder}: holds {foreign[0]}, which no run of ours put there: it looks like a folder of models or data; "
             "use another --output_dir"
         )
-    numbered = (name for name in files.list_directory(folder) if _CHECKPOINT_FILE.fullmatch(name))
+    numbered = (name for name in files.list_directory(folder) if CHECKPOINT_FILE.fullmatch(name))
     found = os.path.basename(latest) if latest else next(numbered, None)
     if found:
         raise InputError(
@@ -187,9 +183,13 @@ def clear(folder: str) -> None:
     files.make_directory(folder)
     remove_leftovers(folder)
     owned = owned_names(folder)
-    ours = [name for name in files.list_directory(folder) if name in owned or _is_checkpoint(name, owned)]
+    is_run = MANIFEST in owned
+    present = files.list_directory(folder)
+    ours = [name for name in present if name in owned or (is_run and CHECKPOINT_FILE.fullmatch(name))]
     # Checkpoints first and the manifest last: what is left if this is stopped is still known as a folder of ours.
-    for name in sorted(ours, key=lambda name: (name == MANIFEST, not name.startswith((STATE, CHECKPOINT)))):
+    for name in sorted(
+        ours, key=lambda name: (name == MANIFEST, not (name == STATE or CHECKPOINT_FILE.fullmatch(name)))
+    ):
         path = os.path.join(folder, name)
         if not files.is_directory(path):
             files.remove(path)
@@ -211,7 +211,7 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
     check_ours(folder, (MANIFEST, *names))
 
 
-def begin_several(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
+def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
     """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
     if overwrite or read_manifest(folder, _ANEW) is None:
         clear(folder)
@@ -228,10 +228,6 @@ def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None
         write_json(os.path.join(folder, MANIFEST), after)
 
 
-def _is_checkpoint(name: str, owned: set[str]) -> bool:
-    return MANIFEST in owned and _CHECKPOINT_FILE.fullmatch(name) is not None
-
-
 def remove_leftovers(folder: str) -> None:
     """Remove the half-written files of a run of ours that was killed, of its best/ too."""
     owned = owned_names(folder)
@@ -245,7 +241,7 @@ def remove_leftovers(folder: str) -> None:
             continue
         if not files.is_directory(path):
             files.remove(path)
-        elif all(_CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
+        elif all(CHECKPOINT_FILE.match(inner) for inner in files.list_directory(path)):
             try:
                 shutil.rmtree(path)
             except OSError as error:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
@@ -44,17 +44,18 @@ def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mappi
     """
     patterns = [name for name in flags if files.is_pattern(values[name])]
     if not patterns:
-        if "shard" in given:
-            raise InputError(
-                f"--shard is about several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'"
-            )
+        refuse_if(
+            "shard" in given,
+            f"--shard is about several files: give --{' or --'.join(flags)} a pattern in quotes, such as 'part-*.txt'",
+        )
         return False
     source, target = patterns[0], flags[patterns[0]]
-    if values[target] == STANDARD:
-        raise InputError(f"--{target}: give the name that the outputs begin with, as --{source} names several files")
+    refuse_if(
+        values[target] == STANDARD,
+        f"--{target}: give the name that the outputs begin with, as --{source} names several files",
+    )
     for name in ("resume", "attentions"):
-        if values.get(name):
-            raise InputError(f"--{name} is about one file, and --{source} names several; leave it out")
+        refuse_if(values.get(name), f"--{name} is about one file, and --{source} names several; leave it out")
     return True
 
 
@@ -65,14 +66,17 @@ def alone(devices: Devices) -> Devices:
     return dataclasses.replace(devices, distribution_strategy="mirrored")
 
 
-def _place(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[int, int]:
+def _rank(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[int, int]:
     """The number of this process, from 0, and of how many."""
     if shard or not trains_together(distribution_strategy):
         return shard or (0, 1)
     cluster = read_cluster()
     names = list(cluster.addresses)
-    if cluster.task not in names:
-        raise InputError(f"the environment variable TF_CONFIG: {cluster.task} is none of the processes that compute")
+    # An evaluator, a parameter server: TensorFlow's form allows these, and no shard is theirs.
+    refuse_if(
+        cluster.task not in names,
+        f"the environment variable TF_CONFIG: {cluster.task} is none of the processes that compute",
+    )
     return names.index(cluster.task), len(names)
 
 
@@ -104,23 +108,20 @@ class ShardPlan:
         InputError where a file cannot be read or written, or outputs of other inputs or facts stand there.
         """
         inputs = find_inputs(pattern, flag)
-        if STANDARD in inputs:
-            raise InputError(f"--{flag}={pattern}: standard input is no shard; give names of files")
-        number, processes = _place(shard, distribution_strategy)
-        shards = [
-            Shard(path, tuple(shard_name(name, place, len(inputs)) for name in names))
-            for place, path in enumerate(inputs)
-        ]
-        own = tuple(shards[number::processes])
-        said = {name: shown(value) for name, value in facts.items() if value is not None}
-        made = ShardPlan(tuple(names), tuple(map(files.absolute, inputs)), said, target, own, checkpoint)
-        taken = {path for each in shards for path in map(files.real, each.targets)}
-        if overwritten := [path for path in inputs if files.real(path) in taken]:
-            raise InputError(f"{overwritten[0]}: would be written over, but it is read; check --{target}")
+        refuse_if(STANDARD in inputs, f"--{flag}={pattern}: standard input is no shard; give names of files")
+        number, processes = _rank(shard, distribution_strategy)
+        count = len(inputs)
+        shards = [Shard(path, tuple(shard_name(name, i, count) for name in names)) for i, path in enumerate(inputs)]
+        taken = {files.real(path) for each in shards for path in each.targets}
+        for path in inputs:
+            refuse_if(files.real(path) in taken, f"{path}: would be written over, but it is read; check --{target}")
         files.check_output_files([shard_name(name, 0, 0) for name in names], ())  # whether the folder can be written to
-        made._check()
-        LOG.info("%d files of --%s: %d are this process's", len(inputs), flag, len(own))
-        return made
+        # Every n-th one: large files that stand side by side in a listing go to different processes.
+        own, texts = shards[number::processes], {n: shown(value) for n, value in facts.items() if value is not None}
+        plan = ShardPlan(tuple(names), tuple(map(files.absolute, inputs)), texts, target, tuple(own), checkpoint)
+        plan._check()
+        LOG.info("%d files of --%s: %d are this process's", count, flag, len(own))
+        return plan
 
     @property
     def listing(self) -> str:
@@ -129,23 +130,23 @@ class ShardPlan:
 
     def _check(self) -> bool:
         """Whether the listing is there and says the same. InputError where outputs stand there that are of something else."""
-        folder, known = os.path.dirname(self.listing) or ".", None
-        if files.exists(self.listing):
-            known = read_json_object(self.listing, _REMOVE)
-        if known and not self._difference(known):
+        folder = os.path.dirname(self.listing) or "."
+        known = read_json_object(self.listing, _REMOVE) if files.exists(self.listing) else None
+        difference = None if known is None else self._difference(known)
+        if difference == "":
             return True
         begin = "|".join(re.escape(os.path.basename(name)) for name in self.names)
         outputs = re.compile(f"({begin}){_SHARD}")
         found = next((name for name in files.list_directory(folder) if outputs.fullmatch(name)), None)
         if found is None:
             return False  # a run that came to nothing says nothing
-        if known is None:
-            output, listing = os.path.join(folder, found), os.path.basename(self.listing)
-            raise InputError(
-                f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self.flag}"
-            )
+        output, listing = os.path.join(folder, found), os.path.basename(self.listing)
+        refuse_if(
+            difference is None,
+            f"{output}: is there without {listing}, which says what it is of; remove it, or use another --{self.flag}",
+        )
         raise InputError(
-            f"{self.listing}: the shards that are there were made with {self._difference(known)}; give the same, use another "
+            f"{self.listing}: the shards that are there were made with {difference}; give the same, use another "
             f"--{self.flag}, or remove them"
         )
 
@@ -163,29 +164,27 @@ class ShardPlan:
 
         A shard is finished where its outputs are there and none is older than its input or the model.
         """
-        left, model = [], files.modified(self.checkpoint.file)
-        outdated = 0
-        for shard in self.own:
-            is_there = all(map(files.exists, shard.targets))
-            oldest = min(map(files.modified, shard.targets)) if is_there else 0
-            if not is_there or oldest < max(model, files.modified(shard.source)):
-                left.append(shard)
-                outdated += is_there
-        if len(left) < len(self.own) or outdated:
-            again = (
-                f"; {outdated} others are older than their input or the model, and computed again" if outdated else ""
-            )
-            ends = "" if left else ": nothing is left to do"
-            LOG.info(
-                "%d of %d shards are finished already, and left as they are%s%s",
-                len(self.own) - len(left), len(self.own), again, ends,
-            )  # fmt: skip
-        return left
+        model = files.modified(self.checkpoint.file)
+        written = [shard for shard in self.own if all(map(files.exists, shard.targets))]
+        # The oldest of its outputs: a process that was killed between two of them left one of an earlier run.
+        done = {
+            each
+            for each in written
+            if min(map(files.modified, each.targets)) >= max(model, files.modified(each.source))
+        }
+        if written:
+            outdated = len(written) - len(done)
+            again = f"; {outdated} others are older than their input or the model, and computed again" * bool(outdated)
+            ends = ": nothing is left to do" if len(done) == len(self.own) else ""
+            text = "%d of %d shards are finished already, and left as they are%s%s"
+            LOG.info(text, len(done), len(self.own), again, ends)
+        return [shard for shard in self.own if shard not in done]
 
     def each(self, shards: Sequence[Shard]) -> Iterator[Shard]:
         """The same shards, one by one, while nobody makes others of their names. InputError where somebody does."""
-        for place, shard in enumerate(shards, 1):
+        for number, shard in enumerate(shards, 1):
+            # Each time, not once: another process may have begun with other flags since the last shard.
             if not self._check():
                 write_json(self.listing, {"inputs": list(self.inputs), "flags": self.facts})
-            LOG.info("shard %d of %d: %s", place, len(shards), shard.source)
+            LOG.info("shard %d of %d: %s", number, len(shards), shard.source)
             yield shard

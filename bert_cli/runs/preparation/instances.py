@@ -8,8 +8,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import shard_name
-from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.instances import Sampling, make_masking
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode

@@ -8,7 +8,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.corpus import vocabulary as corpus
 from bert_cli.corpus.text import read_blocks
-from bert_cli.corpus.word_counts import count_block, merge_counts
+from bert_cli.corpus.vocabulary import count_block, merge_counts
 from bert_cli.corpus.workers import Workers
 from bert_cli.runs.loading import checks
 from bert_cli.runs.preparation.corpus import reading

@@ -10,27 +10,11 @@ import itertools
 import logging
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from bert_cli.base import files
+from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
 from bert_cli.base.log import RESULT
-from bert_cli.base.names import (
-    BEST,
-    BEST_FILE,
-    CONFIG,
-    FLAGS,
-    FOLDS_TABLE,
-    GRID_TABLE,
-    HISTORY,
-    LABELS,
-    MANIFEST,
-    OUT_OF_FOLD,
-    RUNS_TABLE,
-    STATE,
-    SUSPECTS,
-    VOCABULARY,
-)
 from bert_cli.flags.option import changed, lists_of, values_of
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs.sweep import (
@@ -47,52 +31,39 @@ from bert_cli.outputs.sweep import (
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
 from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
 from bert_cli.runs.sweep.cross_validation import Folds
-from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, Task
-from bert_cli.settings.sweep import check_sweep, is_sweep
+from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResult, Task
+from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
 
 LOG = logging.getLogger("bert_cli")
 RUNS, GRID, FOLDS = "runs", "grid", "folds"
-_TABLES = {RUNS: RUNS_TABLE, GRID: GRID_TABLE, FOLDS: FOLDS_TABLE}
-_OF_ONE_RUN = (MANIFEST, STATE, CONFIG, FLAGS, LABELS, VOCABULARY, HISTORY, BEST)  # what only a run's own folder has
+_TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TABLE}
+# What only a run's own folder has.
+_OF_ONE_RUN = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
+_OF_ALL = ("num_runs", "cross_validation", "do_eval")  # flags that make no difference between the runs
+
+RunOnce = Callable[..., RunResult]  # (task, settings, data=None), the driver's run_once
 
 
-class Outcome(Protocol):
-    """What the driver returns of one run."""
-
-    @property
-    def report(self) -> dict[str, Any]: ...
-
-    @property
-    def evaluation(self) -> Evaluation | None: ...
-
-
-RunOnce = Callable[..., Outcome]  # (task, settings, data=None), the driver's run_once
-
-
-class Member(NamedTuple):
-    """One of several: the name of its folder, and the values of the flags in which it differs from the others."""
+class Trial(NamedTuple):
+    """One of several runs: the name of its folder, and the values of the flags in which it differs from the others."""
 
     folder: str
     values: dict[str, Any]
 
 
-def members(settings: Any) -> tuple[str, list[Member]]:
+def trials(settings: Any) -> tuple[str, list[Trial]]:
     """What kind of runs the settings ask for, and each of them; the runs of a cell are for the cell to make."""
-    lists = lists_of(settings)
+    lists, count = lists_of(settings), settings.sweep.cross_validation
     if lists:
         cells = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-        return GRID, [
-            Member("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells
-        ]
-    if count := settings.sweep.cross_validation:
-        return FOLDS, [
-            Member(f"fold-{number}", {"cross_validation": 0, "do_eval": True}) for number in range(1, count + 1)
-        ]
+        return GRID, [Trial("-".join(["grid", *(f"{n}-{_short(v)}" for n, v in cell.items())]), cell) for cell in cells]
+    if count:
+        own = {"cross_validation": 0, "do_eval": True}
+        return FOLDS, [Trial(f"fold-{number}", own) for number in range(1, count + 1)]
     first, count = settings.seed.random_seed, settings.sweep.num_runs
-    own = {"num_runs": 1}
-    return RUNS, [Member(f"run-{n + 1}", {"random_seed": first + n, **own}) for n in range(count)]
+    return RUNS, [Trial(f"run-{n + 1}", {"random_seed": first + n, "num_runs": 1}) for n in range(count)]
 
 
 def _short(number: float) -> str:
@@ -114,7 +85,7 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
         return report
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
     kept = remembered(type(settings), model_folder(folder), ())
-    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), FLAGS))["random_seed"])
+    kept["random_seed"] = int(read_flags(os.path.join(model_folder(folder), names.FLAGS))["random_seed"])
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
@@ -125,30 +96,38 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
-    kind, parts = members(settings)
-    folder = settings.phases.output_dir
-    names = (_TABLES[kind], *((OUT_OF_FOLD, SUSPECTS) if kind == FOLDS else (BEST_FILE,)))
+    kind, planned = trials(settings)
+    folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
+    tables = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
-    overwrite = settings.phases.overwrite_output_dir
-    run_folder.check_sweep(folder, task.command, kind, names, overwrite)
-    folds = Folds(task, settings, len(parts)) if kind == FOLDS else None
+    run_folder.check_sweep(folder, task.command, kind, tables, overwrite)
+    folds = Folds(task, settings, len(planned)) if kind == FOLDS else None
     reports: list[dict[str, Any]] = []
-    evaluations: list[Evaluation] = []  # of the folds
+    evaluations: list[Evaluation] = []  # of the folds; other runs' are not held, as their predictions may be large
     with _many_models():
-        for number, part in enumerate(parts, 1):
-            LOG.log(RESULT, "***** %s: %d of %d *****", part.folder, number, len(parts))
-            own = changed(settings, _for_part(settings, folder, part))
-            data = folds.subset(number) if folds else None
-            reports.append(_report(task.again(own), own, run_one, data, evaluations))
+        for number, trial in enumerate(planned, 1):
+            LOG.log(RESULT, "***** %s: %d of %d *****", trial.folder, number, len(planned))
+            own = changed(settings, _changes(settings, folder, trial))
+            result = _run_trial(task.again(own), own, run_one, folds.subset(number) if folds else None)
+            reports.append(result.report)
+            evaluations += [result.evaluation] if folds and result.evaluation else []
+            # Now, not before: run.json of the first run lists what its task writes, and a run that cannot begin leaves nothing.
             if number == 1:
-                owned = (*names, *_results(folder, part.folder))
-                run_folder.begin_several(folder, task.command, kind, owned, overwrite)
-            gc.collect()  # the model of the run before, with its compiled functions, refers to itself
+                owned = (*tables, *_results(folder, trial.folder))
+                run_folder.begin_sweep(folder, task.command, kind, owned, overwrite)
+            # The model of this run, with its compiled functions, refers to itself, and the result may refer to the model.
+            del result
+            gc.collect()
     if not any(reports):
-        raise DivergedError(f"{folder}: the training of all {len(parts)} runs diverged; try a lower --learning_rate")
+        raise DivergedError(f"{folder}: the training of all {len(planned)} runs diverged; try a lower --learning_rate")
     rows = [
-        RunRow(part.folder, _shown(part), metrics_of(report), report.get(DEVIATION, {}))
-        for part, report in zip(parts, reports, strict=True)
+        RunRow(
+            trial.folder,
+            {name: value for name, value in trial.values.items() if name not in _OF_ALL},
+            metrics_of(report),
+            report.get(DEVIATION, {}),
+        )
+        for trial, report in zip(planned, reports, strict=True)
     ]
     metric = next(report["metric"] for report in reports if report)
     best = None if kind == FOLDS or settings.sweep.cross_validation else best_row(rows, metric)
@@ -170,29 +149,18 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     return found | {"metric": metric, "train_seconds": seconds, SEVERAL: {"kind": kind, **about}}
 
 
-def _report(
-    task: Task,
-    settings: TrainingSettings,
-    run_one: RunOnce,
-    data: DivisibleDataset | None,
-    evaluations: list[Evaluation],
-) -> dict[str, Any]:
-    """Of one of the runs; {} where its training diverged: the others are none the worse for it, but folds.
+def _run_trial(task: Task, settings: TrainingSettings, run_one: RunOnce, data: DivisibleDataset | None) -> RunResult:
+    """One of the runs, `data` being that of a fold.
 
-    data: of a fold, whose evaluation is added to `evaluations`.
+    Its report is {} where its training diverged: the others are none the worse for it, but folds.
     """
     try:
-        if is_sweep(settings):
-            return _all(task, settings, run_one)
-        found = run_one(task, settings, data)
+        return RunResult(_all(task, settings, run_one)) if is_sweep(settings) else run_one(task, settings, data)
     except DivergedError as error:
         if data is not None:
             raise
         LOG.warning("%s: %s; the other runs go on without it", settings.phases.output_dir, error)
-        return {}
-    if data is not None and found.evaluation is not None:
-        evaluations.append(found.evaluation)
-    return found.report
+        return RunResult({})
 
 
 @contextlib.contextmanager
@@ -210,24 +178,17 @@ def _many_models() -> Iterator[None]:
         log.removeFilter(is_other)
 
 
-def _for_part(settings: Any, folder: str, part: Member) -> dict[str, Any]:
+def _changes(settings: Any, folder: str, trial: Trial) -> dict[str, Any]:
     """The values of flags in which the settings of one of the runs are others."""
     values = values_of(settings)
-    own = part.values | {"output_dir": os.path.join(folder, part.folder)}
+    own = trial.values | {"output_dir": os.path.join(folder, trial.folder)}
     own |= {"do_predict": False} if "do_predict" in values else {}
     if values.get("dev_split") and values["dev_split_seed"] is None:
         own["dev_split_seed"] = values["random_seed"]  # all runs are measured on the same rows
     return own
 
 
-def _shown(part: Member) -> dict[str, Any]:
-    """The flags of a run that a table shows."""
-    return {
-        name: value for name, value in part.values.items() if name not in ("num_runs", "cross_validation", "do_eval")
-    }
-
-
-def _results(folder: str, part: str) -> list[str]:
+def _results(folder: str, trial: str) -> list[str]:
     """The files that a later prediction or evaluation writes into the folder, which a run's own run.json lists."""
-    listed = (read_manifest(os.path.join(folder, part)) or {}).get(FILES, [])
+    listed = (read_manifest(os.path.join(folder, trial)) or {}).get(FILES, [])
     return [name for name in listed if name not in _OF_ONE_RUN]

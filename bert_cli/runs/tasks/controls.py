@@ -10,20 +10,10 @@ from bert_cli.base.messages import listed
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import trains_together
-from bert_cli.settings.controls import (
-    BALANCED,
-    NO_WEIGHTS,
-    Dropout,
-    LayerRates,
-    Loss,
-    changed_flags,
-    check_accumulation,
-    check_loss,
-    check_rates,
-    given_weights,
-)
+from bert_cli.settings.checks import check_controls
+from bert_cli.settings.controls import BALANCED, NO_WEIGHTS, Dropout, LayerRates, Loss, changed_flags, given_weights
 from bert_cli.settings.training import TrainingSettings
-from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, layer_factors, rate_factors
+from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, layer_factors, rate_factors
 
 if TYPE_CHECKING:
     from bert_cli.heads.model import TrainingRule
@@ -32,9 +22,7 @@ if TYPE_CHECKING:
 def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes_encoder: bool) -> None:
     """InputError for controls that do not go together, or not with the model."""
     rates, layers = settings.rates, config.num_hidden_layers
-    check_rates(rates)
-    check_loss(settings.loss)
-    check_accumulation(settings.training.train_batch_size, settings.optimization.gradient_accumulation_steps)
+    check_controls(settings)
     if settings.optimization.auto_batch and trains_together(settings.devices.distribution_strategy):
         raise InputError(
             "--auto_batch is for one process, as others would wait for the one whose memory does not suffice; give "

@@ -32,7 +32,9 @@ class FillMaskSession(Session):
         vocab_size: entries of the vocabulary; rows of the model beyond them are never a candidate.
         """
         positions = config.max_position_embeddings
-        super().__init__(lambda precision: BertPretrainer(config, precision), devices, positions, weights_follow=True)
+        super().__init__(
+            lambda precision: BertPretrainer(config, compute_dtype=precision), devices, positions, weights_follow=True
+        )
         self._batch_size, self._top_k, self._vocab_size = batch_size, top_k, vocab_size
         self._no_next_sentence: str | None = None
         self._runner = self.runner(self._forward, spec.FILL_MASK)

@@ -109,6 +109,13 @@ class Evaluation(NamedTuple):
     details: Any = None
 
 
+class RunResult(NamedTuple):
+    """report: what run_report.json got. evaluation: None where nothing was evaluated."""
+
+    report: dict[str, Any]
+    evaluation: Evaluation | None = None
+
+
 Model = TypeVar("Model", bound=ModelBundle[BertConfig | ModuleConfig])
 Data = TypeVar("Data", bound=Dataset)
 

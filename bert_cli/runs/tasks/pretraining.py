@@ -12,8 +12,8 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
-from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.masking import make_masking
+from bert_cli.corpus.instances import Sampling, make_masking
+from bert_cli.corpus.record_source import RecordSource
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.saved import read_flags
 from bert_cli.metrics.pretraining import pretraining_metrics
@@ -23,8 +23,9 @@ from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_unknown_share
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.preparation.corpus import LOGGED
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
-from bert_cli.runs.tasks.pretraining_data import RecordInput, TextInput, find_files
+from bert_cli.runs.tasks.pretraining_data import TextInput, find_files
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, model_folder
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_inputs import StreamInput
 
 LOG = logging.getLogger("bert_cli")
-Data = RecordInput | TextInput
+Data = RecordSource | TextInput
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
 
@@ -102,7 +103,11 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         (paths, are_records), settings = self._inputs[flag], self.settings
         length, masking, seed = settings.encoding.max_seq_length, settings.masking, settings.seed.random_seed
         if are_records:
-            return RecordInput(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
+            source = RecordSource(paths, length, masking.max_predictions_per_seq, model.config.vocab_size, seed)
+            for path in paths[:LOGGED]:
+                LOG.info("  %s", path)
+            LOG.info("%d instances in %d files", len(source), len(paths))
+            return source
         rules = make_masking(
             model.tokenizer.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
         )
@@ -138,7 +143,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         from bert_cli.heads.pretraining import BertPretrainer
 
         seed = self.settings.seed.random_seed
-        return BertPretrainer(model.config, compute_dtype, seed, data.has_next_sentences, rule)
+        has_pairs = data.has_next_sentences
+        return BertPretrainer(model.config, has_pairs, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def training_input(
         self, data: PretrainingDataset, folder: str | None, resumes: bool, writes: bool

@@ -6,22 +6,18 @@ import tempfile
 from collections.abc import Iterator
 from typing import Self
 
-import numpy as np
-
 from bert_cli.base.errors import InputError
 from bert_cli.corpus.instances import Sampling
-from bert_cli.corpus.record_source import RecordSource
+from bert_cli.corpus.record_source import EVALUATED
 from bert_cli.corpus.store import Corpus, CorpusSize
 from bert_cli.corpus.stream import CorpusSource, split_documents
 from bert_cli.corpus.text import STANDARD, find_inputs
 from bert_cli.corpus.workers import Workers
-from bert_cli.features.stream import training_rows
-from bert_cli.records.record_index import is_record_file
-from bert_cli.runs.preparation.corpus import LOGGED, Reading, choose_num_workers, corpus_digest, read_corpus
+from bert_cli.records.tfrecord import is_record_file
+from bert_cli.runs.preparation.corpus import Reading, choose_num_workers, corpus_digest, read_corpus
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
-_CHUNK = 1024  # instances that are evaluated at a time
 Position = tuple[int, int]
 
 
@@ -33,41 +29,6 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
         other = paths[kinds.index(False)]
         raise InputError(f"{other}: is no TFRecord file, but {paths[kinds.index(True)]} is; give one kind to --{flag}")
     return paths, any(kinds)
-
-
-class RecordInput:
-    """Instances that were made before; a context."""
-
-    def __init__(self, paths: list[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, seed: int):
-        self._source = RecordSource(paths, max_seq_length, max_predictions_per_seq, vocab_size)
-        self._seed = seed
-        for path in paths[:LOGGED]:
-            LOG.info("  %s", path)
-        LOG.info("%d instances in %d files", len(self._source), len(paths))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._source.__exit__(*exception)
-
-    @property
-    def digest(self) -> str:
-        return self._source.digest
-
-    def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
-        """Batches without end, shuffled anew in each pass; the second number of a position counts instances."""
-        taken = position[1] if position else 0
-        for rows in training_rows(len(self._source), batch_size, self._seed, taken // batch_size):
-            taken += batch_size
-            yield self._source.read(rows), (0, taken)
-
-    def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
-        """How many instances are given, at most `most`, whether there are others, and these, in file order, in chunks."""
-        count = min(len(self._source), most or len(self._source))
-        starts = range(0, count, _CHUNK)
-        chunks = (self._source.read(np.arange(start, min(start + _CHUNK, count))) for start in starts)
-        return count, count < len(self._source), chunks
 
 
 class TextInput:
@@ -115,11 +76,14 @@ class TextInput:
     def stream(self, batch_size: int, position: Position | None) -> Iterator[tuple[dict, Position]]:
         """Batches without end; a position is a shard and the instances taken of it."""
         for rows, behind in self._training.stream(batch_size, position or (0, 0)):
-            yield self._training.features(rows), behind
+            yield self._training.format.features(rows), behind
 
     def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
-        """As RecordInput.evaluation: one pass over the documents."""
+        """As RecordSource.evaluation: one pass over the documents."""
         rows = self._evaluation.one_pass(None if most is None else most + 1)
         is_cut, rows = most is not None and len(rows) > most, rows[:most]
-        chunks = (self._evaluation.features(rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
+        chunks = (
+            self._evaluation.format.features(rows[start : start + EVALUATED])
+            for start in range(0, len(rows), EVALUATED)
+        )
         return len(rows), is_cut, chunks

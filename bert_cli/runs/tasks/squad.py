@@ -206,9 +206,9 @@ class SquadTask(Task[AnyModel, SquadDataset]):
     def make_model(self, model: AnyModel, data: SquadDataset, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         from bert_cli.heads.squad import BertSpanModel
 
-        settings = self.settings
+        settings, seed = self.settings, self.settings.seed.random_seed
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
-        return BertSpanModel(model.config, compute_dtype, settings.seed.random_seed, skip, keep, rule)
+        return BertSpanModel(model.config, skip, keep, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def onnx_head(self, model: AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
         if self.settings.answers.keep_padding:

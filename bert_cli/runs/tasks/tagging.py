@@ -17,7 +17,7 @@ from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
-from bert_cli.examples.tagging_text import text_example
+from bert_cli.examples.text_lines import text_example
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
 from bert_cli.metrics.tagging import eval_results, format_scores
@@ -30,8 +30,7 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.problem_types.exclusive import log_softmax
-from bert_cli.problem_types.single_label import SINGLE_LABEL
+from bert_cli.problem_types.exclusive import SINGLE_LABEL, log_softmax
 from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
@@ -100,8 +99,8 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
     ) -> "TaskModel":
         from bert_cli.heads.tagging import BertTagger
 
-        seed = self.settings.seed.random_seed
-        return BertTagger(model.config, len(data.labels), data.layers, compute_dtype, seed, rule)
+        seed, layers = self.settings.seed.random_seed, data.layers
+        return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def onnx_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
         spec = HeadSpec(TAGGER, len(data.labels), layers=tuple(data.layers))

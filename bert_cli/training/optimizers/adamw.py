@@ -1,5 +1,6 @@
 """Adam with weight decay as Google's optimization.py computes it, in few passes over memory."""
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,12 +12,41 @@ import tensorflow as tf
 from bert_cli.model.encoder import WORDS
 from bert_cli.tf_internals import variables
 from bert_cli.tf_internals.variables import memory_of
-from bert_cli.training.optimizers.schedule import learning_rate
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
+
+
+def learning_rate(step: tf.Tensor, updates: TrainingHyperparameters) -> tf.Tensor:
+    """The rate of the update after `step` finished ones (so the first update of a warmup has rate 0), float32 scalar.
+
+    With t finished steps of N, counted from the plan's first_step, W of them the warmup, all schedules have peak·t/W for
+    t < W, and then
+
+    linear    peak·(1 − min(t, N)/N). The decay counts from step 0, so the rate drops by W/N where the warmup ends; that is
+              the original's formula, kept for equality.
+    cosine    peak·½·(1 + cos(π·min(t − W, N − W)/(N − W))), from the peak to 0 (Loshchilov & Hutter, 2017, without
+              restarts)
+    constant  peak
+    """
+    peak, steps, warmup_steps = updates.learning_rate, updates.steps - updates.first_step, updates.warmup_steps
+    done = tf.cast(step - updates.first_step, tf.float32)
+    total = tf.constant(steps, tf.float32)
+    if updates.lr_schedule == "linear":
+        rate = peak * (1.0 - tf.minimum(done, total) / total)
+    elif updates.lr_schedule == "cosine":
+        falling = max(1, steps - warmup_steps)
+        share = tf.clip_by_value((done - warmup_steps) / falling, 0.0, 1.0)
+        rate = peak * 0.5 * (1.0 + tf.cos(math.pi * share))
+    else:
+        rate = tf.fill(tf.shape(done), tf.constant(peak, tf.float32))
+    if warmup_steps:
+        warmup = tf.constant(warmup_steps, tf.float32)
+        rate = tf.where(done < warmup, peak * (done / warmup), rate)
+    return rate
+
 
 BETA_1 = 0.9
 BETA_2 = 0.999
 EPSILON = 1e-6
-WEIGHT_DECAY = 0.01
 CLIP_NORM = 1.0
 # What the fused kernel makes of 1 − β₂ is that much smaller than 0.001.
 _SECOND_SCALE = np.float32(0.001 / (1.0 - float(np.float32(BETA_2))))
@@ -58,36 +88,20 @@ class AdamWeightDecay:
     # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see CompactEmbeddings.
     rows_are_independent = True
 
-    def __init__(
-        self,
-        weights: dict,
-        peak_rate: float,
-        num_train_steps: int,
-        num_warmup_steps: int,
-        bias_correction: bool = False,
-        factors: Mapping[str, float] | None = None,
-        weight_decay: float = WEIGHT_DECAY,
-        schedule: str = "linear",
-    ):
+    def __init__(self, weights: dict, updates: TrainingHyperparameters, factors: Mapping[str, float] | None = None):
         """weights: checkpoint name -> variable. To be called inside the strategy's scope.
 
-        bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without, as in
-        the original, the same learning rate makes steps that are up to 6.5 times as long at first.
+        updates.bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without,
+        as in the original, the same learning rate makes steps that are up to 6.5 times as long at first.
 
-        factors: of the rates of some variables, see rate_multipliers. The attribute `weights` has those that are trained.
-        weight_decay: what stands as 0.01 above. schedule: see training.optimizers.schedule.
+        updates.weight_decay: what stands as 0.01 above. factors: of the rates of some variables, see rate_factors. The
+        attribute `weights` has those that are trained.
         """
+        self.updates, self.weight_decay = updates, updates.weight_decay
         self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}
         self.has_frozen = any(factor == 0 for factor in self.factors.values())
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
-        self.peak_rate = peak_rate
-        self.first_step = 0  # of the plan of the rate: finished steps before it count for nothing but themselves
-        self.num_train_steps = num_train_steps
-        self.num_warmup_steps = num_warmup_steps
-        self.bias_correction = bias_correction
-        self.weight_decay = weight_decay
-        self.schedule = schedule
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # log of the factor by which decay alone has shrunk a word embedding since this was set to 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
@@ -105,8 +119,7 @@ class AdamWeightDecay:
         active: a factor of the rate; with 0 the weights stay as they are.
         """
         step = variables.read(self.step.handle, tf.int64)
-        done = step - self.first_step
-        rate = learning_rate(done, self.peak_rate, self.num_train_steps, self.num_warmup_steps, self.schedule) * active
+        rate = learning_rate(step, self.updates) * active
         if norm is None:
             norm = global_norm(list(gradients.values()))
         clip = CLIP_NORM / tf.maximum(norm, CLIP_NORM)
@@ -135,7 +148,7 @@ class AdamWeightDecay:
         if decays and self.weight_decay:
             decay(slots.weight, rate * self.weight_decay)
         first_power = second_power = 0.0
-        if self.bias_correction:
+        if self.updates.bias_correction:
             count = tf.cast(step + 1, tf.float32)
             first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
         # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a float32 β, which for 0.999 is

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_cli.outputs.vectors.arrays import NpyFile, NpyWriter, NpzWriter, strongest_links, write_attention
-from bert_cli.outputs.vectors.rows import FeatureRows
+from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 
 
 def rows(first_line, counts, width=3, layers=1, **others):
@@ -35,7 +35,7 @@ def test_growing_array_reads_as_one(dtype, shape):
 
 def test_vectors_of_lines():
     file = io.BytesIO()
-    writer = NpyWriter(file, 3, "<f4")
+    writer = NpyWriter(file, VectorFormat("line", (-1,), True, 3))
     parts = [rows(0, [1, 1]), rows(2, [1])]
     for part in parts:
         writer.write(part)
@@ -50,7 +50,7 @@ def test_vectors_of_tokens_and_words(tmp_path):
         rows(2, [1], layers=2, tokens=["c"], token_ids=np.int32([7])),
     ]
     file = io.BytesIO()
-    writer = NpzWriter(file, str(tmp_path), (2, 3), [-1, "embedding"], "<f2")
+    writer = NpzWriter(file, VectorFormat("token", (-1, "embedding"), False, 3, "<f2"), str(tmp_path))
     for part in parts:
         writer.write(part)
     writer.finish()

@@ -49,4 +49,4 @@ def test_rows_of_tokens_know_their_lines():
     chunk = features(["a", ""])
     rows = feature_rows(np.zeros((5, 1, 2), np.float32), chunk, "none", "none", False, TOKENIZER.convert_ids_to_tokens)
     assert rows.tokens == ["[CLS]", "a", "[SEP]", "[CLS]", "[SEP]"]
-    assert rows.line_numbers().tolist() == [0, 0, 0, 1, 1]
+    assert rows.columns()["linex_index"].tolist() == [0, 0, 0, 1, 1]

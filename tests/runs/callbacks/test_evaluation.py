@@ -17,7 +17,8 @@ from bert_cli.runs.callbacks.evaluation import (
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.manifest import is_longer, plan_start, plan_warmup
-from bert_cli.settings.early_stopping import Watching, check_watching, read_eval_every
+from bert_cli.settings.checks import check_watching
+from bert_cli.settings.training import Watching, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
 

@@ -12,8 +12,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
 from bert_cli.training import loss_scale
-from bert_cli.training.hyperparameters import TrainingHyperparameters
-from bert_cli.training.optimizers.rate_multipliers import FROZEN_ENCODER, rate_factors
+from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, TrainingHyperparameters, rate_factors
 from bert_cli.weights.checkpoint import Tf1Reader, write_tf1
 from bert_cli.weights.path import find_checkpoint
 from tests.train_rows import Called, train_rows
@@ -36,7 +35,7 @@ def make_session(precision: str) -> Session:
         distribution_strategy="one_device", precision=precision, use_tpu=False, tpu_name=None, tpu_zone=None,
         gcp_project=None,
     )  # fmt: skip
-    return Session(lambda dtype: BertClassifier(CONFIG, 3, dtype, seed=1), devices, 8, train_batch_size=4)
+    return Session(lambda dtype: BertClassifier(CONFIG, 3, compute_dtype=dtype, seed=1), devices, 8, train_batch_size=4)
 
 
 def tensors_of(prefix: str) -> dict:

@@ -8,13 +8,12 @@ import pytest
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.heads.choice import BertChoice
-from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.classification import BertChoice, BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.engine import session as session_module
 from bert_cli.runs.engine.session import Session
 from bert_cli.settings.devices import Devices
-from bert_cli.training.hyperparameters import TrainingHyperparameters
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.path import find_checkpoint
 from tests.train_rows import Called, train_rows
@@ -67,8 +66,8 @@ def features_of(kind: str) -> ClassificationFeatures | ChoiceFeatures:
 def make_session(kind: str) -> Session:
     def make_model(dtype: str):
         if kind == "choice":
-            return BertChoice(CONFIG, dtype, seed=1)
-        return BertClassifier(CONFIG, 2 if kind == "multi_label" else 1, dtype, seed=1, problem_type=kind)
+            return BertChoice(CONFIG, compute_dtype=dtype, seed=1)
+        return BertClassifier(CONFIG, 2 if kind == "multi_label" else 1, kind, compute_dtype=dtype, seed=1)
 
     devices = Devices(
         distribution_strategy="one_device", precision="float32", use_tpu=False, tpu_name=None, tpu_zone=None,

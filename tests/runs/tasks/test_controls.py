@@ -20,8 +20,8 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import Loss, check_class_weights
-from bert_cli.training.hyperparameters import TrainingHyperparameters
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
 from bert_cli.weights.checkpoint import Tf1Reader
 from tests.train_rows import train_rows
@@ -153,7 +153,7 @@ def train(flags: dict, features, folder, state: str | None = None) -> dict:
     parts = settings.optimization.gradient_accumulation_steps
     rule = controls.training_rule(settings, weights)
     session = Session(
-        lambda dtype: BertClassifier(SMALL, 3, dtype, seed=1, rule=rule),
+        lambda dtype: BertClassifier(SMALL, 3, compute_dtype=dtype, seed=1, rule=rule),
         settings.devices,
         8,
         settings.training.train_batch_size,
@@ -235,7 +235,7 @@ def test_nothing_is_computed_behind_what_is_frozen():
             model, variables = make_model()
             rates = build(ClassifySettings, {} if frozen is None else {"freeze_layers": frozen}).rates
             factors = controls.factors(variables, CONFIG, rates, False)
-            optimizer = AdamWeightDecay(variables, 0.1, 10, 0, factors=factors)
+            optimizer = AdamWeightDecay(variables, TrainingHyperparameters(10, 0, 0.1, 1, 0), factors)
 
         def loss_fn(batch, seed):
             losses, shares = model.loss_terms(batch, seed, True, 4)

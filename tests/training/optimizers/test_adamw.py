@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.tf_internals.variables import memory_of
-from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
-from bert_cli.training.optimizers.schedule import learning_rate
+from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm, learning_rate
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def trajectory(golden):
 
 def make_optimizer(values: dict, peak_rate=0.1, num_train_steps=10, num_warmup_steps=0) -> AdamWeightDecay:
     variables = {name: tf.Variable(np.asarray(value, np.float32)) for name, value in values.items()}
-    return AdamWeightDecay(variables, peak_rate, num_train_steps, num_warmup_steps)
+    return AdamWeightDecay(variables, TrainingHyperparameters(num_train_steps, num_warmup_steps, peak_rate, 1, 0))
 
 
 def state_of(optimizer: AdamWeightDecay) -> dict:
@@ -60,7 +60,9 @@ def test_learning_rates_are_the_originals(golden):
     assert len(cases) == 7
     for case in cases:
         steps, wanted = zip(*case["step_and_rate"], strict=True)
-        found = learning_rate(tf.constant(steps, tf.int64), *schedule_of(case))
+        rate, num_train_steps, num_warmup_steps = schedule_of(case)
+        plan = TrainingHyperparameters(num_train_steps, num_warmup_steps, rate, 1, 0)
+        found = learning_rate(tf.constant(steps, tf.int64), plan)
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * case["init_lr"])
 
 
@@ -119,7 +121,8 @@ def test_a_norm_that_is_given_is_used():
 
 def test_keras_variables_are_updated_in_place():
     variable = keras.Variable(np.ones(3, np.float32))
-    AdamWeightDecay({"layer/bias": variable}, 0.1, 10, 0).apply({"layer/bias": tf.constant([0.1, 0.0, -0.1])})
+    updates = TrainingHyperparameters(10, 0, 0.1, 1, 0)
+    AdamWeightDecay({"layer/bias": variable}, updates).apply({"layer/bias": tf.constant([0.1, 0.0, -0.1])})
     assert variable.numpy()[0] < 1.0 == variable.numpy()[1] < variable.numpy()[2]
 
 

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 NAMES = ("kernel", "bias")
 
@@ -13,7 +14,7 @@ def test_updates_are_those_of_the_paper():
     rng = np.random.default_rng(2)
     values = {name: rng.normal(size=(5, 3)).astype(np.float32) for name in NAMES}
     variables = {name: tf.Variable(value) for name, value in values.items()}
-    optimizer = AdamWeightDecay(variables, 0.01, 10, 0, bias_correction=True)
+    optimizer = AdamWeightDecay(variables, TrainingHyperparameters(10, 0, 0.01, 1, 0, bias_correction=True))
     state = {name: (value.astype(np.float64), 0.0, 0.0) for name, value in values.items()}
     for step in range(8):
         gradients = {name: 1e-3 * rng.normal(size=(5, 3)) for name in NAMES}  # small: nothing is clipped
@@ -31,13 +32,15 @@ def test_updates_are_those_of_the_paper():
 def test_the_first_step_is_as_long_as_the_rate():
     for corrected, length in ((True, 1.0), (False, 0.1 / 0.001**0.5)):
         variable = tf.Variable(tf.zeros([4]))
-        optimizer = AdamWeightDecay({"bias": variable}, 0.01, 100, 0, bias_correction=corrected)
+        optimizer = AdamWeightDecay(
+            {"bias": variable}, TrainingHyperparameters(100, 0, 0.01, 1, 0, bias_correction=corrected)
+        )
         optimizer.apply({"bias": tf.fill([4], 0.3)})
         np.testing.assert_allclose(variable.numpy(), -0.01 * length, rtol=1e-3)
 
 
 def test_the_rate_of_zero_moves_nothing():
     variable = tf.Variable(tf.ones([2]))
-    optimizer = AdamWeightDecay({"kernel": variable}, 0.01, 10, 2, bias_correction=True)
+    optimizer = AdamWeightDecay({"kernel": variable}, TrainingHyperparameters(10, 2, 0.01, 1, 0, bias_correction=True))
     optimizer.apply({"kernel": tf.ones([2])})
     assert variable.numpy() == pytest.approx([1.0, 1.0])

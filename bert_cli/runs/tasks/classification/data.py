@@ -30,10 +30,9 @@ from bert_cli.examples.own_data import (
 )
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table
-from bert_cli.problem_types.multiple_choice import MULTIPLE_CHOICE
+from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.settings.classification import ClassifySettings
 
 LOG = logging.getLogger("bert_cli")

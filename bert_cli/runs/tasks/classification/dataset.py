@@ -16,10 +16,9 @@ from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.tasks.classification.answers import Answers, make_answers, prediction_files
 from bert_cli.runs.tasks.classification.data import ClassificationData
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.split import Split, example_lines, survey_of
+from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers, prediction_files
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -31,9 +30,8 @@ LOG = logging.getLogger("bert_cli")
 class ClassificationDataset(DivisibleDataset):
     """What is classified, and how.
 
-    answers: the problem type, its labels and their thresholds. splits: those that are
-    needed, dev_mismatched and test_mismatched of mnli among them where their files are there; none for new texts. data: None
-    there, too.
+    answers: the problem type, its labels and their thresholds. splits: those that are needed, dev_mismatched and
+    test_mismatched of mnli among them where their files are there; none for new texts. data: None there, too.
     """
 
     settings: ClassifySettings
@@ -89,11 +87,11 @@ class ClassificationDataset(DivisibleDataset):
         return {name: split.features.sequences for name, split in self.splits.items()}
 
     def statistics(self) -> dict[str, Survey]:
-        return {name: survey_of(split) for name, split in self.splits.items()}
+        return {name: split.survey() for name, split in self.splits.items()}
 
     def example_lines(self, count: int) -> Iterator[str]:
         for split in self.splits.values():
-            yield from example_lines(split, self.labels, self.tokenizer, count)
+            yield from split.lines(self.labels, self.tokenizer, count)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}
@@ -103,58 +101,34 @@ class ClassificationDataset(DivisibleDataset):
         return [self.problem_type.stratum(example.label) for example in self.splits["train"].examples]
 
     def subset(self, held_out: np.ndarray) -> "ClassificationDataset":
+        # Tuned anew for each fold: thresholds from other rows would have seen the held-out ones.
         answers = make_answers(self.problem_type, self.labels, self.settings.inference, True, [])
-        splits = {**self.splits, **_divided(self.splits["train"], held_out)}
-        return dataclasses.replace(self, splits=splits, answers=answers)
+        train, splits = self.splits["train"], {}
+        assert isinstance(train.features, ClassificationFeatures), "a choice is refused before it is read"
+        for name, is_in in (("train", ~held_out), ("dev", held_out)):
+            rows = np.flatnonzero(is_in)
+            splits[name] = Split([train.examples[row] for row in rows.tolist()], train.features.take(rows))
+            LOG.info("%s: %d of %d rows", name, len(rows), len(held_out))
+        return dataclasses.replace(self, splits={**self.splits, **splits}, answers=answers)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
-        train, found = self.splits["train"], [each.details for each in evaluations]
-        return _write_folds(paths, train, folds, found)
-
-
-def _texts(split: Split) -> tuple[list[ClassificationExample], ClassificationFeatures]:
-    examples = [example for example in split.examples if isinstance(example, ClassificationExample)]
-    assert isinstance(split.features, ClassificationFeatures), "a choice is refused before it is read"
-    return examples, split.features
-
-
-def _divided(split: Split, held_out: np.ndarray) -> dict[str, Split]:
-    """The rows of a split but those held out, bool [n], as "train", and these as "dev"."""
-    (examples, features), splits = _texts(split), {}
-    for name, is_in in (("train", ~held_out), ("dev", held_out)):
-        rows = np.flatnonzero(is_in)
-        splits[name] = Split([examples[row] for row in rows], features.take(rows))
-        LOG.info("%s: %d of %d rows", name, len(rows), len(held_out))
-    return splits
-
-
-def _write_folds(
-    paths: tuple[str, str], split: Split, folds: np.ndarray, parts: Sequence[tuple[Answers, dict[str, Any]]]
-) -> int:
-    """Write out_of_fold.tsv and suspects.tsv, the `paths`; returns how many lines the second has.
-
-    folds: int64 [n], the index in `parts` of the part that each row was held out of: its answers, and the predictions of its
-    model.
-    """
-    examples, features = _texts(split)
-    texts, ids, label_ids = [(each.text_a, each.text_b) for each in examples], features.guids, features.label_ids
-    problem_type, labels = parts[0][0].problem_type, parts[0][0].labels
-    tuned = [answers.labels.thresholds for answers, _ in parts if answers.labels.thresholds is not None]
-    if tuned:
-        # The mean over the folds, which differ where each tunes its own.
-        labels = labels._replace(thresholds=np.mean(tuned, axis=0))
-    name = problem_type.output_name
-    found = {name: _joined(folds, [predictions[name] for _, predictions in parts])}
-    given, columns = problem_type.out_of_fold(label_ids, found, labels)
-    suspects = problem_type.suspects(label_ids, found, labels)
-    files_of_folds.write_suspects(paths[1], ids, suspects, texts)
-    files_of_folds.write_folds(paths[0], ids, folds, given, columns, texts)
-    return len(suspects.rows)
-
-
-def _joined(folds: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The prediction for each row by the model of its part: float32 [n, …]."""
-    joined = np.empty((len(folds), *parts[0].shape[1:]), np.float32)
-    for fold, predictions in enumerate(parts):
-        joined[folds == fold] = predictions
-    return joined
+        train = self.splits["train"]
+        texts = [(each.text_a, each.text_b) for each in train.texts]
+        ids, label_ids = train.features.guids, train.features.label_ids
+        problem_type, labels = self.problem_type, self.answers.labels
+        thresholds = [each.details[0].labels.thresholds for each in evaluations]
+        if problem_type.has_thresholds:
+            # The mean over the folds, which differ where each tunes its own.
+            labels = labels._replace(thresholds=np.mean(thresholds, axis=0))
+        name = problem_type.output_name
+        by_fold = [each.details[1][name] for each in evaluations]
+        joined = np.empty((len(folds), *by_fold[0].shape[1:]), np.float32)
+        for fold, predictions in enumerate(by_fold):
+            # Held-out rows keep their order within a fold, so a mask is enough to put them back.
+            joined[folds == fold] = predictions
+        found = {name: joined}
+        given, columns = problem_type.out_of_fold(label_ids, found, labels)
+        suspects = problem_type.suspects(label_ids, found, labels)
+        files_of_folds.write_suspects(paths[1], ids, suspects, texts)
+        files_of_folds.write_folds(paths[0], ids, folds, given, columns, texts)
+        return len(suspects.rows)

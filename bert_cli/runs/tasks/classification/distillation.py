@@ -13,8 +13,7 @@ from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.choice import ChoiceFeatures
-from bert_cli.features.classification import ClassificationFeatures, joined
-from bert_cli.features.distillation import DistillationFeatures, with_teacher
+from bert_cli.features.classification import ClassificationFeatures, DistillationFeatures, joined, with_teacher
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.tasks.classification.split import Split
 
@@ -60,8 +59,8 @@ class Teacher:
             LOG.info("the time that is told is without that of the teacher, which sees each row once")
             logits = np.zeros((len(features), len(self.columns)), np.float32)
         else:
-            parts = [splits[name].examples for name in _TRAINED if name in splits]
-            examples = [example for part in parts for example in part if isinstance(example, ClassificationExample)]
+            # In the order of trained_features.
+            examples = [example for name in _TRAINED if name in splits for example in splits[name].texts]
             logits = self.kept_logits(examples, folder, resumes, writes)
         return with_teacher(features, logits, len(splits["train"].examples))
 

@@ -10,8 +10,7 @@ from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_sha
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
 from bert_cli.problem_types.problem_type import Found
-from bert_cli.runs.tasks.classification.answers import Answers
-from bert_cli.runs.tasks.classification.split import Split, row_text
+from bert_cli.runs.tasks.classification.split import Answers, Split
 from bert_cli.text.tokenization import FullTokenizer
 
 if TYPE_CHECKING:
@@ -58,37 +57,25 @@ def explain(
 def explained_examples(
     session: "Predictor", tokenizer: FullTokenizer, split: Split, answers: Answers, found: Found, batch_size: int
 ) -> EvalExamples:
-    """What the report shows of the rows of a split with these predictions, with explanations of some.
-
-    A choice is not explained: its words are in several texts at once.
-    """
-    examples = classification_examples(
-        answers.problem_type, answers.labels, split.features.label_ids, found, lambda row: row_text(split, row)
-    )
-    if not answers.problem_type.has_endings:
-        explain_rows(session, tokenizer, answers, examples.rows, batch_size)
-    return examples
-
-
-def explain_rows(
-    session: "Predictor",
-    tokenizer: FullTokenizer,
-    answers: Answers,
-    rows: list[dict[str, Any]],
-    batch_size: int,
-) -> None:
-    """Give some rows of outputs.eval_examples what `explain` says, as "explanation": short ones, mistakes first.
+    """What the report shows of the rows of a split with these predictions, some of them with `explain` as "explanation":
+    short ones, mistakes first.
 
     All processes of a run take part: those of the rows that are computed are the same for all.
     """
-    short = [
-        row for row in rows if "text" in row and len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS
-    ]
-    short.sort(key=lambda row: -answers.problem_type.row_surprise(row))
+    problem_type = answers.problem_type
+    examples = classification_examples(problem_type, answers.labels, split.features.label_ids, found, split.row_text)
+    # A choice is not explained: its words are in several texts at once.
+    if problem_type.has_endings:
+        return examples
+    texts = [row for row in examples.rows if "text" in row]
+    short = [row for row in texts if len(f"{row['text']} {row.get('text_b', '')}".split()) <= DEV_WORDS]
+    # The largest surprises and the least: what misled the model, and what it goes by where it is right.
+    short.sort(key=lambda row: -problem_type.row_surprise(row))
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
-        texts = row["text"], row.get("text_b")
-        row["explanation"] = explain(session, tokenizer, answers, texts, batch_size, DEV_BUDGET)
+        pair = row["text"], row.get("text_b")
+        row["explanation"] = explain(session, tokenizer, answers, pair, batch_size, DEV_BUDGET)
+    return examples
 
 
 def coloured(record: Mapping[str, Any]) -> Any:

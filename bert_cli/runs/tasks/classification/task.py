@@ -17,20 +17,19 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, needed_later
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.problem_types.single_label import SINGLE_LABEL
 from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
-from bert_cli.runs.tasks.classification.answers import make_answers, write_predictions
 from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.classification.split import Split, make_split
+from bert_cli.runs.tasks.classification.split import Split, make_answers, make_split, write_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
@@ -85,9 +84,8 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         # A run that does neither leaves it to a later one to find thresholds.
         tunes = phases.do_eval or not settings.inference.do_predict
         answers = make_answers(data.problem_type, data.labels, settings.inference, tunes, folders)
-        length, long_text = settings.encoding.max_seq_length, settings.encoding.long_text
         splits = {
-            name: make_split(name, examples, data.labels, model.tokenizer, length, data.problem_type, long_text)
+            name: make_split(name, examples, data.labels, model.tokenizer, data.problem_type, settings.encoding)
             for name, examples in data.splits.items()
         }
         if not data.problem_type.has_endings:
@@ -121,21 +119,20 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
-        from bert_cli.heads.choice import BertChoice
-        from bert_cli.heads.classification import BertClassifier
-        from bert_cli.heads.distillation import DistilledClassifier, DistilledWindowsClassifier
-        from bert_cli.heads.windows import BertWindowsClassifier
+        from bert_cli.heads import classification as heads
+        from bert_cli.heads.model import NetworkOptions
 
-        seed, text_input = self.settings.seed.random_seed, self.settings.head.text_input
+        text_input = self.settings.head.text_input
+        options = NetworkOptions(compute_dtype=compute_dtype, seed=self.settings.seed.random_seed, rule=rule)
         if data.problem_type.has_endings:
-            return BertChoice(model.config, compute_dtype, seed, text_input, rule)
+            return heads.BertChoice(model.config, text_input, **options)
         count = data.problem_type.output_count(data.labels)
         has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, compute_dtype, seed, data.problem_type.name, text_input, rule)
+        arguments = (model.config, count, data.problem_type.name, text_input)
         if data.teacher:
-            distilled = DistilledWindowsClassifier if has_windows else DistilledClassifier
-            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share)
-        return (BertWindowsClassifier if has_windows else BertClassifier)(*arguments)
+            distilled = heads.DistilledWindowsClassifier if has_windows else heads.DistilledClassifier
+            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share, **options)
+        return (heads.BertWindowsClassifier if has_windows else heads.BertClassifier)(*arguments, **options)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
         problem_type, long_text = data.problem_type, self.settings.encoding.long_text

@@ -1,0 +1,65 @@
+"""The one metric that summarizes a run, its name and its value as people read them."""
+
+from collections.abc import Mapping
+
+from bert_cli.examples.glue import TASKS
+from bert_cli.metrics.classification import MAIN_METRICS
+from bert_cli.metrics.selection import lower_is_better, select
+from bert_cli.report.components import number
+
+# Where the task does not say, the first of these that the evaluation has.
+_ORDER = (
+    "best_f1", "f1", "eval_micro_f1", "eval_pearson", "eval_accuracy", "eval_mcc", "masked_lm_accuracy",
+    "eval_f1", "exact_match", "exact", "eval_loss", "loss",
+)  # fmt: skip
+# The scores of these commands are in per cent.
+_OF_COMMAND = {"bert-tag": ("eval_f1",), "bert-squad": ("f1",)}
+_NAMES = {
+    "eval_accuracy": "accuracy",
+    "eval_f1": "F1",
+    "f1": "F1",
+    "best_f1": "F1 (best threshold)",
+    "exact_match": "exact match",
+    "exact": "exact match",
+    "eval_mcc": "Matthews' correlation",
+    "eval_pearson": "Pearson's correlation",
+    "eval_spearman": "Spearman's correlation",
+    "eval_micro_f1": "micro F1",
+    "eval_macro_f1": "macro F1",
+    "eval_loss": "loss",
+    "eval_roc_auc": "area under ROC",
+    "masked_lm_accuracy": "masked words right",
+    "masked_lm_perplexity": "perplexity",
+    "next_sentence_accuracy": "next sentences right",
+}
+
+
+def main_metric(names: Mapping[str, object], manifest: Mapping[str, object]) -> str:
+    """The name of the metric that summarizes an evaluation of a run; "" where it has none."""
+    chosen = str(manifest.get("metric_for_best") or "")
+    task = TASKS.get(str(manifest.get("task_name", "")))
+    own = MAIN_METRICS[task.metric] if task else _OF_COMMAND.get(str(manifest.get("command")), ())
+    return next((name for name in (chosen, *own, *_ORDER) if name in names), "")
+
+
+def spoken(metric: str) -> str:
+    """The name of a metric for people."""
+    return _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
+
+
+def best_step(evaluations: list[tuple[int, dict[str, float]]], metric: str) -> tuple[int, float] | None:
+    """(step, value) of the best evaluation, of equals the first; None where no evaluation has the metric."""
+    found = [(step, values[metric]) for step, values in evaluations if isinstance(values.get(metric), int | float)]
+    # The rule that --metric_for_best uses, so that the page names the step that the run kept.
+    best = select(metric, found)
+    return (best.step, best.value) if best else None
+
+
+def is_per_cent(command: str, metric: str) -> bool:
+    """Whether a metric goes from 0 to 100, not to 1."""
+    return command in _OF_COMMAND and not lower_is_better(metric)
+
+
+def score(command: str, metric: str, value: float) -> str:
+    """A metric as a large number of the page."""
+    return f"{value:.2f} %" if is_per_cent(command, metric) else number(value)

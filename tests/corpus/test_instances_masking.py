@@ -1,0 +1,114 @@
+"""Which tokens are masked, and what stands in their place."""
+
+import collections
+import random
+
+import pytest
+
+from bert_cli.corpus.instances import group_words, make_masking, mask_tokens, num_predictions
+
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "sun", "##light", "##s", "rain", "##bow", "falls"]
+IDS = {token: index for index, token in enumerate(VOCABULARY)}
+
+
+def ids(text: str) -> list[int]:
+    return [IDS[token] for token in text.split()]
+
+
+def masking(max_predictions=20, prob=0.15, whole_word=False, vocabulary=IDS):
+    return make_masking(vocabulary, max_predictions, prob, whole_word)
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "prob", "limit", "expected"),
+    [
+        (128, 0.15, 20, 19),
+        (30, 0.15, 20, 4),  # 4.5 is rounded to the even 4
+        (10, 0.15, 20, 2),  # and 1.5 to 2
+        (5, 0.01, 20, 1),  # at least one
+        (128, 0.15, 6, 6),
+        (8, 1.0, 20, 8),
+    ],
+)
+def test_number_of_predictions(num_tokens, prob, limit, expected):
+    assert num_predictions(num_tokens, masking(limit, prob)) == expected
+
+
+def test_random_tokens_come_from_different_entries_in_order_of_first_lines():
+    untidy = {}
+    for index, token in enumerate(["[UNK]", "x", "[CLS]", "[SEP]", "[MASK]", "x", "##y"]):
+        untidy[token] = index
+    found = masking(vocabulary=untidy)
+    assert found.random_ids == (0, 5, 2, 3, 4, 6)  # x has the id of its last line and the place of its first
+    assert list(found.is_inside) == [0, 0, 0, 0, 0, 0, 1]
+
+
+def test_pieces_join_the_word_before_them():
+    tokens = ids("[CLS] sun ##light ##s falls [SEP] rain ##bow [SEP]")
+    assert group_words(tokens, [1, 2, 3, 4, 6, 7], masking().is_inside) == [[1, 2, 3], [4], [6, 7]]
+
+
+def test_a_cut_word_joins_across_the_separator():
+    tokens = ids("[CLS] ##s falls [SEP] ##bow falls [SEP]")
+    assert group_words(tokens, [1, 2, 4, 5], masking().is_inside) == [[1], [2, 4], [5]]
+
+
+@pytest.mark.parametrize("whole_word", [False, True])
+def test_labels_restore_the_text(whole_word):
+    text = ids("[CLS] sun ##light ##s falls rain ##bow falls [SEP] rain falls sun ##s [SEP]")
+    rng = random.Random(4)
+    for _ in range(200):
+        tokens = list(text)
+        positions, labels = mask_tokens(tokens, 8, masking(5, 0.4, whole_word), rng)
+        assert positions == sorted(set(positions))
+        assert len(positions) <= 5
+        assert not {0, 8, 13} & set(positions)
+        for position, label in zip(positions, labels, strict=True):
+            tokens[position] = label
+        assert tokens == text
+
+
+def test_without_whole_words_all_predictions_are_used():
+    rng = random.Random(1)
+    for _ in range(50):
+        positions, _ = mask_tokens(ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]"), 4, masking(3, 0.4), rng)
+        assert len(positions) == 3
+
+
+def test_whole_words_are_chosen_as_a_whole():
+    rng = random.Random(2)
+    words = [{1, 2, 3}, {4}, {6, 7}]
+    seen = collections.Counter()
+    for _ in range(200):
+        tokens = ids("[CLS] sun ##light ##s falls [SEP] rain ##bow [SEP]")
+        positions, _ = mask_tokens(tokens, 5, masking(4, 0.45, whole_word=True), rng)  # round(9 × 0.45) = 4
+        seen[tuple(positions)] += 1
+        assert all(word <= set(positions) or not word & set(positions) for word in words)
+    assert set(seen) == {(1, 2, 3, 4), (4, 6, 7)}  # all of what fits, in whatever order it is drawn
+
+
+def test_a_word_longer_than_the_predictions_is_never_chosen():
+    tokens = ids("[CLS] sun ##light ##s [SEP] rain ##bow [SEP]")
+    assert mask_tokens(list(tokens), 4, masking(1, 0.15, whole_word=True), random.Random(0)) == ([], [])
+
+
+def test_of_the_chosen_80_percent_are_masked_10_kept_10_random():
+    vocabulary = IDS | {f"word{number}": len(IDS) + number for number in range(989)}
+    chosen = masking(100, 1.0, vocabulary=vocabulary)
+    rng = random.Random(7)
+    kinds = collections.Counter()
+    drawn = set()
+    for _ in range(200):
+        tokens = [IDS["[CLS]"], *[IDS["rain"]] * 50, IDS["[SEP]"], *[IDS["rain"]] * 50, IDS["[SEP]"]]
+        positions, _ = mask_tokens(tokens, 51, chosen, rng)
+        assert len(positions) == 100
+        for position in positions:
+            token = tokens[position]
+            kinds["mask" if token == IDS["[MASK]"] else "kept" if token == IDS["rain"] else "random"] += 1
+            drawn.add(token)
+    # 20000 draws: standard deviations are 57 and 42; [MASK] and "rain" also come as random ones, 2 times each.
+    assert abs(kinds["mask"] - 16000) < 230
+    assert abs(kinds["kept"] - 2000) < 170
+    assert abs(kinds["random"] - 2000) < 170
+    assert len(drawn) > 800
+    assert {IDS["[PAD]"], IDS["[CLS]"], IDS["##bow"]} & drawn  # nothing of the vocabulary is left out

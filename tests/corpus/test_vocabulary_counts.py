@@ -1,0 +1,51 @@
+"""Words of text files, counted in blocks."""
+
+import collections
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.corpus.text import read_blocks
+from bert_cli.corpus.vocabulary import count_block, merge_counts
+from bert_cli.text.tokenization import BasicTokenizer
+
+TEXT = "The cat, the dog.\n\nA cat\u2028naïve\x0bté\r\nlast line"
+
+
+def counts(folder, text: bytes, block_size=1 << 19, do_lower_case=True):
+    path = folder / "text.txt"
+    path.write_bytes(text)
+    tokenizer = BasicTokenizer(do_lower_case)
+    return merge_counts(count_block(tokenizer, block) for block in read_blocks([str(path)], block_size))
+
+
+@pytest.mark.parametrize("block_size", [1, 5, 1 << 19])
+def test_the_most_frequent_first_then_by_code_point(tmp_path, block_size):
+    assert counts(tmp_path, TEXT.encode(), block_size) == [
+        ("cat", 2),
+        ("the", 2),
+        (",", 1),
+        (".", 1),
+        ("a", 1),
+        ("dog", 1),
+        ("last", 1),
+        ("line", 1),
+        ("naivete", 1),
+    ]
+
+
+def test_cased_words_are_those_of_the_tokenizer(tmp_path):
+    expected = collections.Counter(word for line in TEXT.split("\n") for word in BasicTokenizer(False).tokenize(line))
+    assert dict(counts(tmp_path, TEXT.encode(), do_lower_case=False)) == expected
+
+
+def test_the_positions_are_shown(tmp_path):
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    tokenizer, shown = BasicTokenizer(), []
+    merge_counts((count_block(tokenizer, block) for block in read_blocks([str(tmp_path / "a.txt")])), shown.append)
+    assert shown[-1] == 8
+
+
+def test_what_is_not_utf8_is_named_with_its_line(tmp_path):
+    with pytest.raises(InputError, match=r"text.txt:3: is not UTF-8 \(byte 0xff\)"):
+        counts(tmp_path, b"a\nb\nc\xff\n", 2)

@@ -1,0 +1,42 @@
+"""Files for the leaderboard, byte by byte."""
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.outputs.classification import write_glue_submission
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("CoLA", ["1", "0"]),
+        ("MNLI-mm", ["neutral", "contradiction"]),
+        ("RTE", ["entailment", "not_entailment"]),
+        ("AX", ["entailment", "neutral"]),
+    ],
+)
+def test_labels(tmp_path, name, labels):
+    path = write_glue_submission(str(tmp_path), name, ["0", "1"], labels)
+    assert path == str(tmp_path / f"{name}.tsv")
+    assert (tmp_path / f"{name}.tsv").read_bytes() == f"index\tprediction\n0\t{labels[0]}\n1\t{labels[1]}\n".encode()
+
+
+def test_scores_are_brought_into_their_range(tmp_path):
+    values = np.array([3.14159, -0.2, 5.4, 4.9996], np.float32)
+    write_glue_submission(str(tmp_path), "STS-B", ["0", "1", "2", "30"], values)
+    assert (tmp_path / "STS-B.tsv").read_bytes() == b"index\tprediction\n0\t3.142\n1\t0.000\n2\t5.000\n30\t5.000\n"
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["0", "test-1"], "--glue_submission: the id 'test-1' of row 2 is no whole number"),
+        (["0", ""], "--glue_submission: the id '' of row 2 is no whole number"),
+        (["7", "7"], "--glue_submission: the id 7 of row 2 stands there before"),
+    ],
+)
+def test_ids_that_the_leaderboard_refuses(tmp_path, ids, message):
+    with pytest.raises(InputError, match=message):
+        write_glue_submission(str(tmp_path), "CoLA", ids, ["0", "1"])
+    assert not list(tmp_path.iterdir())

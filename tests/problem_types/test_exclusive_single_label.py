@@ -1,0 +1,79 @@
+"""Single-label classification, with answers by hand."""
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.problem_types.columns import LabelCells
+from bert_cli.problem_types.exclusive import SINGLE_LABEL
+from bert_cli.problem_types.problem_type import LabelSet
+
+LABELS = LabelSet(("no", "yes"))
+PROBABILITIES = np.array([[0.75, 0.25], [0.5, 0.5], [0.125, 0.875], [0.25, 0.75]], np.float32)
+FOUND = {"probabilities": PROBABILITIES}
+
+
+def cells(*labels, columns=("label",)):
+    return LabelCells("f.tsv", range(2, 2 + len(labels)), [(label,) for label in labels], columns, True)
+
+
+def test_parse():
+    assert SINGLE_LABEL.parse(cells("yes", "no", ("yes",)), LABELS.names) == ["yes", "no", "yes"]
+    with pytest.raises(InputError, match=r"^f.tsv:3: the label is empty; every row needs one"):
+        SINGLE_LABEL.parse(cells("yes", ""), LABELS.names)
+    with pytest.raises(InputError, match=r"^f.tsv:2: label 'maybe' is not among"):
+        SINGLE_LABEL.parse(cells("maybe"), LABELS.names)
+    with pytest.raises(InputError, match="several labels a row"):
+        SINGLE_LABEL.parse(cells("yes", columns=("a", "b")), LABELS.names)
+
+
+def test_label_array_is_zero_without_a_label():
+    found = SINGLE_LABEL.label_array(["yes", None, "no"], LABELS.names)
+    assert (found.dtype, found.tolist()) == (np.int32, [1, 0, 0])
+
+
+def test_postprocess_is_softmax_and_cross_entropy():
+    logits = np.log(np.array([[3.0, 1.0], [1.0, 4.0]], np.float32))
+    found = SINGLE_LABEL.postprocess(logits, np.array([0, 0]))
+    np.testing.assert_allclose(found["probabilities"], [[0.75, 0.25], [0.2, 0.8]], rtol=1e-6)
+    np.testing.assert_allclose(found["losses"], -np.log([0.75, 0.2]), rtol=1e-6)
+
+
+def test_logits_give_the_probabilities_back():
+    logits = SINGLE_LABEL.logits(PROBABILITIES)
+    np.testing.assert_allclose(SINGLE_LABEL.postprocess(logits, np.zeros(4, int))["probabilities"], PROBABILITIES)
+    assert np.isfinite(SINGLE_LABEL.logits(np.array([[1.0, 0.0]], np.float32))).all()
+
+
+def test_decisions_take_the_first_of_equal_ones():
+    assert SINGLE_LABEL.decisions(FOUND, LABELS) == ["no", "no", "yes", "yes"]
+
+
+def test_record():
+    found = SINGLE_LABEL.record(FOUND, 2, LABELS)
+    assert found == {"label": "yes", "probabilities": {"no": 0.125, "yes": 0.875}}
+
+
+def test_explained_score_is_the_log_odds():
+    said, scores = SINGLE_LABEL.explained_score(FOUND, LABELS)
+    assert said == {"label": "no", "probability": 0.75}
+    np.testing.assert_allclose(scores, [np.log(3), 0.0, -np.log(7), -np.log(3)])
+
+
+def test_suspects_are_sorted_by_confidence():
+    rows, columns = SINGLE_LABEL.suspects(np.array([1, 0, 0, 0]), FOUND, LABELS)
+    assert rows == [2, 0, 3]  # row 1 is undecided: of equal ones the first is predicted, which it has
+    assert (columns["given"], columns["predicted"]) == (["no", "yes", "no"], ["yes", "no", "yes"])
+    assert columns["probability"].tolist() == [0.125, 0.25, 0.25]
+
+
+def test_eval_rows():
+    rows, wrong = SINGLE_LABEL.eval_rows(np.array([1, 0, 1, 1]), FOUND, LABELS)
+    assert rows[0] == {"label": 1, "probabilities": [0.75, 0.25]}
+    assert wrong.tolist() == [0.75, 0.0, 0.0, 0.0]
+    assert [SINGLE_LABEL.row_error(row, ()) for row in rows] == wrong.tolist()
+    assert [SINGLE_LABEL.row_surprise(row) for row in rows] == [0.75, 0.5, 0.125, 0.25]
+
+
+def test_label_counts():
+    assert SINGLE_LABEL.label_counts(np.array([0, 0, 2]), 4).tolist() == [2, 0, 1, 0]

@@ -1,0 +1,31 @@
+"""The metric that a run is judged by, and its best step."""
+
+import pytest
+
+from bert_cli.report.main_metric import best_step, main_metric
+
+
+@pytest.mark.parametrize(
+    ("names", "manifest", "metric"),
+    [
+        (("eval_accuracy", "eval_mcc", "eval_loss"), {"task_name": "cola"}, "eval_mcc"),
+        (("eval_accuracy", "eval_mcc", "eval_loss"), {}, "eval_accuracy"),
+        (("eval_accuracy", "eval_f1"), {"command": "bert-tag"}, "eval_f1"),
+        (("best_f1", "f1", "exact"), {"command": "bert-squad"}, "f1"),
+        (("eval_accuracy", "eval_mcc"), {"metric_for_best": "eval_mcc"}, "eval_mcc"),
+        ((), {"task_name": "cola"}, ""),
+    ],
+)
+def test_main_metric(names, manifest, metric):
+    assert main_metric(dict.fromkeys(names, 0.5), manifest) == metric
+
+
+def test_the_best_step():
+    evaluations = [
+        (10, {"eval_mcc": 0.5, "eval_loss": 0.3}),
+        (20, {"eval_mcc": 0.7, "eval_loss": 0.3}),
+        (30, {"eval_mcc": 0.7}),
+    ]
+    assert best_step(evaluations, "eval_mcc") == (20, 0.7)
+    assert best_step(evaluations, "eval_loss") == (10, 0.3)
+    assert best_step(evaluations, "eval_f1") is None

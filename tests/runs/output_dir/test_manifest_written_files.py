@@ -1,0 +1,58 @@
+"""Which files of a folder are those of a run, and which are somebody else's."""
+
+import json
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.runs.output_dir.manifest import OF_OLDER_RUNS, check_ours, owned_names, read_report, written_names
+
+
+def write(folder, name, values) -> None:
+    (folder / name).write_text(values if isinstance(values, str) else json.dumps(values))
+
+
+def test_names_of_a_run():
+    names = written_names({"labels": ["a"], "vocabulary": None}, ["test_results.tsv"])
+    assert "labels.txt" in names
+    assert "vocab.txt" not in names
+    assert names[-1] == "test_results.tsv"
+
+
+@pytest.mark.parametrize("values", ["[]", "{", '{"a": 1}'])
+def test_a_report_of_somebody_else(tmp_path, values):
+    write(tmp_path, "run_report.json", values)
+    assert read_report(str(tmp_path)) is None
+    assert owned_names(str(tmp_path)) == set()
+
+
+def test_what_manifest_and_report_list(tmp_path):
+    write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt", "../outside", 7]})
+    write(tmp_path, "run_report.json", {"total_seconds": 1.0, "files": ["predictions.tsv"]})
+    assert owned_names(str(tmp_path)) == {
+        "flags.txt", "run.json", "checkpoint", "predictions.tsv", "run_report.json",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ["{", {"config": {}}])
+def test_a_run_that_lists_nothing_owns_what_older_runs_wrote(tmp_path, values):
+    write(tmp_path, "run.json", values)
+    assert owned_names(str(tmp_path)) == set(OF_OLDER_RUNS) | {"run.json", "checkpoint"}
+
+
+def test_nothing_of_others_is_written_over(tmp_path):
+    write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt"]})
+    for name in ("flags.txt", "predictions.tsv"):
+        write(tmp_path, name, "x")
+    check_ours(str(tmp_path), ["flags.txt", "eval_results.txt"])
+    with pytest.raises(InputError, match=r"predictions\.tsv: would be written over, but no run of ours"):
+        check_ours(str(tmp_path), ["flags.txt", "predictions.tsv"])
+
+
+def test_a_folder_in_place_of_a_file(tmp_path):
+    write(tmp_path, "run.json", {"config": {}, "files": ["flags.txt", "best"]})
+    (tmp_path / "best").mkdir()
+    check_ours(str(tmp_path), ["best"])
+    (tmp_path / "flags.txt").mkdir()
+    with pytest.raises(InputError, match=r"flags\.txt: would be written over"):
+        check_ours(str(tmp_path), ["flags.txt"])

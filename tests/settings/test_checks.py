@@ -1,0 +1,113 @@
+"""Lists in flags, the runs that they make, and what does not go together."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.flags.help import help_text
+from bert_cli.flags.option import build, changed, lists_of
+from bert_cli.flags.parser import parse
+from bert_cli.runs.sweep.sweep import trials
+from bert_cli.settings.checks import check_sweep, is_sweep
+from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
+
+
+def settings_of(*arguments, settings_class=ClassifySettings):
+    return build(settings_class, parse(settings_class, list(arguments))[0])
+
+
+@pytest.mark.parametrize("settings_class", [ClassifySettings, SquadSettings, TagSettings, PretrainSettings])
+def test_one_value_is_what_it_was(settings_class):
+    settings = settings_of("--learning_rate=5e-5", "--train_batch_size=16", settings_class=settings_class)
+    assert (settings.training.learning_rate, settings.training.train_batch_size) == (5e-5, 16)
+    assert isinstance(settings.training.train_batch_size, int)
+    assert lists_of(settings) == {}
+    assert not is_sweep(settings)
+    assert is_sweep(settings_of("--num_runs=2", settings_class=settings_class))
+    assert lists_of(settings_of("--learning_rate=1e-4, 2e-4", settings_class=settings_class)) == {
+        "learning_rate": (1e-4, 2e-4)
+    }
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("--learning_rate=fast", "--learning_rate=fast: a number is needed"),
+        ("--learning_rate=1e-4,fast", "a number is needed"),
+        ("--learning_rate=1e-4,", "a number is needed"),
+        ("--learning_rate=-1", "--learning_rate=-1: -1.0 is not a non-negative number"),
+        ("--learning_rate=1,-1", "--learning_rate=1,-1: -1.0 is not a non-negative number"),
+        ("--train_batch_size=2.5", "--train_batch_size=2.5: a whole number is needed"),
+        ("--train_batch_size=16,0", "0 is not a positive integer"),
+        ("--train_batch_size=16,16", "--train_batch_size=16,16: a list needs different numbers"),
+        ("--num_train_epochs=2,inf", "--num_train_epochs=inf: a finite number is needed"),
+        ("--max_seq_length=64,128", "--max_seq_length=64,128: a whole number is needed"),
+    ],
+)
+def test_what_is_no_number_is_refused_as_ever(argument, said):
+    with pytest.raises(InputError) as caught:
+        settings_of(argument)
+    assert said in str(caught.value)
+
+
+def test_a_grid_has_a_folder_for_each_combination():
+    settings = settings_of(
+        "--learning_rate=5e-5,3e-5", "--num_train_epochs=2", "--train_batch_size=16,32", "--num_runs=3"
+    )
+    kind, cells = trials(settings)
+    assert kind == "grid"
+    assert [cell.folder for cell in cells] == [
+        "grid-train_batch_size-16-learning_rate-5e-05",
+        "grid-train_batch_size-16-learning_rate-3e-05",
+        "grid-train_batch_size-32-learning_rate-5e-05",
+        "grid-train_batch_size-32-learning_rate-3e-05",
+    ]
+    assert cells[1].values == {"train_batch_size": 16, "learning_rate": 3e-05}
+    cell = changed(settings, cells[1].values)
+    kind, runs = trials(cell)
+    assert kind == "runs"
+    assert [(run.folder, run.values) for run in runs] == [
+        ("run-1", {"random_seed": 12345, "num_runs": 1}),
+        ("run-2", {"random_seed": 12346, "num_runs": 1}),
+        ("run-3", {"random_seed": 12347, "num_runs": 1}),
+    ]
+    assert cell.fine_tuning.num_train_epochs == 2.0
+
+
+def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
+    _, cells = trials(settings_of("--learning_rate=1.0000001e-4,1e-4"))
+    assert [cell.folder for cell in cells] == ["grid-learning_rate-0.00010000001", "grid-learning_rate-0.0001"]
+
+
+def test_help_says_where_a_list_may_stand():
+    text = " ".join(help_text(ClassifySettings, "bert-classify", "").split())
+    assert "--learning_rate: peak learning rate; a list makes a grid of runs (default: 5e-05)" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "phases", "said"),
+    [
+        (["--num_runs=2"], (False, True, True), "--num_runs: several runs are about training; add --do_train"),
+        (
+            ["--num_runs=2"],
+            (True, False, False),
+            "--num_runs: several runs are compared on the data that is held out; add",
+        ),
+        (["--learning_rate=1,2"], (True, False, True), "--learning_rate: several runs are compared on the data"),
+        (["--cross_validation=1"], (True, True, False), "--cross_validation=1: two parts or more"),
+        (["--cross_validation=3", "--num_runs=2"], (True, True, False), "--cross_validation and --num_runs do not go"),
+        (["--cross_validation=3"], (True, True, True), "--cross_validation leaves no model that predicts"),
+        (["--cross_validation=3", "--eval_every=9"], (True, True, False), "--cross_validation and --eval_every do not"),
+        (["--cross_validation=3", "--dev_split=0.1"], (True, True, False), "--cross_validation and --dev_split do not"),
+    ],
+)
+def test_what_does_not_go_together(flags, phases, said):
+    with pytest.raises(InputError) as caught:
+        check_sweep(settings_of(*flags), *phases)
+    assert str(caught.value).startswith(said)
+
+
+def test_cross_validation_needs_no_dev_file():
+    check_sweep(settings_of("--cross_validation=3"), True, False, False)
