@@ -70,11 +70,6 @@ def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
     return {"probabilities": ["batch", head.count]}
 
 
-def largest_difference(path: str, inputs: dict[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> float:
-    """The largest absolute difference between the outputs of an ONNX file and the original's."""
-    return max(float(np.abs(values - expected[name]).max()) for name, values in make_runner(path)(inputs).items())
-
-
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
 _EMBEDDED = "embedded"  # the input of a graph
 _LARGE = 1024  # bytes; larger constants are not copied into a model

@@ -64,7 +64,7 @@ class Extractor:
         """
         attention: dict[int, np.ndarray] = {}
         vectors: np.ndarray | None = None
-        pools = self.choice.pooling != "none"
+        pools, sequences = self.choice.pooling != "none", features.sequences
         for rows, values in self.batches(features, attention):
             # Made with the first batch, whose shape tells layers and width.
             if vectors is None:
@@ -72,20 +72,14 @@ class Extractor:
                 vectors = np.empty((count, *values.shape[-2:]), np.float32)
             if pools:
                 vectors[rows] = values
-            else:
-                _put_tokens(vectors, values, rows, features)
+                continue
+            for row, window in zip(rows.tolist(), values, strict=True):
+                places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
+                # Windows overlap; -1 marks a token that counts in another window, where it has more context.
+                counts = np.flatnonzero(places >= 0)
+                vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
         assert vectors is not None, "a chunk holds at least one line"
         return vectors, [attention[row] for row in sorted(attention)]
-
-
-def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
-    """Copy values [B, S, L, H] of the windows `rows` to where the tokens count: `vectors` [T, L, H]."""
-    sequences = features.sequences
-    for row, window in zip(rows.tolist(), values, strict=True):
-        places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
-        # Windows overlap; -1 marks a token that counts in another window, where it has more context.
-        counts = np.flatnonzero(places >= 0)
-        vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
 
 
 class OnnxFeatures(Extractor):

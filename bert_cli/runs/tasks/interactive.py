@@ -27,17 +27,15 @@ def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) ->
     """True for a run that answers --text, --input_file or --explain. InputError unless the flags say one thing to do."""
     asked = [name for name in (*phases, *_OF_TEXTS) if values.get(name)]
     if not asked:
-        raise InputError(f"nothing to do: give {_either(phases)}, or --text, or --input_file")
+        raise InputError(
+            f"nothing to do: give --{', --'.join(phases[:-1])} or --{phases[-1]}, or --text, or --input_file"
+        )
     is_for_text = bool(set(_OF_TEXTS) & set(asked))
     if is_for_text and len(asked) > 1:
         raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
     if "output_file" in given and not values["input_file"]:
         raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
     return is_for_text
-
-
-def _either(names: tuple[str, ...]) -> str:
-    return " or ".join((", ".join(f"--{name}" for name in names[:-1]), f"--{names[-1]}"))
 
 
 def check_files(source: str | None, target: str | None) -> None:

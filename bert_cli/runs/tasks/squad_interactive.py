@@ -26,14 +26,6 @@ _CHUNK = 256  # questions that are read and computed at a time
 _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 
 
-def typed_example(question: str, context: str, context_file: str) -> SquadExample:
-    """The question of --question, about the text of --context or --context_file."""
-    if context_file:
-        files.check_readable(context_file, "context_file")
-        context = read_text(context_file)
-    return SquadExample("question", question, split_context(context))
-
-
 def answer(
     session: "Predictor", task: SquadTask, examples: Sequence[SquadExample], tokenizer: FullTokenizer
 ) -> list[Prediction]:
@@ -98,7 +90,10 @@ def run(settings: SquadSettings) -> dict:
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)
     if asked.question:
-        example = typed_example(asked.question, asked.context, asked.context_file)
+        if asked.context_file:
+            files.check_readable(asked.context_file, "context_file")
+        context = read_text(asked.context_file) if asked.context_file else asked.context
+        example = SquadExample("question", asked.question, split_context(context))
     elif source != STANDARD:
         files.check_readable(source, "input_file")
     # After the inputs are known to be there, so that the first error is about them.
