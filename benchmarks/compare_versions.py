@@ -7,8 +7,9 @@ Each scenario of benchmarks/scenarios.py runs in a folder of its own, with the s
 interpreter that runs this. Compared are exit code, standard output, the log, every file that a command wrote, and which files
 it removed; what cannot be the same twice (times, rates, memory, dates, processes) is masked first: see
 benchmarks/compare_files.py. Each file that differs is a line: scenario and command, file, what differs. "help" marks
-differences of help texts, which a change may intend; they are counted on their own, and do not fail. Both versions are copied
-at the start, so that the checkouts may change meanwhile.
+differences of help texts, which a change may intend; they are counted on their own, and do not fail. Nor do those that an
+--intended names, a regular expression for "FILE: DIFFERENCE". Both versions are copied at the start, so that the checkouts may
+change meanwhile.
 
 --baseline=DIR keeps the results of the first version, and later calls take them from there, where neither that version nor
 the scenario has changed; several processes may share it. Exit code: 0 no difference, 1 some.
@@ -22,12 +23,14 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 
 from benchmarks.compare_files import compare_files
 from benchmarks.scenarios import MODULES, SCENARIOS, Scenario, make_inputs
@@ -169,19 +172,31 @@ def _keep(results: pathlib.Path, kept: pathlib.Path) -> None:
         shutil.rmtree(copy)
 
 
-def compare_results(before: Results, after: Results, name: str) -> tuple[int, list[str]]:
-    """How many files were compared, and a line for each difference."""
+@dataclasses.dataclass
+class Comparison:
+    """files: how many were compared. lines: of files that differ. intended: how many differences are as they should be."""
+
+    files: int
+    lines: list[str]
+    intended: int = 0
+
+
+def compare_results(before: Results, after: Results, name: str, intended: Sequence[str] = ()) -> Comparison:
+    """A line for each file that differs. intended: patterns of "FILE: DIFFERENCE" that are no difference."""
     folders = before.folder, after.folder
     names = [
         {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {_ROOT} for folder in folders
     ]
     lines = [f"{file}: written by the first version alone" for file in sorted(names[0] - names[1])]
     lines += [f"{file}: written by the second version alone" for file in sorted(names[1] - names[0])]
+    found = Comparison(len(names[0] | names[1]), [f"{name}: {line}" for line in lines])
     for file in sorted(names[0] & names[1]):
         differences = compare_files(folders[0] / file, folders[1] / file, (before.root, after.root))
-        more = f" (and {len(differences) - 1} more of the file)" if len(differences) > 1 else ""
-        lines += [f"{file}: {difference}{more}" for difference in differences[:1]]
-    return len(names[0] | names[1]), [f"{name}: {line}" for line in lines]
+        left = [each for each in differences if not any(re.search(one, f"{file}: {each}") for one in intended)]
+        found.intended += len(differences) - len(left)
+        more = f" (and {len(left) - 1} more of the file)" if len(left) > 1 else ""
+        found.lines += [f"{name}: {file}: {difference}{more}" for difference in left[:1]]
+    return found
 
 
 def choose(only: str) -> list[Scenario]:
@@ -206,6 +221,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--before", type=pathlib.Path, required=True, help="checkout of the version that is right")
     parser.add_argument("--after", type=pathlib.Path, required=True, help="checkout of the version to compare with it")
     parser.add_argument("--only", default="", help="names of scenarios, or patterns, with commas between")
+    parser.add_argument("--intended", action="append", default=[], help="pattern of differences that do not count")
     parser.add_argument("--baseline", type=pathlib.Path, help="folder that keeps the results of --before")
     parser.add_argument("--work", type=pathlib.Path, help="folder to work in; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="leave the work folder, to look at what differs")
@@ -223,19 +239,19 @@ def main(arguments: list[str] | None = None) -> int:
     before = open_version(settings.before, data, work / "before", settings.baseline and settings.baseline.resolve())
     after = open_version(settings.after, data, work / "after")
 
-    files, differences, helps = 0, 0, 0
+    files, differences, helps, intended = 0, 0, 0, 0
     with concurrent.futures.ThreadPoolExecutor(settings.jobs) as pool:
         runs = {scenario: [pool.submit(version.run, scenario) for version in (before, after)] for scenario in scenarios}
         for number, scenario in enumerate(scenarios, 1):
             first, second = (run.result() for run in runs[scenario])
-            count, lines = compare_results(first, second, scenario.name)
-            said = f"{number}/{len(scenarios)} {scenario.name}: {count} files, {first.failures()} commands failed"
+            found = compare_results(first, second, scenario.name, settings.intended)
+            said = f"{number}/{len(scenarios)} {scenario.name}: {found.files} files, {first.failures()} commands failed"
             print(f"{said}, {first.seconds + second.seconds:.0f} s", file=sys.stderr, flush=True)
-            for line in lines:
+            for line in found.lines:
                 print(f"help: {line}" if scenario.category else line, flush=True)
-            files += count
-            helps += len(lines) if scenario.category else 0
-            differences += 0 if scenario.category else len(lines)
+            files, intended = files + found.files, intended + found.intended
+            helps += len(found.lines) if scenario.category else 0
+            differences += 0 if scenario.category else len(found.lines)
             if not settings.keep:
                 for version in (before, after):
                     shutil.rmtree(version.folder / scenario.name, ignore_errors=True)
@@ -244,6 +260,7 @@ def main(arguments: list[str] | None = None) -> int:
     elif settings.keep:
         print(f"the files are in {before.folder} and {after.folder}", file=sys.stderr)
     more = f" ({helps} more in help texts)" if helps else ""
+    more += f" ({intended} intended)" if settings.intended else ""
     print(f"{len(scenarios)} scenarios, {files} files, {differences} differences{more}")
     return 1 if differences else 0
 

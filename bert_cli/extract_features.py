@@ -30,12 +30,13 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
-from bert_cli.runs.loading.checkpoints import builtin_message, find_module, ready_checkpoint
+from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.tools import ExtractSettings
+from bert_cli.weights.path import find_module
 
 LOG = logging.getLogger("bert_cli")
 

@@ -52,6 +52,14 @@ def test_every_command_is_listed():
     assert modules == {module for module, _ in COMMANDS.values()}
 
 
+@pytest.mark.parametrize("page", ["docs/structure.md", "CONTRIBUTING.md"])
+def test_every_module_that_is_named_is_there(page):
+    named = re.findall(r"`(?:bert_cli/)?([a-z_0-9/]+\.py)`", (ROOT / page).read_text(encoding="utf-8"))
+    roots = ROOT, ROOT / "bert_cli", ROOT / "bert_cli" / "settings"
+    assert len(named) > 10
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+
+
 def test_no_placeholder_is_left():
     assert not re.search(r"\b[A-Z]+_(OUTPUT|TABLE)\b", EVERYTHING)
 

@@ -74,7 +74,7 @@ class Extractor:
                 vectors[rows] = values
                 continue
             for row, window in zip(rows.tolist(), values, strict=True):
-                places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
+                places = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
                 # Windows overlap; -1 marks a token that counts in another window, where it has more context.
                 counts = np.flatnonzero(places >= 0)
                 vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]

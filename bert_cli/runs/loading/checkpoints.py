@@ -13,10 +13,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, SAFETENSORS, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_module_config
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles, Phases
-from bert_cli.weights import hub_handle
-from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, model_folder
+from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, find_module, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_whole
 
 LOG = logging.getLogger("bert_cli")
@@ -133,14 +131,6 @@ def run_folders(checkpoint: CheckpointPath) -> list[str]:
     above, name = os.path.split(files.absolute(checkpoint.folder))
     is_best = name == BEST
     return [checkpoint.folder, *([above] if is_best else [])]
-
-
-def find_module(handle: str, flag: str) -> CheckpointPath:
-    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
-    # tensorflow-hub imports TensorFlow, which must not happen before the process is set up.
-    if hub_handle.is_url(handle):
-        setup_tensorflow()
-    return hub_handle.find_module(handle, flag)
 
 
 def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:

@@ -10,15 +10,14 @@ from bert_cli.base.json_files import read_json
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
 from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
-from bert_cli.runs.loading.checkpoints import find_module, random_model
+from bert_cli.runs.loading.checkpoints import random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
-from bert_cli.weights.hub_handle import own_module
-from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_module, own_module
 
 
 def load_model(

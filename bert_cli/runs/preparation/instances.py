@@ -8,7 +8,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import shard_name
-from bert_cli.corpus.instances import Sampling, make_masking
+from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode
@@ -58,14 +58,11 @@ def prepare_job(
             "--max_seq_length=%d",
             masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
         )  # fmt: skip
-    rule = make_masking(
-        vocabulary.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
-    )
     return Job(
         tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
         typecode=token_typecode(vocabulary.size),
         files_end_documents=files_end_documents,
-        sampling=Sampling(max_seq_length, masking.short_seq_prob, rule),
+        sampling=Sampling.of(vocabulary.ids, max_seq_length, masking),
         dupe_factor=dupe_factor,
         random_seed=random_seed,
     )
@@ -93,7 +90,7 @@ def write_instances(
     LOG.info("%d shards; --num_shards=%d repeats this with another number of workers", num_shards, num_shards)
     counts = with_progress(
         "making instances", num_shards, "shards",
-        lambda update: write_sharded(job, workers, corpus, folder, paths, num_shards, update),
+        lambda update: write_sharded(workers, corpus, folder, paths, num_shards, update),
     )  # fmt: skip
     return counts | {"num_shards": num_shards}
 

@@ -20,7 +20,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths
-from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, place_columns
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_data import natural_key
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.settings.data import Columns, RowSelection
@@ -46,7 +46,7 @@ class Source:
         sample = list(itertools.islice(stream, SAMPLE))
         if not sample:
             raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-        places = place_columns(path, sample, columns, header, needs_label=True)
+        places = find_columns(path, sample, columns, header, needs_label=True)
         if places.text_b is not None:
             raise InputError(
                 f"{path}: holds pairs of texts, and the four-column format has one; give the file to bert-classify as it is, "
