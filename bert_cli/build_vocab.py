@@ -76,6 +76,7 @@ def run(settings: BuildVocabSettings) -> dict:
     began = time.monotonic()
     size, output_file = settings.size, settings.files.output_file
     inputs = find_inputs(settings.files.input_file)
+    # The vocabulary that is extended may not be written over: ids would be lost with it.
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
     old = read_extended(size.extend, size.vocab_size, size.do_lower_case) if size.extend else None
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)

@@ -19,8 +19,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.writing import staging_folder
-from bert_cli.exports.conversion_plan import check_dtype, find_source, warn_of_google
-from bert_cli.exports.sidecars import check_words
+from bert_cli.exports.conversion_plan import check_dtype, check_words, find_source, warn_of_google
 from bert_cli.exports.target import check_free, find_target, publish
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.loader import load_model
@@ -42,15 +41,16 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
 
 def run(settings: ConvertSettings) -> dict:
     """Do what the settings say; returns what was done: `converted`, `left_out`, `unused` names, `files`, `differences`."""
-    changes, dtype, random_seed = settings.changes, settings.changes.dtype, settings.seed.random_seed
+    changes, random_seed = settings.changes, settings.seed.random_seed
     overwrite = settings.paths.overwrite
     checkpoint = find_source(settings.paths.source, settings.model.strict)
     target = find_target(settings.paths.target, settings.paths.to_format)
-    check_dtype(dtype, target)
+    check_dtype(changes.dtype, target)
     files.check_can_write(target.folder, "to")
+    # Before the source is read, which takes a while.
     check_free(target, overwrite)
     model = load_model(settings.model, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    check_words(model.vocabulary, model.config, changes.resize_vocab, target)
+    check_words(model.optional_vocabulary, model.config, changes.resize_vocab, target)
 
     setup_tensorflow()
     from bert_cli.exports.converted import compare, convert, write
@@ -58,8 +58,9 @@ def run(settings: ConvertSettings) -> dict:
     converted = convert(model, target, changes, random_seed)
     warn_of_google(model.config, target)
     with staging_folder(target.folder) as staged:
-        names = write(staged, target, converted, model, dtype)
-        differences = compare(staged, target, converted, dtype, random_seed) if changes.check else None
+        names = write(staged, converted)
+        differences = compare(staged, converted, random_seed) if changes.check else None
+        # A checkpoint may be converted in its own folder, whose files then belong to the new one, too.
         at_home = files.real(target.folder) == files.real(checkpoint.folder)
         written = publish(staged, target, names, overwrite, at_home)
     LOG.info("wrote into %s: %s", target.folder, ", ".join(written))

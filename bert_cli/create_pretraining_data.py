@@ -100,6 +100,7 @@ def _make_here(
 ) -> dict[str, Any]:
     """Write the files with processes of this machine, and log so many instances; returns counts, and reading_seconds."""
     began = time.monotonic()
+    # On the disk of the output, which must have the room anyway.
     beside = None if files.is_remote(outputs[0]) else os.path.dirname(outputs[0]) or "."
     with (
         atomic_paths(outputs) as paths,

@@ -20,14 +20,11 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.exports import onnx_files
-from bert_cli.exports.exported import find_exported
-from bert_cli.exports.publishing import check_target, exporting
+from bert_cli.exports.exported import check_target, exporting, find_exported, read_dev
 from bert_cli.flags.command import Command
 from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
-from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
 
@@ -54,13 +51,17 @@ def run(settings: ExportSettings) -> list[str]:
     check_target(folder, settings.export.overwrite)
     if export.format == "onnx":
         check_packages("--format=onnx")
-    checkpoint = find_checkpoint(settings.model.init_checkpoint, strict=settings.model.strict)
-    length = settings.data.max_seq_length
-    exported = find_exported(checkpoint, export, settings.model, settings.data.labels, length)
+    exported = find_exported(settings)
     if export.format == "onnx":
         with exporting(folder) as new:
             files.make_directory(new)
-            names = onnx_files.write(new, exported, export.quantize == "int8", settings.data.data_dir)
+            quantizes = export.quantize == "int8"
+            # Before TensorFlow takes its seconds: the data may be gone or damaged.
+            dev = read_dev(exported, settings.data.data_dir) if quantizes else None
+            setup_tensorflow()
+            from bert_cli.exports import onnx_files
+
+            names = onnx_files.write(new, exported, quantizes, dev)
         LOG.info("wrote %s: %s", folder, ", ".join(names))
         return [folder]
 

@@ -30,17 +30,15 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
-from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.tools import ExtractSettings
-from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import find_module
 
 LOG = logging.getLogger("bert_cli")
-_REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
@@ -85,16 +83,15 @@ def run(settings: ExtractSettings) -> int:
     if settings.hub.hub_module and not settings.model.init_checkpoint:
         checkpoint = find_module(settings.hub.hub_module, "hub_module")
     else:
-        checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model)
+        checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model)
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")
-    if line := builtin.builtin_message(checkpoint, model.config):
+    if line := builtin_message(checkpoint, model.config):
         LOG.info(line)
     layers = parse_layers(plan.layers_text(extraction, attention), model.config.num_hidden_layers)
-    form, combine = plan.form_of(extraction, layers, model.config.hidden_size)
+    form = plan.form_of(extraction, layers, model.config.hidden_size)
     plan.check_attention(attention, model.config, layers)
-    tokenizer = FullTokenizer(model.vocabulary, model.tokenizer.do_lower_case, _REMEMBERED)
     if not shown and extraction.resume and is_whole(output_file):
         LOG.info("%s is whole: nothing is left to do; remove it to compute it again", output_file)
         return 0
@@ -109,9 +106,9 @@ def run(settings: ExtractSettings) -> int:
     session = open_extractor(model.config, devices, choice)
     if shown:
         session.load(checkpoint)
-        show_attention(session, attention, tokenizer, max_seq_length)
+        show_attention(session, attention, model.tokenizer)
         return 0
-    write = functools.partial(write_features, session, settings, model, tokenizer, form, combine)
+    write = functools.partial(write_features, session, settings, model, form)
     if planned:
         session.load(checkpoint)
         return sum(write(shard.source, shard.targets[0]) for shard in planned.each(todo))

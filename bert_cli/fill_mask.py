@@ -17,10 +17,8 @@ Examples:
       --init_checkpoint=bert_output/pretrained
 """
 
-import contextlib
-import json
+import functools
 import logging
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,12 +26,12 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines
 from bert_cli.base.names import STANDARD
-from bert_cli.base.writing import atomic_write
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
 from bert_cli.outputs.fill_mask import format_record
-from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
+from bert_cli.runs.tasks.interactive import chunks_of, write_answers
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.pretraining import FillMaskSettings
@@ -67,35 +65,33 @@ def run(settings: FillMaskSettings) -> list[dict]:
     """Do what the settings say; returns the records of texts that were given as words, else an empty list."""
     words, top_k = settings.candidates.texts, settings.candidates.top_k
     input_file, output_file = settings.files.input_file, settings.files.output_file
-    to_file = output_file != STANDARD
     if input_file and input_file != STANDARD:
         files.check_readable(input_file, "input_file")
-    if to_file:
+    if output_file != STANDARD:
         files.check_output_files([output_file], [input_file])
-    checkpoint = builtin.ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
+    checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model, "bert_output")
     model = load_model(settings.model, checkpoint, 3, needs_bert=True)
     config, tokenizer, vocab_size = model.config, model.tokenizer, model.vocabulary.size
-    if line := builtin.builtin_message(checkpoint, config):
+    if line := builtin_message(checkpoint, config):
         LOG.info(line)
     positions = config.max_position_embeddings
     for place, text in read_texts(words, "") if words else ():  # told before TensorFlow takes its seconds
         masked_text(text, tokenizer, positions, place)
 
     setup_tensorflow()
-    from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers
+    from bert_cli.runs.tasks.fill_mask import FillMaskSession, answers, masked_texts
 
     best = min(top_k, vocab_size)
     session = FillMaskSession(config, settings.devices, settings.devices.batch_size, best, vocab_size)
     session.load(checkpoint, trained_without=model.saved_flags.get("no_nsp") == "true")
-    found = answers(session, read_texts(words, input_file), tokenizer, positions)
+    texts = masked_texts(session, read_texts(words, input_file), tokenizer, positions)
+    answer = functools.partial(answers, session, tokenizer)
     if words:
-        records = list(found)
+        records = [record for chunk in chunks_of(texts) for record in answer(chunk)]
         for record in records:
             print("\n".join(format_record(record)), flush=True)
         return records
-    with contextlib.ExitStack() as stack:
-        target = stack.enter_context(atomic_write(output_file)) if to_file else sys.stdout
-        target.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in found)
+    write_answers(texts, output_file, answer)
     return []
 
 

@@ -65,6 +65,7 @@ def run(settings: PrepareSettings) -> dict:
     if beyond:
         reason = "of a label with more rows" if settings.selection.balance else f"beyond {settings.selection.max_rows}"
         dropped[reason] = beyond
+    # Only now: a file that cannot be read leaves no empty folder.
     files.make_directory(folder)
     names = write_splits(source, counts, planned, folder, settings.seed.random_seed, ours)
     report = {"rows": rows, "labels": planned, "dropped": dict(dropped)}

@@ -32,6 +32,7 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     folders = values["runs"]
     if not folders:
         raise InputError("no folder: give the --output_dir of a training run, or of several; --help shows an example")
+    # By real paths: the same folder may be named in two ways.
     places = [files.real(folder) for folder in folders]
     if len(set(places)) < len(places):
         raise InputError(f"{' '.join(folders)}: a run is named twice; name each once")

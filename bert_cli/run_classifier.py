@@ -32,13 +32,11 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
-from bert_cli.flags.saved import remembered
-from bert_cli.runs.loading.checkpoints import trained_folder
+from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
-from bert_cli.settings.checks import complete
 from bert_cli.settings.classification import ClassifySettings
 
 _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
@@ -57,10 +55,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         raise InputError(
             "--predict_file: several files are predicted by a command of their own; leave out the other --do_…"
         )
-    complete(values)
-    if not values["do_train"]:
-        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
-        values |= remembered(ClassifySettings, folder, given)
+    values = complete_values(ClassifySettings, values, given)
     # What the training files are says nothing of another file.
     values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:

@@ -31,11 +31,9 @@ Examples:
 from bert_cli.base.errors import InputError
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
-from bert_cli.flags.saved import remembered
 from bert_cli.runs import driver
-from bert_cli.runs.loading.checkpoints import trained_folder
+from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.tasks.pretraining import PretrainingTask
-from bert_cli.settings.checks import complete
 from bert_cli.settings.devices import refuse_onnxruntime
 from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import PretrainSettings
@@ -46,13 +44,11 @@ def check(values: dict, given: frozenset[str]) -> dict:
     if not (values["do_train"] or values["do_eval"]):
         raise InputError("nothing to do: give at least one of --do_train, --do_eval")
     for name in ("input_file", "output_dir"):
+        # An evaluation may read another text than the training did.
         if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
     refuse_onnxruntime(values)
-    complete(values)
-    if not values["do_train"]:
-        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
-        values |= remembered(PretrainSettings, folder, given)
+    values = complete_values(PretrainSettings, values, given)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     check_share("masked_lm_prob", values["masked_lm_prob"])
     return values

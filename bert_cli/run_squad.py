@@ -47,6 +47,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
     complete(values)
     if not values["do_train"] and not values["score_only"]:
         start, out = values["init_checkpoint"], values["output_dir"]
+        # Questions need no output_dir: a checkpoint alone is enough for them.
         folder = trained_folder(start, out) if out else trained_model(start, out).folder
         values |= remembered(SquadSettings, folder, given)
     check_values(values)
@@ -62,6 +63,7 @@ def _check_task(values: dict) -> None:
             "nothing to do: give at least one of --do_train, --do_predict, --do_eval, or --question, --input_file, "
             "--score_only"
         )
+    # The three phases of a run count as one.
     if len(runs[:1] + others) > 1:
         raise InputError(f"--{(runs[:1] + others)[0]} and --{others[-1]} do not go together; give one of them")
     needs = {"do_train": ("train_file", "output_dir"), "do_predict": ("predict_file", "output_dir")}

@@ -25,11 +25,9 @@ Examples:
 """
 
 from bert_cli.flags.command import Command
-from bert_cli.flags.saved import remembered
-from bert_cli.runs.loading.checkpoints import trained_folder
+from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
-from bert_cli.settings.checks import complete
 from bert_cli.settings.tagging import TagSettings, window_stride
 
 # The trained run's own, which another data_dir has files in the place of.
@@ -39,10 +37,7 @@ _FILES = ("data_dir", "dev_file", "test_file")
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
     interactive.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
-    complete(values)
-    if not values["do_train"]:
-        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
-        values |= remembered(TagSettings, folder, {*given, *(_FILES if "data_dir" in given else ())})
+    values = complete_values(TagSettings, values, given, _FILES if "data_dir" in given else ())
     values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
     return values
 

@@ -37,6 +37,7 @@ def parse_arguments(
     wrong = next((name for name in given if name not in known), None)
     if wrong is not None:
         raise InputError(unknown(wrong, known).removesuffix("; --help lists all flags"))
+    # As words of a command line, so that values get the same checks and the same messages.
     words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
     return parse(settings_class, words)
 
@@ -46,6 +47,7 @@ def _text(flag: Flag, value: Any) -> str:
         return os.fspath(value)
     if isinstance(value, list | tuple):
         parts = [str(part) for part in value]
+        # Commas divide the names of a flag.
         if any("," in part for part in parts):
             raise InputError(f"--{flag.name}={value!r}: a comma inside a name cannot be told from one between names")
         return ",".join(parts)
@@ -65,6 +67,7 @@ def named_arguments(
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return function(*args, **kwargs)
+            # Here, at the border, and not where it is raised: the same code serves the commands.
             except InputError as error:
                 raise InputError(in_arguments(str(error), names)) from None
 

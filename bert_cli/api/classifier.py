@@ -16,7 +16,6 @@ import numpy as np
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import Data, are_numbers, is_path, pair_up, read_table
-from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
@@ -44,7 +43,7 @@ class Predictions(NamedTuple):
     values: np.ndarray | None = None
 
 
-class Classifier(Trained):
+class Classifier(loading.Trained):
     """A model that bert-classify trained, or one of any format that bert-convert writes.
 
     `labels`: its L label names, in the order of the columns of probabilities, () of a regression. `problem_type`:
@@ -52,11 +51,7 @@ class Classifier(Trained):
     leave `report`, what run_report.json says of the run, with its metrics in report["eval"], and `output_dir`.
     """
 
-    def __init__(
-        self,
-        session: Predictor,
-        data: ClassificationDataset,
-    ):
+    def __init__(self, session: Predictor, data: ClassificationDataset):
         self.labels = data.labels
         self.problem_type = data.problem_type.name
         self.max_seq_length = data.settings.encoding.max_seq_length
@@ -105,6 +100,7 @@ class Classifier(Trained):
             raise InputError("dev_texts and dev_labels: one is missing; give both or none")
         if dev_texts is not None and dev_labels is not None:
             tables["dev"] = pair_up("dev_texts", dev_texts, dev_labels)
+        # An option of the caller comes first.
         if are_numbers(labels):
             options = {"problem_type": REGRESSION.name} | options
         return cls._trained(tables, {}, dev_texts is not None, output_dir, options)
@@ -120,6 +116,7 @@ class Classifier(Trained):
     ) -> "Classifier":
         if has_dev and options.get("dev_split"):
             raise InputError("--dev_file and --dev_split: give one of them")
+        # A GLUE task brings its own dev file.
         evaluates = has_dev or bool(options.get("dev_split") or options.get("task_name"))
         phases = {"train_file": None, "dev_file": None} | paths | {"do_eval": evaluates}
         return cls._run(
@@ -150,16 +147,10 @@ class Classifier(Trained):
         trained. Raises InputError where something is missing, damaged, or does not fit together, and for a model that chooses
         one of several endings.
         """
+        given = loading.flags_of(locals())
         checkpoint = loading.find(path, ClassificationTask.command)
-        given = {
-            "max_seq_length": max_seq_length,
-            "do_lower_case": do_lower_case,
-            "precision": precision,
-            "engine": engine,
-            "hub_module": hub_module,
-            "long_text": long_text,
-            "threshold": None if threshold is None else read_threshold(str(threshold)),
-        }
+        # Labels are no flag here: the flag refuses a list that differs from labels.txt, this method takes any.
+        given |= {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
         settings, model = load_with_settings(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
         problem_type = task.trained_problem_type(model)
@@ -167,6 +158,7 @@ class Classifier(Trained):
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
+        # labels.txt may be missing beside a checkpoint from elsewhere.
         names = tuple(labels or model.labels or ())
         if problem_type.is_numeric and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
@@ -183,6 +175,7 @@ class Classifier(Trained):
         """
         loading.check_list(texts, "predict")
         problem_type = self._data.problem_type
+        # No batch has no rows; an array of the right shape is easier on callers than an error.
         if not len(texts):
             values = np.zeros(0, np.float32) if problem_type.is_numeric else None
             return Predictions([], np.zeros((0, len(self.labels)), np.float32), values)

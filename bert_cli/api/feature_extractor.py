@@ -8,7 +8,7 @@ is a float32 array with a row for each text.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,11 @@ from bert_cli.outputs.vectors.rows import FeatureRows, feature_rows
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor
 from bert_cli.runs.extraction.plan import chunk_limits
-from bert_cli.runs.loading.builtin import ready_checkpoint
+from bert_cli.runs.loading.bundle import AnyModel
+from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
-from bert_cli.text.tokenization import FullTokenizer
 
 
 class TokenFeatures(NamedTuple):
@@ -40,18 +40,9 @@ class TokenFeatures(NamedTuple):
 class FeatureExtractor:
     """The encoder of any checkpoint. `width`: W, the numbers of a vector. Made by `load`."""
 
-    def __init__(
-        self,
-        session: Extractor,
-        tokenizer: FullTokenizer,
-        extraction: Extraction,
-        max_seq_length: int,
-        width: int,
-        limits: dict[str, Any],
-    ):
-        self.width = width
-        self._session, self._tokenizer, self._extraction = session, tokenizer, extraction
-        self._max_seq_length, self._limits = max_seq_length, limits
+    def __init__(self, session: Extractor, settings: ExtractSettings, model: AnyModel):
+        self._session, self._settings, self._model = session, settings, model
+        self.width = model.config.hidden_size * len(session.choice.places)
 
     @classmethod
     @named_arguments(init_checkpoint="path")
@@ -77,28 +68,19 @@ class FeatureExtractor:
         the model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something
         is missing, damaged, or does not fit together.
         """
+        given = loading.flags_of(locals())
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
         checkpoint = ready_checkpoint("", ModelFiles()) if path is None else loading.find(path)
-        given = {"pooling": pooling, "layers": layers, "normalize": normalize, "max_seq_length": max_seq_length}
-        given |= {
-            "long_text": long_text,
-            "do_lower_case": do_lower_case,
-            "precision": precision,
-            "engine": engine,
-            "hub_module": hub_module,
-        }
+        # What the training run had (layers, lengths) is about another use of the encoder.
         settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
         length, config = settings.encoding.max_seq_length, model.config
         check_max_seq_length(length, pairs=long_text)
-        chosen = parse_layers(layers, config.num_hidden_layers)
-
-        places = [layer.place for layer in chosen]
+        places = [layer.place for layer in parse_layers(layers, config.num_hidden_layers)]
         choice = VectorChoice(pooling, places, length, settings.devices.batch_size)
         session = open_extractor(config, settings.devices, choice)
         session.load(checkpoint)
-        limits = chunk_limits(config, len(chosen), pooling != "none")
-        return cls(session, model.tokenizer, settings.extraction, length, config.hidden_size * len(chosen), limits)
+        return cls(session, settings, model)
 
     @named_arguments()
     def extract(self, texts: Sequence[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
@@ -107,10 +89,12 @@ class FeatureExtractor:
         Beside these, memory holds no more than one chunk of texts, as in bert-extract-features.
         """
         loading.check_list(texts, "extract")
+        # All are checked first: an error after minutes of work would lose it.
         for number, text in enumerate(texts):
             loading.text_pair(number, text)
-        if self._extraction.pooling == "none":
+        if self._settings.extraction.pooling == "none":
             return [features for rows in self._rows(texts) for features in _tokens(rows)]
+        # Filled chunk by chunk, so that no second copy of all vectors is held.
         vectors = np.empty((len(texts), self.width), np.float32)
         for rows in self._rows(texts):
             vectors[rows.first_line : rows.first_line + len(rows)] = rows.values[:, 0]
@@ -118,11 +102,15 @@ class FeatureExtractor:
 
     def _rows(self, texts: Sequence) -> Iterator[FeatureRows]:
         """The vectors of one chunk of texts after the other."""
-        extraction, convert = self._extraction, self._tokenizer.convert_ids_to_tokens
+        extraction, tokenizer = self._settings.extraction, self._model.tokenizer
+        convert = tokenizer.convert_ids_to_tokens
+        choice = self._session.choice
+        limits = chunk_limits(self._model.config, len(choice.places), choice.pooling != "none")
         lines = (_line(number, text) for number, text in enumerate(texts))
-        chunks = extraction_chunks(lines, self._tokenizer, self._max_seq_length, extraction.long_text, **self._limits)
+        chunks = extraction_chunks(lines, tokenizer, choice.max_seq_length, extraction.long_text, **limits)
         for features in chunks:
             vectors, _ = self._session.extract(features)
+            # Layers side by side: one vector a text is what callers of Python work with.
             yield feature_rows(vectors, features, extraction.pooling, "concat", extraction.normalize, convert)
 
 

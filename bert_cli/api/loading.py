@@ -1,10 +1,17 @@
-"""What the classes of this package share: finding a model, and lists of texts."""
+"""What the classes of this package share: finding a model, lists of texts, and training by the driver of the command."""
 
 import os
-from collections.abc import Iterable
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
+from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
+from bert_cli.flags.option import build
 from bert_cli.runs.loading.trained import check_command
+from bert_cli.settings.checks import complete
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 
@@ -14,6 +21,11 @@ def find(path: str | os.PathLike, command: str | None = None) -> CheckpointPath:
     if command:
         check_command(checkpoint, command)
     return checkpoint
+
+
+def flags_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Of locals() at the beginning of a `load` what is a flag of the command: every argument but the class and the path."""
+    return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
 
 
 def check_list(texts: object, what: str) -> None:
@@ -36,3 +48,57 @@ def check_texts(texts: Iterable, what: str) -> None:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"texts[{number}]: a text is needed, found {text!r}")
+
+
+Kind = TypeVar("Kind", bound="Trained")
+
+
+class Trained:
+    """What a model has of its training: `report`, which is that of run_report.json, and `output_dir`; None after `load`."""
+
+    report: dict[str, Any] | None = None
+    output_dir: str | None = None
+
+    @classmethod
+    def _run(
+        cls: type[Kind],
+        settings_class: type,
+        make_task: Callable[[Any], Any],
+        phases: Mapping[str, Any],
+        output_dir: str | os.PathLike | None,
+        options: Mapping[str, Any],
+        check: Callable[[dict[str, Any]], object] = lambda values: None,
+    ) -> Kind:
+        """Train as the command does, on flags by name, and load what came of it.
+
+        phases: flags that the method says, None for those not given; options: the arguments of its caller, which may name none
+        of them. output_dir: None for a temporary folder, which is removed with the model. make_task(settings) is the command's
+        task. check: sees all values and may change them.
+        """
+        if options.get("cross_validation"):
+            raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
+        kind: Any = cls  # whose own `load` takes more than that of another
+        values, _ = parse_arguments(settings_class, options, phases)
+        said = {name: value for name, value in phases.items() if value is not None}
+        values |= {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in said.items()}
+        # Not among the phases, as no method takes it as an argument.
+        values["do_train"] = True
+        # In the order of the commands: their own checks see what complete has derived.
+        check(complete(values))
+        folder = tempfile.mkdtemp(prefix="bert_cli-") if output_dir is None else os.fspath(output_dir)
+        from bert_cli.runs import driver  # and the pages of reports, which a model that is loaded does without
+
+        try:
+            settings = build(settings_class, values | {"output_dir": folder})
+            report = driver.run(make_task(settings), settings)
+            model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
+        # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.
+        except BaseException:
+            if output_dir is None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if output_dir is None:
+            # Not __del__: finalize also runs at the end of the process.
+            weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
+        model.report, model.output_dir = report, folder
+        return model

@@ -12,28 +12,27 @@ from typing import Any
 
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
-from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.features.squad import check_lengths
-from bert_cli.outputs.squad import AnswerRules, check_rules
+from bert_cli.outputs.squad import check_rules
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
 from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, check_values
-from bert_cli.runs.tasks.squad_interactive import Windows, answer, answer_record
+from bert_cli.runs.tasks.squad_interactive import answer, answer_record
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
 
 
-class QuestionAnswerer(Trained):
+class QuestionAnswerer(loading.Trained):
     """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load` or `train`.
 
     `report` and `output_dir`: of its training by `train`.
     """
 
-    def __init__(self, session: Predictor, tokenizer: FullTokenizer, windows: Windows, rules: AnswerRules):
-        self._session, self._tokenizer, self._windows, self._rules = session, tokenizer, windows, rules
+    def __init__(self, session: Predictor, task: SquadTask, tokenizer: FullTokenizer):
+        self._session, self._task, self._tokenizer = session, task, tokenizer
 
     @classmethod
     @named_arguments(predict_file="dev_file")
@@ -74,19 +73,15 @@ class QuestionAnswerer(Trained):
         trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing,
         damaged, or does not fit together.
         """
+        given = loading.flags_of(locals())
         checkpoint = loading.find(path, SquadTask.command)
-        given: dict[str, Any] = {
-            "n_best_size": n_best_size,
-            "max_answer_length": max_answer_length,
-            "max_seq_length": max_seq_length,
-        }
-        given |= {"do_lower_case": do_lower_case, "precision": precision, "engine": engine, "hub_module": hub_module}
         settings, model = load_with_settings(checkpoint, SquadSettings, given)
-        windows, task = Windows.of(settings), SquadTask(settings)
-        check_lengths(windows.max_seq_length, windows.doc_stride, windows.max_query_length)
+        task = SquadTask(settings)
+        # Here no flags were checked together: saved ones and arguments may not fit each other.
+        check_lengths(settings.encoding.max_seq_length, settings.task.doc_stride, settings.task.max_query_length)
         check_rules(task.rules)
         session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
-        return cls(session, model.tokenizer, windows, task.rules)
+        return cls(session, task, model.tokenizer)
 
     @named_arguments()
     def answer(self, questions: Sequence[tuple[str, str]]) -> list[dict]:
@@ -98,7 +93,7 @@ class QuestionAnswerer(Trained):
         examples = [_example(number, pair) for number, pair in enumerate(questions)]
         if not examples:
             return []
-        predictions = answer(self._session, examples, self._tokenizer, self._windows, self._rules)
+        predictions = answer(self._session, self._task, examples, self._tokenizer)
         return [answer_record(example, found) for example, found in zip(examples, predictions, strict=True)]
 
 

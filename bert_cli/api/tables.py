@@ -24,6 +24,7 @@ def read_table(name: str, data: Data) -> Table:
 
     InputError, naming name[row], for anything else.
     """
+    # Known by its methods, so that pandas need not be installed.
     if hasattr(data, "columns") and hasattr(data, "itertuples"):
         names, rows = tuple(map(str, data.columns)), list(data.itertuples(index=False, name=None))
         return _table(name, names, rows)
@@ -65,6 +66,7 @@ def pair_up(name: str, texts: Sequence, labels: Sequence) -> Table:
 
 def are_numbers(labels: Sequence) -> bool:
     """Whether labels are floats, and so numbers to predict."""
+    # Whole numbers alone are names of classes; one float makes all of them values.
     kinds = {type(label) for label in _listed("labels", labels)}
     return bool(kinds) and float in kinds and kinds <= {float, int}
 
@@ -88,6 +90,7 @@ def _cell(name: str, row: int, value: Any) -> Any:
     """The text of a cell, "" for a missing one, or a tuple of names for a list of them."""
     if isinstance(value, str):
         return value
+    # repr of NumPy's numbers names their type, and bool is no int there.
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if (
@@ -98,6 +101,7 @@ def _cell(name: str, row: int, value: Any) -> Any:
         return ""
     if isinstance(value, int | float):
         return str(value)
+    # In a fixed order: that of a set changes from process to process.
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
     if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):

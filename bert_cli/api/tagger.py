@@ -13,20 +13,17 @@ from typing import Any, NamedTuple
 from bert_cli.api import loading
 from bert_cli.api.arguments import named_arguments
 from bert_cli.api.tables import is_path
-from bert_cli.api.training import Trained
 from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
-from bert_cli.features.tagging import tagging_features
-from bert_cli.outputs.tagging import example_entities, predict_tags
+from bert_cli.outputs.tagging import example_entities
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.runs.tasks import opening
-from bert_cli.runs.tasks.tagging import TaggingTask, log_probabilities
+from bert_cli.runs.tasks.tagging import TaggingTask, tag_examples
 from bert_cli.runs.tasks.tagging_data import TaggingDataset, find_layers, scheme_of, trained_labels
 from bert_cli.settings.tagging import TagSettings, window_stride
-from bert_cli.text.tokenization import FullTokenizer
 
 
 class TaggedText(NamedTuple):
@@ -37,15 +34,15 @@ class TaggedText(NamedTuple):
     entities: list[dict]
 
 
-class Tagger(Trained):
+class Tagger(loading.Trained):
     """A model that bert-tag trained, or a Hugging Face token classifier with BIO labels. Made by `load` or `train`.
 
     `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training by `train`.
     """
 
-    def __init__(self, session: Predictor, tokenizer: FullTokenizer, labels: tuple[str, ...], settings: TagSettings):
-        self.labels = labels
-        self._session, self._tokenizer, self._settings = session, tokenizer, settings
+    def __init__(self, session: Predictor, data: TaggingDataset, settings: TagSettings):
+        self.labels = data.labels
+        self._session, self._data, self._settings = session, data, settings
 
     @classmethod
     @named_arguments(train_file="train", dev_file="dev")
@@ -95,42 +92,25 @@ class Tagger(Trained):
         model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is
         missing, damaged, or does not fit together.
         """
+        given = loading.flags_of(locals())
         checkpoint = loading.find(path, TaggingTask.command)
-        given: dict[str, Any] = {
-            "max_seq_length": max_seq_length,
-            "doc_stride": doc_stride,
-            "do_lower_case": do_lower_case,
-        }
-        given |= {"decoding": decoding, "precision": precision, "engine": engine, "hub_module": hub_module}
         settings, model = load_with_settings(checkpoint, TagSettings, given)
         task = TaggingTask(settings)
         layers = find_layers(settings.tagger.layers, False, model.config)
         labels, scheme = trained_labels(checkpoint), scheme_of(settings.task.tag_scheme)
         data = TaggingDataset(labels, scheme, layers, model.tokenizer, {})
-        session = opening.open_trained(task, model, data, settings)
-        return cls(session, model.tokenizer, labels, settings)
+        return cls(opening.open_trained(task, model, data, settings), data, settings)
 
     @named_arguments()
     def tag(self, texts: Sequence[str]) -> list[TaggedText]:
         """Tag n texts; a text without words has no tags. Offsets of entities are characters of the text."""
         loading.check_texts(texts, "tag")
         examples = [text_example(text) for text in texts]
-        worded = [example for example in examples if example.words]
-        if not worded:
-            return [TaggedText((), (), []) for _ in texts]
-        settings, length = self._settings, self._settings.encoding.max_seq_length
-        stride = window_stride(settings.task.doc_stride, length)
-        features = tagging_features(worded, self.labels, self._tokenizer, length, stride)
-        windows = log_probabilities(self._session, features, settings.inference.predict_batch_size, "tagging")
-        found = iter(predict_tags(features, windows, self.labels, settings.inference.decoding))
-        scheme = scheme_of(settings.task.tag_scheme)
+        # Texts without words stay among them, so that results keep the order of the texts.
+        predictions = tag_examples(self._session, self._data, self._settings, examples, "tagging")
         results = []
-        for example in examples:
-            if not example.words:
-                results.append(TaggedText((), (), []))
-                continue
-            prediction = next(found)
-            tags = tuple(from_bio(prediction.tags, scheme))
+        for example, prediction in zip(examples, predictions, strict=True):
+            tags = tuple(from_bio(prediction.tags, self._data.scheme))
             entities = example_entities(example, prediction)["entities"]
             results.append(TaggedText(tuple(example.words), tags, entities))
         return results

@@ -4,12 +4,14 @@ Imports no TensorFlow.
 """
 
 import logging
+import re
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, is_url
 
 LOG = logging.getLogger("bert_cli")
@@ -20,11 +22,13 @@ TITLES = {
     "h5": "Keras .weights.h5",
     "hub": "module for tensorflow-hub",
 }
+# A constant of modeling.py in Google's repository, not a key of bert_config.json.
 _GOOGLE_EPSILON = 1e-12
 
 
 def find_source(path: str, strict: bool = False) -> CheckpointPath:
     """What --from names; an archive or a URL is a module for tensorflow-hub."""
+    # A module that is unpacked is a folder, which find_checkpoint knows by its saved_model.pb.
     if path.endswith((".tar.gz", ".tgz")) or is_url(path):
         return find_module(path, "from")
     return find_checkpoint(path, "from", strict)
@@ -52,14 +56,52 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
                 f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has {', '.join(found) or 'no head'}"
             )
         return head
+    # A classifier, a tagger and a choice of endings have the same variables; only the files beside them tell.
     if found == (CLASSIFIER,):
         return model.classifier_kind if model.classifier_kind in (TAGGER, CHOICE) else CLASSIFIER
+    # Exactly these heads: a class of Hugging Face has a fixed set of them, and no other can be loaded into it.
     kind = next((name for name, kind in HEAD_TYPES.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(
             f"the checkpoint has {', '.join(found)}; Hugging Face has no class for all: choose with --head"
         )
     return kind
+
+
+def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
+    """Warn where the vocabulary is not the model's; InputError where --resize_vocab would cut its words off."""
+    size = resize_vocab or config.vocab_size
+    if vocabulary is None:
+        more = ", so no tokenizer is written" if target.format == "hf" else ""
+        LOG.warning("warning: no vocab.txt beside the checkpoint%s; --vocab_file gives one", more)
+    elif resize_vocab and size < vocabulary.size:
+        raise InputError(
+            f"--resize_vocab={size}: {vocabulary.path} has {vocabulary.size} entries; give at least as many"
+        )
+    elif vocabulary.size > size:
+        LOG.warning(
+            "warning: %s has %d entries, but the model knows %d words: ids from %d on will fail; is it the model's own? "
+            "--resize_vocab=%d adds rows", vocabulary.path, vocabulary.size, size, size, vocabulary.size,
+        )  # fmt: skip
+    elif vocabulary.size < size:
+        LOG.warning(
+            "warning: %s has %d entries, fewer than the model's %d words; is it the model's own?",
+            vocabulary.path, vocabulary.size, size,
+        )  # fmt: skip
+
+
+def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
+    """InputError where the names cannot be those of `count` outputs."""
+    if labels is None:
+        return
+    if len(labels) != count:
+        raise InputError(
+            f"labels.txt or config.json names {len(labels)} labels, but the classifier has {count} outputs"
+        )
+    for number, label in enumerate(labels):
+        # labels.txt has one label a line, so a line end in a name of Hugging Face's config.json would make two of it.
+        if not label or re.search(r"[\r\n]", label) or label in labels[:number]:
+            raise InputError(f"label {label!r} (number {number}): names must differ and be one line each")
 
 
 def warn_of_google(config: BertConfig, target: Target) -> None:

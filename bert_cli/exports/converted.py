@@ -1,23 +1,32 @@
 """A model on its way from one format to another: heads chosen, sizes changed, written, and compared. Imports TensorFlow."""
 
 import dataclasses
+import functools
 import logging
 import os
 
 import numpy as np
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, POOLER, TAGGER
-from bert_cli.base.names import CONFIG, HUGGING_FACE_CONFIG
-from bert_cli.exports import conversion
-from bert_cli.exports.conversion_plan import TITLES, choose_kind
-from bert_cli.exports.sidecars import check_label_names, write_sidecars
+from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, POOLER, TAGGER, head_of
+from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
+from bert_cli.exports.conversion_plan import TITLES, check_label_names, choose_kind
+from bert_cli.exports.hub_writing import reported_writing, save_encoder
+from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
 from bert_cli.exports.target import Target
-from bert_cli.model.config import BertConfig, read_config
+from bert_cli.heads.all_heads import BertWithHeads
+from bert_cli.model.config import BertConfig, read_config, write_config
+from bert_cli.model.layers import named_weights
 from bert_cli.model.resizing import resize_embeddings
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.tools import Changes
-from bert_cli.weights.hugging_face import generic_labels
+from bert_cli.text.tokenizer_json import special_tokens_map, tokenizer_config, tokenizer_json
+from bert_cli.text.vocabulary import PAD, PAD_ID
+from bert_cli.weights.checkpoint import write_tf1
+from bert_cli.weights.hugging_face import generic_labels, hugging_face_config, write_safetensors
+from bert_cli.weights.keras_weights import write_keras
 from bert_cli.weights.path import find_checkpoint
 
 LOG = logging.getLogger("bert_cli")
@@ -28,12 +37,14 @@ _MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of 
 class Converted:
     """What is written: `tensors` (Google's name -> float32 array) of `config`, and `labels` of its classifier.
 
-    loaded: what they come from; found: the heads that are there; kind, heads: which of them go along, see choose_kind;
-    left_out: names that the target does not have.
+    source: the model that is converted; loaded: its weights; kind, heads: which of its heads go along, see choose_kind;
+    dtype: what a Hugging Face folder stores; left_out: names that the target does not have.
     """
 
-    loaded: conversion.Loaded
-    found: tuple[str, ...]
+    source: ModelBundle[BertConfig]
+    target: Target
+    dtype: str
+    loaded: Loaded
     kind: str | None
     heads: tuple[str, ...]
     labels: tuple[str, ...] | None
@@ -42,22 +53,17 @@ class Converted:
     left_out: list[str]
 
 
-def convert(
-    model: ModelBundle[BertConfig],
-    target: Target,
-    changes: Changes,
-    random_seed: int,
-) -> Converted:
+def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, random_seed: int) -> Converted:
     """Load a checkpoint and change it as it was asked for; says what is dropped. random_seed: of new rows.
 
     InputError where it is not whole, or the target cannot hold it.
     """
-    config, reader = model.config, conversion.open_source(model.required_checkpoint, changes.average_last)
-    found = conversion.heads_in(reader)
+    config, reader = model.config, open_source(model.required_checkpoint, changes.average_last)
+    found = tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
     kind = choose_kind(changes.head, found, model, target)
     heads = found if kind is None else HEAD_TYPES[kind].heads
-    loaded = conversion.load(reader, config, heads, of_tokens=kind == TAGGER)
-    shape = loaded.classifier_shape if CLASSIFIER in heads else None
+    loaded = load(reader, config, heads, of_tokens=kind == TAGGER)
+    shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
     if kind == CHOICE and shape and shape[0] != 1:
         raise InputError(
             f"--head={kind}: the classifier has {shape[0]} outputs; a choice has one, for each of its endings"
@@ -67,6 +73,7 @@ def convert(
     if target.format == "hf" and kind and not HEAD_TYPES[kind].needs_pooler:
         left_out = [name for name in tensors if name.startswith(POOLER)]
         tensors = {name: values for name, values in tensors.items() if name not in left_out}
+    # Only where the target has a place for it: a class without a pooler is complete.
     elif "bert/pooler/dense/kernel" not in tensors:
         LOG.warning("warning: %s has no pooler, so none is written", reader.description)
     tensors, new_config = resize_embeddings(
@@ -77,15 +84,28 @@ def convert(
         reader.description, config.num_hidden_layers, config.hidden_size, config.vocab_size, config.activation,
         ", ".join(found) or "none",
     )  # fmt: skip
-    converted = Converted(loaded, found, kind, heads, labels, tensors, new_config, left_out)
-    _log(converted, target, changes.dtype)
-    return converted
+    # Logged after all checks, so that no line says "converted" before an error.
+    architecture = HEAD_TYPES[kind].architecture if target.format == "hf" and kind else ""
+    named = f", {architecture}" if architecture else ""
+    LOG.info("converted to a %s%s: %d weights, %s", TITLES[target.format], named, len(tensors), changes.dtype)
+    known = {*loaded.tensors, *loaded.report.unused}
+    leftovers = sum(name not in known for name in reader.shapes)
+    if leftovers:
+        LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", leftovers)
+    if target.format == "hub" and found:
+        LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
+    if left_out:
+        LOG.info("dropped: %s, which %s does not have", _listed(left_out), architecture)
+    if loaded.report.unused:
+        LOG.info("unused: %s", _listed(loaded.report.unused))
+    return Converted(model, target, changes.dtype, loaded, kind, heads, labels, tensors, new_config, left_out)
 
 
 def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:
     """The classifier's labels, which Hugging Face cannot do without; None where they are not known and not needed."""
     count, width = shape
     check_label_names(model.labels, count)
+    # Both spellings of --layers for the last layer.
     last_layers = ((-1,), (model.config.num_hidden_layers - 1,))
     if target.format == "hf" and (width != model.config.hidden_size or model.layers not in last_layers):
         raise InputError("this tagger reads other layers than the last one, which Hugging Face's class cannot")
@@ -97,47 +117,101 @@ def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Targ
     return model.labels or (generic_labels(count) if target.format == "hf" else None)
 
 
-def _log(converted: Converted, target: Target, dtype: str) -> None:
-    loaded, found, left_out = converted.loaded, converted.found, converted.left_out
-    architecture = HEAD_TYPES[converted.kind].architecture if target.format == "hf" and converted.kind else ""
-    named = f", {architecture}" if architecture else ""
-    LOG.info("converted to a %s%s: %d weights, %s", TITLES[target.format], named, len(converted.tensors), dtype)
-    if loaded.leftovers:
-        LOG.info("dropped: %d variables that training left (adam_m, adam_v, global_step, …)", loaded.leftovers)
-    if target.format == "hub" and found:
-        LOG.info("dropped: %s: a module for tensorflow-hub holds the encoder alone", ", ".join(found))
-    if left_out:
-        LOG.info("dropped: %s, which %s does not have", _listed(left_out), architecture)
-    if loaded.report.unused:
-        LOG.info("unused: %s", _listed(loaded.report.unused))
-
-
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def write(staged: str, target: Target, converted: Converted, model: ModelBundle, dtype: str) -> list[str]:
-    """Write all files into the folder `staged`; returns the names of those beside the weights."""
-    config, kind = converted.config, converted.kind
-    names = write_sidecars(staged, target, config, model, kind, converted.labels, dtype)
-    conversion.write_weights(staged, target, converted.tensors, config, kind, converted.heads, dtype, model)
+def write(staged: str, converted: Converted) -> list[str]:
+    """Write all files into the folder `staged`; returns the names of those beside the weights.
+
+    InputError for a module without a pooler, whose output all modules have.
+    """
+    # Listed before the weights are written, which are published after all others.
+    names = _write_sidecars(staged, converted)
+    _write_weights(staged, converted)
     return names
 
 
-def compare(staged: str, target: Target, converted: Converted, dtype: str, random_seed: int) -> dict[str, float]:
+def _write_sidecars(staged: str, converted: Converted) -> list[str]:
+    """Write all but the weights; returns the names. A module's are written with its weights."""
+    target, config, model = converted.target, converted.config, converted.source
+    if target.format == "hub":
+        extras = [os.path.join("assets.extra", name) for name in (CONFIG, TOKENIZER_CONFIG)]
+        return extras + ([os.path.join("assets", VOCABULARY)] if model.optional_vocabulary else [])
+    vocabulary, path = model.optional_vocabulary, functools.partial(os.path.join, staged)
+    if target.format == "hf":
+        assert converted.kind is not None, "choose_kind finds one for every Hugging Face folder"
+        # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD] where it has one.
+        pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
+        values = hugging_face_config(config, converted.kind, converted.labels, pad, converted.dtype, model.problem_type)
+        write_json(path(HUGGING_FACE_CONFIG), values)
+        if vocabulary:
+            write_json(path(TOKENIZER), tokenizer_json(vocabulary, model.do_lower_case))
+            write_json(path("special_tokens_map.json"), special_tokens_map(vocabulary))
+    else:
+        if config.activation.startswith("gelu"):  # the only name that Google's scripts know
+            config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
+        write_config(path(CONFIG), config)
+        # Our commands find threshold, layers and head input there; in a Hugging Face folder config.json says what it can.
+        if model.saved_flags:
+            copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
+    if vocabulary:
+        with atomic_write(path(VOCABULARY), "wb") as file:
+            file.write(model.vocab_bytes)
+        # Google's scripts know no such file and lower-case by default, so it is only needed for a cased model.
+        if target.format == "hf" or not model.do_lower_case:
+            values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary)
+            write_json(path(TOKENIZER_CONFIG), values)
+    # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them off as known.
+    if model.labels is not None and converted.labels is not None:
+        write_lines(path(LABELS), converted.labels)
+    return files.list_directory(staged)
+
+
+def _write_weights(staged: str, converted: Converted) -> None:
+    """Write the weights under the target's names; a module with the vocabulary of the source."""
+    target, tensors, config, source = converted.target, converted.tensors, converted.config, converted.source
+    path = os.path.join(staged, target.name)
+    if target.format == "hf":
+        assert converted.kind is not None, "choose_kind finds one for every Hugging Face folder"
+        write_safetensors(path, tensors, converted.kind, converted.dtype)
+        return
+    if target.format == "hub" and not any(name.startswith(POOLER) for name in tensors):
+        raise InputError(
+            "the checkpoint has no pooler, which a module for tensorflow-hub needs; give another --to_format"
+        )
+    with reported_writing(target.path(target.name)):
+        if target.format == "tf1":
+            write_tf1(path, tensors)
+            return
+        # Made anew: the loaded model has the sizes of before.
+        shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
+        model = BertWithHeads(config, converted.heads, shape)
+        variables = named_weights(model)
+        for name, values in tensors.items():
+            variables[name].assign(values)
+        if target.format == "hub":
+            save_encoder(staged, model.encoder, config, source.vocab_bytes, source.do_lower_case)
+        else:
+            # A bare encoder's file fits a bare BertEncoder.
+            write_keras(path, model if converted.heads else model.encoder, tensors)
+
+
+def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
     """Read what was written, compare the outputs, and log the largest difference of each; InputError where they differ.
 
     random_seed: of the token ids.
     """
+    target = converted.target
+    # By the same search as any later command, so the check covers names and layout of the files, too.
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
     config_file = path.companion(CONFIG, HUGGING_FACE_CONFIG)
     assert config_file is not None, "every format is written with its config"
-    config = read_config(config_file)
-    reader = conversion.open_source(path)
-    written = conversion.load(reader, config, converted.heads, of_tokens=converted.kind == TAGGER)
-    differences = conversion.largest_differences(converted.loaded, written, random_seed)
+    written = load(open_source(path), read_config(config_file), converted.heads, of_tokens=converted.kind == TAGGER)
+    differences = largest_differences(converted.loaded, written, random_seed)
     each = ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
     LOG.info("check: largest difference %.3g (%s)", max(differences.values()), each)
-    if dtype == "float32" and not max(differences.values()) <= _MAX_DIFFERENCE:
+    # Turned around, so that NaN counts as different. Half precision differs by its rounding.
+    if converted.dtype == "float32" and not max(differences.values()) <= _MAX_DIFFERENCE:
         raise InputError("the converted model gives other outputs than the original; nothing was written")
     return differences

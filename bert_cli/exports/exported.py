@@ -1,26 +1,42 @@
-"""What bert-export exports, put together from the flags and what stands beside the checkpoint. Imports no TensorFlow."""
+"""What bert-export exports, put together from the flags and what stands beside the checkpoint; and the folder that it writes.
 
+Imports no TensorFlow.
+"""
+
+import contextlib
 import dataclasses
+import logging
 import os
+from collections.abc import Iterator
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
-from bert_cli.base.names import FLAGS
+from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
+from bert_cli.base.writing import publish_folder, staging_folder
+from bert_cli.examples.classification import read_examples
 from bert_cli.examples.glue import TASKS, find_task
+from bert_cli.features.classification import ClassificationFeatures, classification_features
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.loading.bundle import ModelBundle, TextModelBundle
+from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import agreed_labels
-from bert_cli.settings.groups import TRUNCATE, Encoding, ModelFiles
-from bert_cli.settings.tools import Export
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.settings.groups import TRUNCATE, Encoding
+from bert_cli.settings.tools import ExportSettings
+from bert_cli.weights.path import find_checkpoint
 
+LOG = logging.getLogger("bert_cli")
+# The default of the commands that train.
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
+MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
+_ONNX_FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
+# What an export leaves in its folder; what else stands there is not ours to replace.
+_OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +46,7 @@ class Exported:
     labels: of the outputs, None where they are not known, or have no names; pairs: whether a classifier takes a second text.
     """
 
-    model: TextModelBundle[BertConfig]
+    model: ModelBundle[BertConfig]
     labels: tuple[str, ...] | None
     max_seq_length: int
     pairs: bool
@@ -41,26 +57,21 @@ class Exported:
         return self.model.problem_type or SINGLE_LABEL
 
 
-def find_exported(
-    checkpoint: CheckpointPath,
-    export: Export,
-    flags: ModelFiles,
-    labels: tuple[str, ...] | None,
-    max_seq_length: int | None,
-) -> Exported:
-    """Load a model and check it against the flags `labels` and `max_seq_length`, None for not given.
-
-    InputError where something is missing or does not fit together.
-    """
+def find_exported(settings: ExportSettings) -> Exported:
+    """Load a model and check it against the flags; InputError where something is missing or does not fit together."""
+    export, flags, labels = settings.export, settings.model, settings.data.labels
+    checkpoint = find_checkpoint(flags.init_checkpoint, strict=flags.strict)
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
     if flags.gelu == "auto":  # the config of a Google checkpoint does not tell the form that the run computed
         flags = dataclasses.replace(flags, gelu=saved.get("gelu", "auto"))
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
-    if not isinstance(model, TextModelBundle):
+    if not model.optional_vocabulary:
         raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
     pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
+    # A module is for training on any length; a classifier is for texts as long as those it was trained on.
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
-    length = max_seq_length or min(default, model.config.max_position_embeddings)
+    length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
+    # The preprocessor packs pairs as well, so it needs room for three special tokens.
     check_max_seq_length(length, pairs or export.format == "hub")
     check_sizes(model.config, model.vocabulary, length, model.config_name, flags.strict)
     if export.format != "hub":
@@ -70,6 +81,7 @@ def find_exported(
         raise InputError(f"--labels: the model in {model.folder} predicts a number; leave them out")
     if export.format == "hub" or is_numeric:
         names = None
+    # Labels are optional here: an encoder and a model of answers have none.
     elif export.format == "onnx":
         names = agreed_labels(labels, model.labels, model.folder)
     else:
@@ -108,3 +120,50 @@ def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tu
             "encoder alone"
         )
     return names
+
+
+def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None:
+    """The dev file of a classifier's task, to compare accuracies on.
+
+    None for a model without labels that exclude each other, and where --data_dir is not given and the training run's is gone.
+    """
+    model, saved, labels = exported.model, exported.model.saved_flags, exported.labels
+    if model.classifier_kind == TAGGER or not labels or not exported.problem_type.is_exclusive:
+        return None
+    # A model from elsewhere has no data that we know.
+    if "task_name" not in saved and not data_dir:
+        return None
+    folder = data_dir or saved.get("data_dir", "")
+    if not data_dir and not files.is_directory(folder):
+        LOG.warning(
+            "warning: %s, the data of the training run, is gone: accuracies are not compared; give --data_dir", folder
+        )
+        return None
+    task = saved.get("task_name", "cola")
+    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels, saved.get("language", "zh"))
+    return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
+
+
+def check_target(folder: str, overwrite: bool) -> None:
+    """InputError unless an export may stand in `folder`: it must be missing or empty, or hold one to replace."""
+    files.check_can_write(folder, "export_dir")
+    # Hidden files count: a folder with a .git is nobody's export.
+    names = files.list_directory(folder)
+    foreign = [name for name in names if name not in _OURS]
+    if foreign:
+        raise InputError(f"{folder}: holds {foreign[0]}, which no export put there; give another --export_dir")
+    if names and not overwrite:
+        raise InputError(
+            f"{folder}: is not empty; give another --export_dir, or --overwrite to replace the export there"
+        )
+
+
+@contextlib.contextmanager
+def exporting(folder: str) -> Iterator[str]:
+    """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
+    with staging_folder(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
+        # Inside of the hidden folder there is room for files that the export needs while it is written, such as vocab.txt.
+        new = os.path.join(staged, "export")
+        yield new
+        files.make_directory(os.path.dirname(folder))
+        publish_folder(new, folder, last="saved_model.pb")  # a program that watches the folder loads it by this file

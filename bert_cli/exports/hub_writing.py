@@ -25,6 +25,7 @@ def reported_writing(path: str) -> Iterator[None]:
     """Turn what goes wrong with files into an InputError."""
     try:
         yield
+    # Python writes our files, TensorFlow its own; each has its own exceptions.
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{path}: cannot be written: {why_not_written(error, path)}") from None
 
@@ -41,6 +42,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
     module = tf.train.Checkpoint()
     weights = named_weights(model)
     module.weights = {name: variable.value for name, variable in weights.items()}
+    # tensorflow-hub reads these lists by name from whatever it loads.
     module.variables = list(module.weights.values())
     module.trainable_variables = list(module.weights.values())
     module.regularization_losses = []
@@ -56,15 +58,18 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
             "encoder_outputs": outputs["encoder_outputs"],
         }
 
+    # Both are traced now: a SavedModel holds only what was traced, and KerasLayer calls either.
     for training in (False, True):
         encode.get_concrete_function(tensor_specs(spec.ENCODER), training=training)
     module.__call__ = encode
 
+    # A signature has tensors only, so the list encoder_outputs is left out.
     @tf.function(autograph=False)
     def serve(**inputs):
         outputs = encode(inputs, training=False)
         return {name: outputs[name] for name in ("default", "pooled_output", "sequence_output")}
 
+    # An asset is a file that is copied while the module is saved.
     with tempfile.TemporaryDirectory(prefix="bert-vocab-") as folder:
         if vocab is not None:
             vocab_file = os.path.join(folder, VOCABULARY)
@@ -72,6 +77,7 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
                 file.write(vocab)
             module.vocab_file = tf.saved_model.Asset(vocab_file)
         tf.saved_model.save(module, path, serve.get_concrete_function(**tensor_specs(spec.ENCODER)))
+    # After saving, which makes the folder; SavedModel leaves assets.extra alone.
     write_extras(path, do_lower_case)
     write_config(os.path.join(path, _EXTRAS, CONFIG), config)
 

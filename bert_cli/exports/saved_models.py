@@ -1,22 +1,154 @@
 """bert-export --format=saved_model and --format=hub: a classifier of raw text, or an encoder and a preprocessor.
 
-Imports TensorFlow.
+The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back. Imports TensorFlow.
 """
 
 import logging
 import os
 
-from bert_cli.base.head_types import ENCODER, HeadSpec
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
 from bert_cli.base.writing import atomic_write
-from bert_cli.exports import modules
-from bert_cli.exports.exported import Exported
-from bert_cli.exports.head_model import load_classifier, load_head_model
+from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
-from bert_cli.exports.publishing import exporting
-from bert_cli.exports.text_graph import GraphTokenizer, vocabulary_lines
-from bert_cli.weights.checkpoint import open_checkpoint
+from bert_cli.exports.loaded import load_head_model
+from bert_cli.exports.text_graph import GraphTokenizer, pack, vocabulary_lines
+from bert_cli.features import spec
+from bert_cli.heads.classification import BertClassifier
+from bert_cli.heads.model import tensor_specs
+from bert_cli.model.layers import named_weights
+from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
+from bert_cli.weights.checkpoint import Reader, open_checkpoint
 
 LOG = logging.getLogger("bert_cli")
+TOKENS_SIGNATURE = "token_ids"
+_TEXTS = tf.TensorSpec([None], tf.string, name="text")
+_SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
+
+
+def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer, exported: Exported) -> None:
+    """Write a SavedModel into the folder `path`.
+
+    Signature serving_default: `text` string [B], with `pairs` also `text_b` string [B] (empty for none). Signature
+    token_ids: the encoder's inputs, int32 [B, S]. Both give `probabilities` float32 [B, L], `labels` string [B, L], the
+    names of their columns, and, where they exclude each other, `label` string [B], the most probable one; without labels,
+    of a regression, `value` float32 [B]. Texts are cut to max_seq_length tokens.
+    """
+    module = tf.train.Checkpoint()
+    module.variables = [variable.value for variable in named_weights(model).values()]
+    # As an attribute, so that its table and the vocabulary are saved with the module.
+    module.tokenizer = tokenizer
+    labels, ids = exported.labels, exported.model.vocabulary.ids
+    module.label_names = names = tf.constant(list(labels or ()), tf.string)
+
+    def classify(inputs: dict) -> dict:
+        # packed: rows of a served batch differ in length, and padding would be computed for all of them.
+        answers = model.activated(model(inputs, packed=True))
+        if not labels:
+            return {"value": answers}
+        # TensorFlow Serving wants a row of each output per text.
+        outputs = {"probabilities": answers, "labels": tf.tile(names[tf.newaxis], [tf.shape(answers)[0], 1])}
+        if model.problem_type.is_exclusive:
+            outputs["label"] = tf.gather(names, tf.argmax(answers, axis=1))
+        return outputs
+
+    def classify_texts(text, text_b=None):
+        ids_b = None if text_b is None else tokenizer.pieces(text_b).merge_dims(1, 2)
+        ids_a = tokenizer.pieces(text).merge_dims(1, 2)
+        return classify(pack(ids_a, ids_b, exported.max_seq_length, ids[CLS], ids[SEP]))
+
+    module.classify_tokens = tf.function(classify, input_signature=[tensor_specs(spec.ENCODER)], autograph=False)
+    specs = [_TEXTS, _SECOND_TEXTS] if exported.pairs else [_TEXTS]
+    module.classify_texts = tf.function(classify_texts, specs, autograph=False)
+    # A signature's arguments are tensors by name; the function takes them as one dict.
+    by_tokens = tf.function(lambda **inputs: module.classify_tokens(inputs), autograph=False)
+    signatures = {
+        "serving_default": module.classify_texts.get_concrete_function(),
+        TOKENS_SIGNATURE: by_tokens.get_concrete_function(**tensor_specs(spec.ENCODER)),
+    }
+    tf.saved_model.save(module, path, signatures)
+
+
+def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
+    """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the folder `path`.
+
+    Call it with string [B]: it returns the encoder's inputs, int32 [B, seq_length]. Its parts:
+    `tokenize(texts)` -> ragged int32 [B, (words), (pieces)]; `tokenize.get_special_tokens_dict()`;
+    `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` of such ids, or of ragged int32 [B, (pieces)].
+    As in the published one, an empty second text still has its [SEP].
+    """
+    module = tf.train.Checkpoint()
+    module.tokenizer = tokenizer
+    cls_id, sep_id = vocabulary.ids[CLS], vocabulary.ids[SEP]
+    special = {
+        "vocab_size": vocabulary.size,
+        "start_of_sequence_id": cls_id,
+        "end_of_segment_id": sep_id,
+        "mask_id": vocabulary.ids[MASK],
+        "padding_id": PAD_ID,
+    }
+
+    module.tokenize = tf.train.Checkpoint()
+    module.tokenize.__call__ = tf.function(tokenizer.pieces, input_signature=[_TEXTS], autograph=False)
+    module.tokenize.get_special_tokens_dict = tf.function(
+        lambda: {name: tf.constant(number) for name, number in special.items()}, input_signature=[]
+    )
+
+    @tf.function(autograph=False)
+    def pack_inputs(inputs, seq_length=seq_length):
+        # Callers may give words of pieces, as tokenize does, or pieces alone.
+        segments = [ids.merge_dims(1, -1) if ids.ragged_rank > 1 else ids for ids in inputs]
+        # tensorflow-text's own here: the published module does it so, and programs compare with it.
+        trimmer = tf_text.RoundRobinTrimmer(seq_length - len(segments) - 1)
+        ids, types = tf_text.combine_segments(trimmer.trim(segments), cls_id, sep_id)
+        word_ids, mask = tf_text.pad_model_inputs(ids, seq_length, pad_value=PAD_ID)
+        type_ids, _ = tf_text.pad_model_inputs(types, seq_length, pad_value=0)
+        return {
+            "input_word_ids": word_ids,
+            "input_mask": tf.cast(mask, tf.int32),
+            "input_type_ids": tf.cast(type_ids, tf.int32),
+        }
+
+    # Each combination of shapes that bert_pack_inputs takes is traced now; a SavedModel cannot trace later.
+    for rank in (1, 2):
+        for count in (1, 2):
+            spec = tf.RaggedTensorSpec([None] * (rank + 1), tf.int32, ragged_rank=rank)
+            pack_inputs.get_concrete_function([spec] * count, seq_length=tf.TensorSpec([], tf.int32))
+    module.bert_pack_inputs = tf.train.Checkpoint()
+    module.bert_pack_inputs.__call__ = pack_inputs
+
+    def preprocess(inputs):
+        packed = pack_inputs([tokenizer.pieces(inputs)], seq_length=tf.constant(seq_length))
+        # A Keras model on top is built from the static shape.
+        return {name: tf.ensure_shape(values, [None, seq_length]) for name, values in packed.items()}
+
+    module.__call__ = tf.function(
+        preprocess, input_signature=[tf.TensorSpec([None], tf.string, name="inputs")], autograph=False
+    )
+    module.variables, module.trainable_variables, module.regularization_losses = [], [], []
+    tf.saved_model.save(module, path, module.__call__.get_concrete_function())
+
+
+def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
+    """InputError where the checkpoint holds no classifier of these labels (None: of a number)."""
+    labels, model, problem_type = exported.labels, exported.model, exported.problem_type
+    shape = reader.shapes.get("output_weights")
+    if shape is None:
+        raise InputError(
+            f"{reader.description}: has no classifier (no output_weights); give the output_dir of bert-classify, or "
+            "--format=hub for the encoder alone"
+        )
+    spec = HeadSpec(CLASSIFIER, len(labels) if labels else 1, model.text_input, activation=problem_type.activation)
+    wanted = spec.shapes(model.config.hidden_size)["output_weights"]
+    if tuple(shape) != wanted:
+        what = f"{spec.count} labels ({', '.join(labels)}) need" if labels else "a number needs"
+        raise InputError(
+            f"{reader.description}: output_weights has the shape {list(shape)}, {what} {list(wanted)}; check --labels"
+        )
+    return load_head_model(reader, model.config, spec, problem_type).model
 
 
 def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> list[str]:
@@ -30,27 +162,28 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     if is_encoder:
         loaded = load_head_model(reader, config, HeadSpec(ENCODER)).model
     else:
-        loaded = load_classifier(reader, model, labels, exported.problem_type)
+        loaded = _load_classifier(reader, exported)
     LOG.info(
         "%s: %d layers, hidden size %d, %d words, %s, text is %s", checkpoint.name, config.num_hidden_layers,
         config.hidden_size, vocabulary.size, config.activation, "lower-cased" if lower else "taken as it is",
     )  # fmt: skip
     length, pairs = exported.max_seq_length, exported.pairs
     with reported_writing(folder), exporting(folder) as new:
+        # Beside the export, not in it: saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))
         tokenizer = GraphTokenizer(vocabulary, lower, vocab_path)
         if is_encoder:
             save_encoder(os.path.join(new, "encoder"), loaded, config, model.vocab_bytes, lower)
-            modules.save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
+            save_preprocessor(os.path.join(new, "preprocess"), tokenizer, vocabulary, length)
             write_extras(os.path.join(new, "preprocess"), lower)
         else:
-            modules.save_classifier(new, loaded, tokenizer, vocabulary, labels, length, pairs)
+            save_classifier(new, loaded, tokenizer, exported)
     if not is_encoder:
         texts, named = "text and text_b" if pairs else "text", ", ".join(labels or ()) or "none, a number"
         LOG.info("%s; labels: %s; %s, cut to %d tokens", exported.problem_type.name, named, texts, length)
-        LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, modules.TOKENS_SIGNATURE)
+        LOG.info("wrote %s: serving_default takes %s, %s token ids", folder, texts, TOKENS_SIGNATURE)
         return [folder]
     folders = [os.path.join(folder, name) for name in ("encoder", "preprocess")]
     LOG.info("wrote %s and %s", *folders)

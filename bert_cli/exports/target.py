@@ -42,6 +42,7 @@ def find_target(path: str, to_format: str) -> Target:
     is a folder, which becomes Hugging Face's unless to_format (a format, or "auto") says otherwise.
     """
     name = os.path.basename(path.rstrip("/"))
+    # A folder that is there decides before its name does: model.ckpt may be a folder.
     is_folder = files.is_directory(path) or path.endswith("/")
     if is_folder or not (".ckpt" in name or name.endswith((".h5", ".safetensors"))):
         chosen = "hf" if to_format == "auto" else to_format
@@ -57,10 +58,12 @@ def find_target(path: str, to_format: str) -> Target:
     said = "h5" if name.endswith(".h5") else "hf" if name.endswith(".safetensors") else "tf1"
     if to_format not in ("auto", said):
         raise InputError(f"--to={path}: this is a name for --to_format={said}, not for --to_format={to_format}")
+    # save_weights of Keras 3 refuses any other ending.
     if said == "h5" and not name.endswith(_KERAS_ENDING):
         raise InputError(f"--to={path}: Keras wants a name that ends in {_KERAS_ENDING}")
     if said == "hf" and name != "model.safetensors":
         raise InputError(f"--to={path}: in a Hugging Face folder the file is called model.safetensors; give the folder")
+    # Completion by the shell ends at a file, while the prefix is what is meant.
     if said == "tf1" and (name.endswith((".index", ".meta")) or ".data-" in name):
         raise InputError(f"--to={path}: give the prefix, {name.rpartition('.')[0]}")
     return Target(said, os.path.dirname(path) or ".", name)
@@ -82,6 +85,7 @@ def _is_same(name: str, staged: str, present: str) -> bool:
 
 def _is_same_model(one: str, other: str) -> bool:
     configs = [read_config(path) for path in (one, other)]
+    # hidden_act and gelu together name one function, so they are compared by what they make of it.
     bare = [dataclasses.replace(config, hidden_act="linear", gelu="tanh") for config in configs]
     return bare[0] == bare[1] and configs[0].activation == configs[1].activation
 
@@ -109,6 +113,7 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
     """
     present = [name for name in companions if files.exists(target.path(name))]
     kept = [name for name in present if _is_same(name, os.path.join(staged, name), target.path(name))]
+    # All are checked before the first is moved, so that an error leaves the folder as it was.
     for name in present:
         if name not in kept and not overwrite:
             raise InputError(f"{target.path(name)}: exists already and differs; give another --to, or --overwrite")

@@ -124,6 +124,7 @@ class Bert:
         graph = self.graph
         if not self.is_padded:
             return graph.add("ReduceMean", x, graph.numbers(1), keepdims=0)
+        # Padding counts neither in the sum nor in the number.
         real = graph.add("Unsqueeze", graph.add("Cast", INPUTS[1], to=TensorProto.FLOAT), graph.numbers(2))
         total = graph.add("ReduceSum", graph.add("Mul", x, real), graph.numbers(1), keepdims=0)
         return graph.add("Div", total, graph.add("ReduceSum", real, graph.numbers(1), keepdims=0))

@@ -25,7 +25,7 @@ from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import Graph, activate
-from bert_cli.onnx.packed import UnpaddedBert, embedded_runner
+from bert_cli.onnx.models import UnpaddedBert, embedded_runner
 from bert_cli.runtime.processor import processor_flags
 
 # How much of the difference in range goes from the channels of activations to the rows of kernels. Mean vectors of

@@ -17,6 +17,7 @@ _ERRORS = 3  # the level of severity from which onnxruntime writes to the log
 
 def check_packages(flag: str) -> None:
     """InputError, naming the flag, where the extra is not installed."""
+    # Looked for without importing them, which takes a while.
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"{flag} needs the package {missing[0]}: pip install 'bert_cli[onnx]'")

@@ -90,7 +90,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
 
 
 def _check_vocabulary(model: Model, data: Data, strict: bool) -> None:
-    if model.vocabulary:
+    if model.optional_vocabulary:
         for split, sequences in data.sequences().items():
             check_unknown(split, sequences, model.vocabulary, strict)
 

@@ -31,7 +31,7 @@ def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:
     sequences, statistics = data.sequences(), data.statistics()
     for split, found in statistics.items():
         lines = [f"{len(found.texts)} rows", length_line(found.lengths, found.unit, max_seq_length)]
-        if model.vocabulary and split in sequences:
+        if model.optional_vocabulary and split in sequences:
             ids = model.vocabulary.ids
             lines.append(unknown_line(sequences[split], ids[UNK], (ids[CLS], ids[SEP])))
         for line in lines + repeated_lines(found):

@@ -1,4 +1,4 @@
-"""Which flags do not go together, for the commands that train and for the same runs from Python (api/training.py)."""
+"""Which flags do not go together, for the commands that train and for the same runs from Python (api/loading.py)."""
 
 from typing import Any
 

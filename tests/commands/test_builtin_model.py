@@ -14,7 +14,7 @@ from bert_cli import run_tagging as tagging
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import BUILTIN_MODEL
 from bert_cli.extract_features import main as extract_main
-from bert_cli.runs.loading import builtin
+from bert_cli.runs.loading import checkpoints
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from tests.commands import helpers
@@ -46,13 +46,13 @@ def stand_in(tmp_path_factory) -> tuple[pathlib.Path, dict[str, np.ndarray]]:
 
 @pytest.fixture
 def present(stand_in, monkeypatch) -> dict[str, np.ndarray]:
-    monkeypatch.setattr(builtin, "PRETRAINED", str(stand_in[0]))
+    monkeypatch.setattr(checkpoints, "PRETRAINED", str(stand_in[0]))
     return stand_in[1]
 
 
 @pytest.fixture
 def absent(monkeypatch, tmp_path):
-    monkeypatch.setattr(builtin, "PRETRAINED", str(tmp_path / "none"))
+    monkeypatch.setattr(checkpoints, "PRETRAINED", str(tmp_path / "none"))
 
 
 def is_kept(written: dict[str, np.ndarray], tensors: dict[str, np.ndarray]) -> bool:
@@ -91,7 +91,7 @@ def test_random_is_what_there_is_without_it(present, cola, classify, run_folder,
     assert asked.code == 0, asked.err
     assert "--init_checkpoint=random: the small built-in network starts from random weights" in asked.lines
     assert "--init_checkpoint=random\n" in (tmp_path / "asked" / "flags.txt").read_text()
-    monkeypatch.setattr(builtin, "PRETRAINED", str(tmp_path / "none"))
+    monkeypatch.setattr(checkpoints, "PRETRAINED", str(tmp_path / "none"))
     left_out = classify(*flags, f"--output_dir={tmp_path / 'left_out'}")
     assert left_out.code == 0, left_out.err
     assert RANDOM in left_out.lines
@@ -111,7 +111,7 @@ def test_from_python(present, monkeypatch):
     assert (manifest["init_checkpoint"], manifest["config"]["num_hidden_layers"]) == (None, 2)
     vectors = FeatureExtractor.load().extract(["all work and no play"])
     assert vectors.shape == (1, 16)
-    monkeypatch.setattr(builtin, "PRETRAINED", "none")
+    monkeypatch.setattr(checkpoints, "PRETRAINED", "none")
     with pytest.raises(InputError, match=r"^path is needed: give a pre-trained model$"):
         FeatureExtractor.load()
 
@@ -171,19 +171,19 @@ def test_a_run_that_does_not_train_starts_from_nothing(present, capfd, tmp_path)
 @pytest.mark.parametrize("own", [{"vocab_file": "vocab.txt"}, {"bert_config_file": "bert_config.json"}])
 def test_own_files_are_no_built_in_model(present, own):
     model = ModelFiles(**own)
-    assert builtin.training_start("", model) is None
-    assert builtin.training_start("", ModelFiles()) == builtin.pretrained_model() is not None
-    level, line = builtin.random_start_message("", is_builtin=False)
+    assert checkpoints.training_start("", model) is None
+    assert checkpoints.training_start("", ModelFiles()) == checkpoints.pretrained_model() is not None
+    level, line = checkpoints.random_start_message("", is_builtin=False)
     assert (level, line.startswith("warning: no --init_checkpoint")) == (logging.WARNING, True)
     expected = (logging.INFO, "--init_checkpoint=random: the model starts from random weights")
-    assert builtin.random_start_message("random", is_builtin=False) == expected
+    assert checkpoints.random_start_message("random", is_builtin=False) == expected
     with pytest.raises(InputError, match="--init_checkpoint is needed"):
-        builtin.ready_checkpoint("", model)
+        checkpoints.ready_checkpoint("", model)
 
 
-@pytest.mark.skipif(builtin.pretrained_model() is None, reason="this version has no pre-trained weights in the box")
+@pytest.mark.skipif(checkpoints.pretrained_model() is None, reason="this version has no pre-trained weights in the box")
 def test_what_ships_fits_together():
-    folder = pathlib.Path(builtin.PRETRAINED)
+    folder = pathlib.Path(checkpoints.PRETRAINED)
     path = folder / "model.safetensors"
     assert path.stat().st_size <= MOST_BYTES
     with safe_open(path, framework="np") as file:

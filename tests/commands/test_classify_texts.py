@@ -52,7 +52,7 @@ def test_pair(trained, classify):
 
 @pytest.mark.parametrize("chunk", [512, 3])
 def test_lines_in_their_order_with_blank_ones(chunk, trained, classify, texts, tmp_path, monkeypatch):
-    monkeypatch.setattr(interactive, "_CHUNK", chunk)
+    monkeypatch.setattr(interactive, "CHUNK", chunk)
     lines = [*texts, "", *list(texts)[::-1]]
     (tmp_path / "in.txt").write_text("\n".join(lines), encoding="utf-8")
     flags = [f"--output_dir={trained}", f"--input_file={tmp_path / 'in.txt'}", *FLAGS]

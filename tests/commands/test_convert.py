@@ -93,7 +93,7 @@ def test_from_tf1_to_hugging_face_and_back(source, tmp_path, kind, heads, labels
 def test_transformers_agree(source, tmp_path, kind, heads, labels, architecture):
     transformers = pytest.importorskip("transformers", reason="needs transformers, which is not part of the project")
     torch = pytest.importorskip("torch", reason="needs torch, which is not part of the project")
-    from bert_cli.exports.conversion import load, open_source
+    from bert_cli.exports.loaded import load, open_source
     from bert_cli.model.config import read_config
     from bert_cli.weights.path import find_checkpoint
 

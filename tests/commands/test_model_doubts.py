@@ -79,7 +79,7 @@ def test_words_that_the_vocabulary_does_not_have(known, is_told, trained, told, 
 @pytest.mark.parametrize("strict", [False, True])
 def test_lines_that_the_vocabulary_does_not_have(strict, trained, classify, tmp_path, monkeypatch):
     """The first lines that are read at once are looked at, and stand for the others."""
-    monkeypatch.setattr(interactive, "_CHUNK", 2)
+    monkeypatch.setattr(interactive, "CHUNK", 2)
     source, target = tmp_path / "texts.txt", tmp_path / "answers.jsonl"
     flags = [f"--output_dir={trained}", f"--input_file={source}", f"--output_file={target}", *["--strict"] * strict]
     source.write_text("dog " * 17 + "\ndog \u4e00\n\u4e00\n", encoding="utf-8")

@@ -16,15 +16,14 @@ from bert_cli.features.ragged import Features, row_lengths
 from bert_cli.features.stream import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner, check_packages
-from bert_cli.runs.engine.onnx_heads import OnnxHead
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
-    from bert_cli.onnx.packed import UnpaddedBert
+    from bert_cli.onnx.models import UnpaddedBert
 
 LOG = logging.getLogger("bert_cli")
 # That are computed at once: with more, activations do not stay in the processor's cache.
@@ -65,6 +64,7 @@ def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertCon
     check_packages(flag)
     if isinstance(config, ModuleConfig):
         raise InputError(f"{config.hub_module}: {flag} is for a BERT, not for a module; leave it out")
+    # --precision=auto is float32 here: onnxruntime has no bfloat16 on the processor.
     precision = INT8 if devices.precision == INT8 else "float32"
     LOG.info("devices: 1 CPU, precision %s, by %s", precision, ONNXRUNTIME)
     return config, precision
@@ -73,7 +73,7 @@ def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertCon
 def network_type(precision: str) -> "type[UnpaddedBert]":
     """The class that builds a graph of this precision. Imports onnx."""
     from bert_cli.onnx.int8 import Int8Bert
-    from bert_cli.onnx.packed import UnpaddedBert
+    from bert_cli.onnx.models import UnpaddedBert
 
     return Int8Bert if precision == INT8 else UnpaddedBert
 
@@ -95,7 +95,7 @@ class OnnxSession(Predictor):
         return {"devices": "1 CPU", "versions": {"onnxruntime": onnxruntime.__version__}}
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
-        from bert_cli.onnx.packed import logits_runner
+        from bert_cli.onnx.models import logits_runner
 
         spec = self._head.spec
         shapes = encoder_shapes(self._config) | spec.shapes(self._config.hidden_size)
@@ -109,6 +109,7 @@ class OnnxSession(Predictor):
         self, features: Features, batch_size: int, flag: str, run: Callable | None
     ) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
         assert self._run, "load_trained comes first"
+        # Groups of one length: the graph has neither padding nor mask.
         for rows in equal_length_groups(row_lengths(features), min(TOKENS, batch_size * self.max_seq_length)):
             batch = features.batch(rows)
             yield rows, self._head.postprocess(self._run(batch)["logits"], batch)

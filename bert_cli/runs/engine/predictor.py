@@ -1,18 +1,32 @@
 """What predicts: the part of a session that has nothing to do with what computes it. Imports no TensorFlow."""
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from bert_cli.base.head_types import HeadSpec
 from bert_cli.features.ragged import Features
 from bert_cli.outputs.progress import Progress
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.path import CheckpointPath
 
 _BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
+
+
+@dataclasses.dataclass(frozen=True)
+class OnnxHead:
+    """A head for onnxruntime, and its postprocess(logits, batch): the predictions, as the Keras model of heads/ gives them.
+
+    model: what a checkpoint should be, for error messages.
+    """
+
+    spec: HeadSpec
+    postprocess: Callable[[np.ndarray, dict[str, np.ndarray]], dict[str, np.ndarray]]
+    model: str
 
 
 class Predictor:
@@ -72,6 +86,7 @@ class Predictor:
         None for none; flag: what to lower where memory is short; run: what Session.runner made, instead of the predictions,
         for batches of the model's prediction_columns.
         """
+        # Four lines for a whole prediction, however long it is.
         every, is_shown = max(1, len(features) // 4), title is not None and not self.is_quiet
         shown = Progress(title or "", len(features), every=every, unit=unit) if is_shown else None
         with shown or contextlib.nullcontext():

@@ -27,8 +27,8 @@ from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.predictor import Predictor
-from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.bundle import ModelBundle
+from bert_cli.runs.loading.checkpoints import builtin_message, random_start_message
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
@@ -148,11 +148,11 @@ class Session(Predictor):
             self._deferred.initialize_except([])
         elif checkpoint:
             report = self._fill(open_checkpoint(checkpoint))
-            told = builtin.builtin_message(checkpoint, self.model.encoder.config)
+            told = builtin_message(checkpoint, self.model.encoder.config)
             for line in [told] if told else report.lines():
                 LOG.info(line)
         else:
-            LOG.log(*builtin.random_start_message(init_checkpoint, model.is_builtin))
+            LOG.log(*random_start_message(init_checkpoint, model.is_builtin))
 
     def _fill(self, reader: Reader) -> LoadReport:
         """See load_weights; what the checkpoint lacks is drawn."""

@@ -1,12 +1,21 @@
-"""What gives vectors: the part of an encoder that has nothing to do with what computes it. Imports no TensorFlow."""
+"""What gives vectors: the interface of an encoder, and the one that onnxruntime computes. Imports no TensorFlow."""
 
 import dataclasses
+import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from bert_cli.base.head_types import POOLER
 from bert_cli.features.extraction import ExtractionFeatures
+from bert_cli.features.stream import equal_length_groups
+from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
+from bert_cli.onnx.session import Runner
+from bert_cli.runs.engine.onnx_session import TOKENS, load, network_type, opened
+from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
+
+LOG = logging.getLogger("bert_cli")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,23 +64,68 @@ class Extractor:
         """
         attention: dict[int, np.ndarray] = {}
         vectors: np.ndarray | None = None
-        pools = self.choice.pooling != "none"
+        pools, sequences = self.choice.pooling != "none", features.sequences
         for rows, values in self.batches(features, attention):
+            # Made with the first batch, whose shape tells layers and width.
             if vectors is None:
                 count = len(features.sequences) if pools else len(features.token_ids)
                 vectors = np.empty((count, *values.shape[-2:]), np.float32)
             if pools:
                 vectors[rows] = values
-            else:
-                _put_tokens(vectors, values, rows, features)
+                continue
+            for row, window in zip(rows.tolist(), values, strict=True):
+                places = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
+                # Windows overlap; -1 marks a token that counts in another window, where it has more context.
+                counts = np.flatnonzero(places >= 0)
+                vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
         assert vectors is not None, "a chunk holds at least one line"
         return vectors, [attention[row] for row in sorted(attention)]
 
 
-def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, features: ExtractionFeatures) -> None:
-    """Copy values [B, S, L, H] of the windows `rows` to where the tokens count: `vectors` [T, L, H]."""
-    sequences = features.sequences
-    for row, window in zip(rows.tolist(), values, strict=True):
-        places = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
-        counts = np.flatnonzero(places >= 0)
-        vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]
+class OnnxFeatures(Extractor):
+    """See Extractor; it has no attention, which its graph does not give."""
+
+    def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
+        self._config, self.precision = opened(config, devices)
+        self.choice = choice
+        self._layers = () if choice.pooling == "pooler" else tuple(choice.places)
+        self._max_tokens = min(TOKENS, choice.tokens)
+        self._run: Runner | None = None
+
+    def load(self, checkpoint: CheckpointPath) -> None:
+        """See Extractor."""
+        from bert_cli.onnx.models import encoder_runner
+
+        # Many published encoders come without a pooler.
+        optional = POOLER if self._layers else ()
+        tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
+        self._run = encoder_runner(network_type(self.precision), tensors, self._config, self._layers)
+
+    def batches(
+        self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        assert self._run, "load comes first"
+        sequences, lengths = features.sequences, features.sequences.lengths
+        for rows in equal_length_groups(lengths, self._max_tokens):
+            width = int(lengths[rows[0]])
+            found = self._run(sequences.padded(rows, width))
+            if self._layers:
+                states = [found[f"state_{number}"] for number in range(len(self._layers))]
+                yield rows, self._pooled(states, features.counted(rows, width))
+            else:
+                yield rows, found["pooled_output"][:, np.newaxis]
+
+    def _pooled(self, states: list[np.ndarray], counted: np.ndarray) -> np.ndarray:
+        """states: L of float32 [B, S, H]; counted: int32 [B, S] -> [B, L, H], without pooling [B, S, L, H]."""
+        if self.choice.pooling == "mean":
+            # The sum, not the mean: a line may have several windows, and is divided once by all of its tokens.
+            weights = counted.astype(np.float32)[:, np.newaxis]  # [B, 1, S]
+            return np.concatenate([weights @ state for state in states], axis=1)
+        if self.choice.pooling == "max":
+            real = counted[:, :, np.newaxis] > 0
+            # A window without a counted token must not win with a zero.
+            states = [np.where(real, state, -np.inf).max(axis=1) for state in states]
+            return np.stack(states, axis=1)
+        if self.choice.pooling == "cls":
+            return np.stack([state[:, 0] for state in states], axis=1)
+        return np.stack(states, axis=2)

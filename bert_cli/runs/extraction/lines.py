@@ -14,8 +14,7 @@ from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
-from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
-from bert_cli.runs.extraction.onnx_extractor import OnnxFeatures
+from bert_cli.runs.extraction.extractor import Extractor, OnnxFeatures, VectorChoice
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
@@ -42,9 +41,7 @@ def write_features(
     session: Extractor,
     settings: ExtractSettings,
     model: AnyModel,
-    tokenizer: FullTokenizer,
     form: VectorFormat,
-    combine: str,
     source: str,
     target: str,
     done: int = 0,
@@ -52,23 +49,22 @@ def write_features(
 ) -> int:
     """Write the file `target` of the lines of `source`; returns how many lines there were.
 
-    form, combine: of extraction_plan.form_of. done, facts: see features_files.open_writer.
+    form: of plan.form_of. done, facts: see outputs.vectors.files.open_writer.
     """
-    extraction, attentions, length = (
-        settings.extraction,
-        settings.attention.attentions,
-        settings.encoding.max_seq_length,
-    )
+    extraction, attentions, length = settings.extraction, settings.attention.attentions, session.choice.max_seq_length
     limits = plan.chunk_limits(model.config, len(form.layers), form.unit == "line", bool(attentions))
+    tokenizer, combine = model.tokenizer, plan.combination(extraction)
     convert, lines, cut = tokenizer.convert_ids_to_tokens, 0, 0
     with contextlib.ExitStack() as stack:
         texts, total = stack.enter_context(plan.open_texts(source, target, done))
         if done:
             LOG.info("going on behind line %d of %s.partial", done, target)
         chunks = extraction_chunks(texts, tokenizer, length, extraction.long_text, extraction.words, **limits)
+        # Before the writer is opened: with --strict no file is begun for a vocabulary that does not fit.
         chunks = plan.checked_first(chunks, source, model.vocabulary, settings.model.strict)
         writer = stack.enter_context(open_writer(target, extraction.output_format, form, done, facts))
         archive = stack.enter_context(open_archive(attentions)) if attentions else None
+        # After everything is opened, so that the rate is that of computing.
         began = time.monotonic()
         progress = plan.reporter(total, done, stack)
         for features in chunks:
@@ -77,6 +73,7 @@ def write_features(
             if archive:
                 ends = features.offsets.tolist()
                 tokens = [convert(features.token_ids[start:end].tolist()) for start, end in itertools.pairwise(ends)]
+                # Attention has its own file, whose numbers follow the same flag as the vectors.
                 dtype = "<f2" if extraction.float16 else "<f4"
                 write_attention(archive, features.first_line, tokens, attention, dtype)
             lines, cut = lines + len(features), cut + features.num_truncated
@@ -88,12 +85,13 @@ def write_features(
     return lines
 
 
-def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer, max_seq_length: int) -> None:
+def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer) -> None:
     """Print the strongest links of one text: asked.show_attention."""
-    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, max_seq_length))
+    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, session.choice.max_seq_length))
     tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
     attention = session.extract(features)[1][0][asked.layer]
     heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]
     for probability, source, target in strongest_links(heads, tokens, asked.top_k):
         print(f"{probability:.4f}  {source} -> {target}")
+    # A reader of a pipe may wait for it while TensorFlow shuts down.
     sys.stdout.flush()

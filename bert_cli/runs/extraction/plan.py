@@ -38,6 +38,7 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
     """InputError unless the texts can be read, and the files be written, none of them over another."""
     if input_file != STANDARD:
         files.check_readable(input_file, "input_file")
+    # Standard output is no file that another could be written over.
     targets = [path for path in (output_file, attentions) if path and path != STANDARD]
     files.check_output_files(targets, [input_file])
     if len({files.real(path) for path in targets}) < len(targets):
@@ -54,6 +55,7 @@ def layers_text(extraction: Extraction, attention: Attention) -> str:
 def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:
     """InputError for a layer or a head that the model does not show."""
     wanted = attention.attentions or attention.show_attention
+    # A module gives encoder_outputs, of which the embedding is none.
     if isinstance(config, ModuleConfig):
         if wanted or any(layer.place == 0 for layer in chosen):
             raise InputError(f"{config.hub_module}: this module shows neither attention nor its embedding")
@@ -67,15 +69,22 @@ def check_attention(attention: Attention, config: BertConfig | ModuleConfig, cho
         raise InputError(f"--head={attention.head}: this model has the heads 0 to {heads - 1}")
 
 
-def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> tuple[VectorFormat, str]:
-    """What is written, and how layers are combined."""
+def combination(extraction: Extraction) -> str:
+    """How layers are combined; a line has one vector in any case."""
+    has_lines = extraction.pooling != "none" and not extraction.words
+    return "concat" if has_lines and extraction.combine == "none" else extraction.combine
+
+
+def form_of(extraction: Extraction, layers: Sequence[Layer], hidden_size: int) -> VectorFormat:
+    """What is written. InputError for columns of the same name."""
     kind = "word" if extraction.words else "token" if extraction.pooling == "none" else "line"
-    combine = "concat" if kind == "line" and extraction.combine == "none" else extraction.combine
+    combine = combination(extraction)
+    # As they were asked for: -1 stays -1 in JSON lines, as in Google's.
     indices = tuple(layer.asked for layer in layers)
     if extraction.output_format in ("parquet", "tfrecord") and combine == "none" and len(set(indices)) < len(indices):
         raise InputError(f"--layers={extraction.layers}: names a layer twice, and each is one column; leave one out")
     width = hidden_size * (len(layers) if combine == "concat" else 1)
-    return VectorFormat(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4"), combine
+    return VectorFormat(kind, indices, combine != "none", width, "<f2" if extraction.float16 else "<f4")
 
 
 def chunk_limits(
@@ -83,6 +92,7 @@ def chunk_limits(
 ) -> dict[str, Any]:
     """The bounds of extraction_chunks that hold memory down: max_lines, cost and max_cost, in float32 numbers."""
     vectors = 0 if is_pooled else num_layers * config.hidden_size
+    # Attention grows with the square of a line's tokens, vectors with their number.
     pairs = (
         config.num_hidden_layers * config.num_attention_heads
         if with_attention and isinstance(config, BertConfig)
@@ -100,6 +110,7 @@ def resume_facts(settings: ExtractSettings, model: AnyModel, precision: str) -> 
 
     precision: the dtype that is computed in.
     """
+    # Formats and batch sizes change no number of a vector.
     same = ("layers", "pooling", "combine", "normalize", "words", "long_text")
     values = {name: getattr(settings.extraction, name) for name in same}
     values |= {"max_seq_length": settings.encoding.max_seq_length, "gelu": settings.model.gelu, "precision": precision}
@@ -134,6 +145,7 @@ def open_texts(input_file: str, output_file: str, done: int) -> Iterator[tuple[I
     with files.open_binary(input_file) as file:
         while block := file.read(1 << 20):
             total, last = total + block.count(b"\n"), block[-1:]
+    # A last line without its end is a line.
     total += last != b"\n"
     if done > total:
         raise InputError(f"{partial_name(output_file)}: has more lines than --input_file; leave --resume out")

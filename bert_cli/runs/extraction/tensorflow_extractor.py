@@ -34,6 +34,7 @@ class FeaturesSession(Extractor, Session):
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """See Extractor. A module that is no BERT has its own weights."""
+        # A module's variables were made with it.
         if checkpoint.kind == HUB and isinstance(self.model, ModuleEncoder):
             return
         self._fill_to_predict(
@@ -48,6 +49,7 @@ class FeaturesSession(Extractor, Session):
         What does not lead to these (layers above the highest one, the pooler) is never computed: the graph drops it.
         """
         inputs = {name: batch[name] for name in spec.INPUTS}
+        # The last layer then computes one row of each text.
         only_pooler = self.choice.pooling == "pooler" and not self.choice.attention
         outputs = self.model(
             inputs, packed=self.packed, pooled_only=only_pooler, return_attention=self.choice.attention
@@ -56,6 +58,7 @@ class FeaturesSession(Extractor, Session):
         if self.choice.pooling == "pooler":
             results["vectors"] = outputs["pooled_output"][:, tf.newaxis]
         else:
+            # A module has no embedding; plan.check_attention refuses the layer before.
             states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
             results["vectors"] = self._pool([states[place] for place in self.choice.places], batch["counted"])
         if self.choice.attention:
@@ -92,5 +95,6 @@ class FeaturesSession(Extractor, Session):
                 results = self._runner(rows, make_batch)
             if self.choice.attention:
                 for row, probabilities in zip(rows.tolist(), results["attention"], strict=True):
+                    # A copy, as the slice would keep the whole batch in memory.
                     attention[row] = probabilities[..., : lengths[row], : lengths[row]].copy()
             yield rows, results["vectors"]

@@ -68,9 +68,18 @@ class ModelBundle(ModelPaths, Generic[Config]):
     """
 
     config: Config
-    vocabulary: Vocabulary | None
-    tokenizer: FullTokenizer | None
+    optional_vocabulary: Vocabulary | None
     do_lower_case: bool
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of a model that reads text; token ids, and a model that is converted, may do without one."""
+        assert self.optional_vocabulary is not None, "InputError is raised before, where text is read and it is missing"
+        return self.optional_vocabulary
+
+    @functools.cached_property
+    def tokenizer(self) -> FullTokenizer:
+        return FullTokenizer(self.vocabulary, self.do_lower_case)
 
     @property
     def folder(self) -> str:
@@ -86,6 +95,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     def problem_type(self) -> ProblemType | None:
         """As flags.txt or Hugging Face's config.json says; None where neither does."""
         saved, checkpoint = self.saved_flags, self.checkpoint
+        # A GLUE task has one problem type, whatever the flag says.
         if saved.get("task_name") in TASKS:
             return TASKS[saved["task_name"]].problem_type
         if "problem_type" in saved:
@@ -120,6 +130,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
     @property
     def text_input(self) -> TextInput:
         """What a classifier of texts reads."""
+        # Models from before the flag, and from elsewhere, read the pooler, as the original does.
         return HEAD_INPUTS[self.saved_flags.get("head_input", POOLED.name)]
 
     @property
@@ -127,13 +138,13 @@ class ModelBundle(ModelPaths, Generic[Config]):
         """The content of a vocab.txt with this vocabulary: the file itself, where there is one."""
         if self.vocab_file:
             return files.read_bytes(self.vocab_file)
-        return "".join(f"{token}\n" for token in self.vocabulary.tokens).encode() if self.vocabulary else None
+        return "".join(f"{token}\n" for token in self.vocabulary.tokens).encode() if self.optional_vocabulary else None
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """By flag, what of a model decides its numbers; vocabulary and config by their content, wherever they are."""
         # By content, not by path: the processes of several machines may find the same files in different places.
-        tokens = self.vocabulary.tokens if self.vocabulary else ()
+        tokens = self.vocabulary.tokens if self.optional_vocabulary else ()
         return {
             "do_lower_case": self.do_lower_case,
             # A module for tensorflow-hub is a checkpoint, too.
@@ -143,15 +154,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TextModelBundle(ModelBundle[Config]):
-    """A model that reads text, so that it has a vocabulary."""
-
-    vocabulary: Vocabulary
-    tokenizer: FullTokenizer
-
-
-AnyModel = TextModelBundle[BertConfig | ModuleConfig]
+AnyModel = ModelBundle[BertConfig | ModuleConfig]
 
 
 def read_labels(checkpoint: CheckpointPath) -> tuple[str, ...] | None:
@@ -174,4 +177,5 @@ def _hugging_face_labels(checkpoint: CheckpointPath) -> tuple[tuple[str, ...] | 
 
 
 def _digest(text: str) -> str:
+    # 64 bits tell models apart, and keep the file of facts readable.
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"

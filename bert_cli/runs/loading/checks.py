@@ -43,6 +43,7 @@ def check_casing(
 
     stated: (file, do_lower_case) of the model's own files, which count before the name of its folder.
     """
+    # The original tells the casing by this name alone, and refuses the wrong flag.
     name = os.path.basename(os.path.abspath(checkpoint.folder)) if checkpoint else ""
     if name in _LOWER_CASED and not do_lower_case:
         raise InputError(f"--do_lower_case=false, but {name} is a lower-cased model; leave the flag out")
@@ -51,6 +52,7 @@ def check_casing(
     now = str(do_lower_case).lower()
     if stated and stated[1] != do_lower_case:
         doubt(f"--do_lower_case={now}, but {stated[0]} says {str(stated[1]).lower()}; leave the flag out", strict)
+    # "uncased" holds "cased", so one test finds both kinds of names.
     elif not stated and "cased" in name.lower() and ("uncased" in name.lower()) != do_lower_case:
         right = str(not do_lower_case).lower()
         doubt(f"--do_lower_case is {now}, but the name {name} says {right}; give --do_lower_case={right}", strict)
@@ -77,6 +79,7 @@ def check_sizes(
             f"{vocabulary.path} has {vocabulary.size} entries, but {config_name} says vocab_size "
             f"{config.vocab_size}: they belong to different models; check --vocab_file and --bert_config_file"
         )
+    # No error: published models pad their table to a multiple of 8 or 64 rows.
     if vocabulary and vocabulary.size < config.vocab_size:
         doubt(
             f"{vocabulary.path} has {vocabulary.size} entries, fewer than vocab_size {config.vocab_size}; is it the "
@@ -95,6 +98,7 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
 
     A word is a piece without ## in front; [CLS] and [SEP] are none. An unknown word is one [UNK].
     """
+    # One lookup for all tokens of a split instead of a test for each.
     is_word = np.array([not token.startswith("##") for token in vocabulary.tokens])
     is_word[[vocabulary.ids[CLS], vocabulary.ids[SEP]]] = False
     words = int(is_word[sequences.token_ids].sum())

@@ -2,52 +2,22 @@
 
 import dataclasses
 import os
-from typing import Any, Literal, overload
+from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
-from bert_cli.runs.loading import builtin
-from bert_cli.runs.loading.bundle import AnyModel, ModelBundle, ModelPaths, TextModelBundle
+from bert_cli.runs.loading.bundle import ModelBundle, ModelPaths
+from bert_cli.runs.loading.checkpoints import random_model
 from bert_cli.runs.loading.checks import check_casing, check_sizes
-from bert_cli.runs.loading.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles
-from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
-from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
-from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_module
-
-
-@overload
-def load_model(
-    flags: ModelFiles,
-    checkpoint: CheckpointPath | None,
-    max_seq_length: int | None,
-    hub: Hub = ...,
-    *,
-    needs_bert: Literal[False] = ...,
-) -> AnyModel: ...
-
-
-@overload
-def load_model(
-    flags: ModelFiles, checkpoint: CheckpointPath | None, max_seq_length: int | None, *, needs_bert: Literal[True]
-) -> TextModelBundle[BertConfig]: ...
-
-
-@overload
-def load_model(
-    flags: ModelFiles,
-    checkpoint: CheckpointPath | None,
-    max_seq_length: int | None,
-    *,
-    needs_bert: Literal[True],
-    needs_vocab: bool,
-    to_convert: bool = ...,
-) -> ModelBundle[BertConfig]: ...
+from bert_cli.text.vocabulary import Vocabulary, looks_cased, read_vocabulary
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_module, own_module
 
 
 def load_model(
@@ -59,7 +29,7 @@ def load_model(
     needs_bert: bool = False,
     needs_vocab: bool = True,
     to_convert: bool = False,
-) -> ModelBundle[BertConfig | ModuleConfig]:
+) -> ModelBundle[Any]:
     """Find, read and check vocabulary and config of a checkpoint; without one, of the built-in network.
 
     max_seq_length: in tokens, which the model has to have positions for; None leaves this and the size of the vocabulary to
@@ -73,7 +43,8 @@ def load_model(
     # beside it may be of an earlier conversion.
     if to_convert and checkpoint and checkpoint.kind == HUGGING_FACE:
         config_file = config_file or os.path.join(checkpoint.location, HUGGING_FACE_CONFIG)
-    paths = _find_paths(flags.vocab_file, config_file, checkpoint, needs_vocab, hub.hub_preprocess)
+    paths = _find_paths(flags, config_file, checkpoint, needs_vocab, hub)
+    # With a length it is checked below, after the config, in the order of messages of a run.
     if to_convert:
         check_vocabulary(paths.vocab_file, checkpoint)
     # Before the config: where that leaves vocab_size out, the size of the vocabulary stands in for it.
@@ -84,53 +55,49 @@ def load_model(
         check_vocabulary(paths.vocab_file, checkpoint)
         check_sizes(config, vocabulary, max_seq_length, paths.config_name, flags.strict)
     stated = _stated_casing(paths)
+    # Only on conversion: other commands need the file that their flag names.
     if to_convert and not vocabulary:
         vocabulary, stated = _tokenizer_vocabulary(paths, stated)
-    do_lower_case = _find_casing(flags.do_lower_case, paths, stated)
-    tokenizer = None
+    do_lower_case = _find_casing(flags.do_lower_case, paths, vocabulary, stated)
     if vocabulary:
         check_casing(do_lower_case, vocabulary, checkpoint, stated, flags.strict)
-        tokenizer = FullTokenizer(vocabulary, do_lower_case)
     # vars also has what paths caches, so it is taken of a copy.
-    values: dict[str, Any] = {**vars(dataclasses.replace(paths)), "config": config, "do_lower_case": do_lower_case}
-    values |= {"vocabulary": vocabulary, "tokenizer": tokenizer}
-    model = TextModelBundle(**values) if tokenizer else ModelBundle(**values)
+    known = vars(dataclasses.replace(paths))
+    model = ModelBundle(**known, config=config, optional_vocabulary=vocabulary, do_lower_case=do_lower_case)
+    # Before TensorFlow takes its seconds.
     if to_convert:
         model.check_files()
     return model
 
 
 def _find_paths(
-    vocab_file: str | None,
-    bert_config_file: str | None,
-    checkpoint: CheckpointPath | None,
-    needs_vocab: bool,
-    hub_preprocess: str | None,
+    flags: ModelFiles, config_file: str | None, checkpoint: CheckpointPath | None, needs_vocab: bool, hub: Hub
 ) -> ModelPaths:
-    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from builtin.random_model.
+    """Complete what the flags give from beside the checkpoint, or, where nothing is given, from random_model.
 
     needs_vocab: False for a run on token ids, which can do without a vocabulary but has no use for that model.
-    hub_preprocess: the handle of a module that brings the vocabulary.
+    hub.hub_preprocess: the handle of a module that brings the vocabulary.
     Raises InputError, naming the flag, for a file that is not there.
     """
-    for path, flag in ((vocab_file, "vocab_file"), (bert_config_file, "bert_config_file")):
+    vocab_file = flags.vocab_file
+    for path, flag in ((vocab_file, "vocab_file"), (config_file, "bert_config_file")):
         if path:
             files.check_readable(path, flag)
-    if needs_vocab and not (vocab_file or bert_config_file or checkpoint):
-        return ModelPaths(*builtin.random_model(), None, is_builtin=True)
-    preprocessor = find_module(hub_preprocess, "hub_preprocess") if hub_preprocess else None
+    if needs_vocab and not (vocab_file or config_file or checkpoint):
+        return ModelPaths(*random_model(), None, is_builtin=True)
+    preprocessor = find_module(hub.hub_preprocess, "hub_preprocess") if hub.hub_preprocess else None
     # The preprocessor's words come first: of a module, they are those that its encoder was trained with.
     if preprocessor:
         vocab_file = vocab_file or preprocessor.companion(VOCABULARY)
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
-        bert_config_file = bert_config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
+        config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
     where = f" (none stands in {checkpoint.name})" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
-    if not bert_config_file and not (checkpoint and checkpoint.kind == HUB):
+    if not config_file and not (checkpoint and checkpoint.kind == HUB):
         raise InputError(f"--bert_config_file is needed{where}: give the bert_config.json that belongs to this model")
-    return ModelPaths(vocab_file, bert_config_file, checkpoint, preprocessor=preprocessor)
+    return ModelPaths(vocab_file, config_file, checkpoint, preprocessor=preprocessor)
 
 
 def _read_config(
@@ -149,22 +116,33 @@ def _read_config(
             return config
         # The module may have been moved since the run.
         check_config(module, paths.config_file, paths.checkpoint, left_out=("hub_module",))
-        return dataclasses.replace(module, hub_module=trusted_module(paths.config_file, module, hub_module))
+        # A module is code that is run: only one that the user names, or that lies in the config's own folder, is followed.
+        handle = files.absolute(hub_module) if hub_module else own_module(paths.config_file, module.hub_module)
+        if handle is None:
+            raise InputError(
+                f"{paths.config_file}: this model was trained on the module {module.hub_module}, which is not in its folder; a "
+                f"module is run, so it must be named by you: if you trust it, give --hub_module={module.hub_module} (in Python "
+                "hub_module=…)"
+            )
+        return dataclasses.replace(module, hub_module=handle)
     checkpoint = paths.required_checkpoint
-    found = module_bert(checkpoint, gelu)
-    if found is not None:
-        return found
-    if needs_bert or vocab_size is None:
-        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
-    # Not at the top: it imports TensorFlow.
+    setup_tensorflow()
+    # Not at the top: they import TensorFlow.
+    from bert_cli.weights.hub import HubReader
     from bert_cli.weights.hub_encoder import module_config
 
+    bert = HubReader(checkpoint.location, checkpoint.name).config()
+    if bert is not None:
+        return bert if gelu == "auto" else dataclasses.replace(bert, gelu=gelu)
+    if needs_bert or vocab_size is None:
+        raise InputError(f"{checkpoint.name}: the variables of this module make up no BERT; one is needed here")
     return module_config(checkpoint, vocab_size)
 
 
 def _stated_casing(paths: ModelPaths) -> tuple[str, bool] | None:
     """(file, do_lower_case) of the model's flags.txt or tokenizer_config.json; None where neither says it."""
     saved = paths.saved_flags.get("do_lower_case")
+    # flags.txt comes first: it says what the run computed with, also against the files that it started from.
     if saved is not None:
         return os.path.join(paths.required_checkpoint.folder, FLAGS), saved == "true"
     source = paths.preprocessor or paths.checkpoint
@@ -189,13 +167,28 @@ def _tokenizer_vocabulary(
     return Vocabulary(ids, tokens, len(tokens), path), stated if lower is None else (path, lower)
 
 
-def _find_casing(given: bool | None, paths: ModelPaths, stated: tuple[str, bool] | None) -> bool:
-    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True."""
+def _find_casing(
+    given: bool | None, paths: ModelPaths, vocabulary: Vocabulary | None, stated: tuple[str, bool] | None
+) -> bool:
+    """do_lower_case: what the flag says, else what the model's own files say, else the original's default, True.
+
+    A module says it by its graph (a preprocessor) or its variables; where they say nothing, as in TF1's format, its words do.
+    """
     if given is not None:
         return given
     if stated:
         return stated[1]
     source = paths.preprocessor or paths.checkpoint
-    if not source or source.kind != HUB or not paths.vocab_file:
+    if not source or source.kind != HUB or not vocabulary:
         return True
-    return module_casing(source, paths.vocab_file, is_preprocessor=source is paths.preprocessor)
+    setup_tensorflow()
+    if source is paths.preprocessor:
+        from bert_cli.weights.hub_encoder import preprocessor_lower_cases
+
+        # Any word that is there in lower case shows whether its capitals lead to it.
+        words = (word for word in vocabulary.tokens if word.isascii() and word.isalpha() and word.islower())
+        return preprocessor_lower_cases(source.location, source.name, next(words, "a"))
+    from bert_cli.weights.hub import HubReader
+
+    said = HubReader(source.location, source.name).do_lower_case()
+    return not looks_cased(vocabulary) if said is None else said

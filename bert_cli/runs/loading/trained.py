@@ -1,6 +1,7 @@
 """A trained model: its command, its labels, and the flags that its training run left."""
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from bert_cli.base import files
@@ -12,15 +13,33 @@ from bert_cli.flags.option import build
 from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.model.config import ModuleConfig
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
+from bert_cli.runs.loading.checkpoints import trained_folder
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir.manifest import COMMAND, check_labels, read_manifest
+from bert_cli.settings.checks import complete
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
 
-# The command of each kind of model, the class that loads it from Python, and a flag that its flags.txt alone has.
-_CLASSIFY, _TAG, _SQUAD = "bert-classify", "bert-tag", "bert-squad"
-_KIND = {_CLASSIFY: CLASSIFIER, _TAG: TAGGER, _SQUAD: SPANS}
-_CLASS = {_CLASSIFY: "Classifier", _TAG: "Tagger", _SQUAD: "QuestionAnswerer"}
-_OWN_FLAG = {_CLASSIFY: "threshold", _TAG: "tag_scheme", _SQUAD: "n_best_size"}
+# Of each command: its head type, the class that loads its models from Python, and a flag that its flags.txt alone has.
+_COMMANDS = {
+    "bert-classify": (CLASSIFIER, "Classifier", "threshold"),
+    "bert-tag": (TAGGER, "Tagger", "tag_scheme"),
+    "bert-squad": (SPANS, "QuestionAnswerer", "n_best_size"),
+}
+
+
+def complete_values(
+    settings_class: type, values: dict[str, Any], given: Collection[str], own: Collection[str] = ()
+) -> dict[str, Any]:
+    """The values of all flags of a command that trains, without training with what the training run left in flags.txt.
+
+    given: the flags on the command line, which come first; own: flags of which the training run's value is not taken either.
+    InputError for what does not go together, and where there is no trained model.
+    """
+    complete(values)
+    if not values["do_train"]:
+        folder = trained_folder(values["init_checkpoint"], values["output_dir"])
+        values |= remembered(settings_class, folder, {*given, *own})
+    return values
 
 
 def load_with_settings(
@@ -40,6 +59,7 @@ def load_with_settings(
         raise InputError(
             f"--hub_module={settings.hub.hub_module}: the model in {checkpoint.name} needs no module; leave it out"
         )
+    # Built again, as the default is known only when the model is: it may have fewer positions.
     if "max_seq_length" not in values:
         length = min(settings.encoding.max_seq_length, model.config.max_position_embeddings)
         settings = build(settings_class, values | {"max_seq_length": length})
@@ -49,26 +69,30 @@ def load_with_settings(
 def command_of(checkpoint: CheckpointPath) -> str | None:
     """The command that trained a model, or that one of Hugging Face is for; None where its files do not tell."""
     manifest = read_manifest(checkpoint.folder)
+    # run.json names it; folders of older versions have only flags.txt, and those of others config.json.
     if manifest and COMMAND in manifest:
         return str(manifest[COMMAND])
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
-    known = next((command for command, flag in _OWN_FLAG.items() if flag in saved), None)
+    known = next((command for command, (_, _, flag) in _COMMANDS.items() if flag in saved), None)
     path = os.path.join(checkpoint.folder, HUGGING_FACE_CONFIG)
     if known or checkpoint.kind != HUGGING_FACE or not files.exists(path):
         return known
     values = read_json(path, "fetch the model again")
     named = values.get("architectures") if isinstance(values, dict) else None
+    # Written by anybody: a damaged list is no reason to refuse a model.
     named = named if isinstance(named, list) else []
-    return next((command for command, kind in _KIND.items() if HEAD_TYPES[kind].architecture in named), None)
+    return next(
+        (command for command, (kind, _, _) in _COMMANDS.items() if HEAD_TYPES[kind].architecture in named), None
+    )
 
 
 def check_command(checkpoint: CheckpointPath, command: str) -> None:
     """InputError for a model that another command trained than the one that is to use it."""
     found = command_of(checkpoint)
-    if found in _KIND and found != command:
+    if found in _COMMANDS and found != command:
         raise InputError(
             f"{checkpoint.folder}: holds a model of {found}, and one of {command} is needed; use {found} (from Python "
-            f"{_CLASS[found]}), or give another folder"
+            f"{_COMMANDS[found][1]}), or give another folder"
         )
 
 

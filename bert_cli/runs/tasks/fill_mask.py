@@ -1,6 +1,6 @@
 """A pre-trained BERT that fills blanks. Imports TensorFlow."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -21,8 +21,6 @@ from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.scatter import infer
 from bert_cli.weights.checkpoint import open_checkpoint
 from bert_cli.weights.path import CheckpointPath
-
-_CHUNK = 512  # texts that are read and computed at a time
 
 
 class FillMaskSession(Session):
@@ -65,7 +63,9 @@ class FillMaskSession(Session):
     def _forward(self, batch: dict) -> dict[str, tf.Tensor]:
         outputs = self.model(batch, packed=self.packed)
         logits = outputs["masked_lm_logits"][..., : self._vocab_size]  # [B, P, V]
+        # On the device: of a vocabulary's probabilities only k leave it.
         best, candidates = tf.math.top_k(tf.nn.softmax(logits), self._top_k)
+        # Column 0 is "follows" in the original: label 1 is a random next sentence.
         follows = tf.nn.softmax(outputs["next_sentence_logits"])[:, 0]
         return {"probabilities": best, "candidates": candidates, "follows": follows}
 
@@ -84,36 +84,32 @@ class FillMaskSession(Session):
             return infer(self._runner, groups, make_batch, lambda count: None)
 
 
-def answers(
+def masked_texts(
     session: FillMaskSession, texts: Iterable[tuple[str, str]], tokenizer: FullTokenizer, positions: int
-) -> Iterator[dict]:
-    """One record for each (place for error messages, text), in order; `positions` are those of the model.
+) -> Iterator[tuple[str, MaskedText]]:
+    """(text, its tokens) of each (place for error messages, text), in order; `positions` are those of the model.
 
     InputError for a text that cannot be answered.
     """
-    chunk: list[tuple[str, MaskedText]] = []
     for place, text in texts:
         masked = masked_text(text, tokenizer, positions, place)
         if masked.is_pair:
             session.check_next_sentence(place)
-        chunk.append((text, masked))
-        if len(chunk) == _CHUNK:
-            yield from _answer_chunk(session, chunk, tokenizer)
-            chunk = []
-    if chunk:
-        yield from _answer_chunk(session, chunk, tokenizer)
+        yield text, masked
 
 
-def _answer_chunk(
-    session: FillMaskSession, chunk: list[tuple[str, MaskedText]], tokenizer: FullTokenizer
+def answers(
+    session: FillMaskSession, tokenizer: FullTokenizer, chunk: Sequence[tuple[str, MaskedText]]
 ) -> Iterator[dict]:
+    """One record for each of some masked_texts, in order."""
     masked = [text for _, text in chunk]
     sequences = RaggedFeatures(
         np.concatenate([text.token_ids for text in masked]).astype(np.int32),
         np.concatenate([text.segment_ids for text in masked]).astype(np.int8),
         np.cumsum([0, *(len(text.token_ids) for text in masked)]),
     )
-    most = max(1, *(len(text.positions) for text in masked), 1)
+    # At least one column: a text may have no mask and still be a pair.
+    most = max(1, *(len(text.positions) for text in masked))
     positions = np.array([text.positions + [0] * (most - len(text.positions)) for text in masked], np.int32)
     results = session.fill(sequences, positions)
     for row, (text, found) in enumerate(chunk):

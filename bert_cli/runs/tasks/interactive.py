@@ -1,11 +1,12 @@
-"""New texts that are answered line by line, in their order and in bounded memory, for bert-classify and bert-tag."""
+"""New texts that are answered line by line, in their order and in bounded memory."""
 
 import contextlib
 import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -18,24 +19,23 @@ from bert_cli.text.vocabulary import Vocabulary
 
 LOG = logging.getLogger("bert_cli")
 _OF_TEXTS = ("text", "input_file", "explain")
-_CHUNK = 512  # lines that are read and computed at a time
+CHUNK = 512  # lines that are read and computed at a time
+Item = TypeVar("Item")
 
 
 def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
     """True for a run that answers --text, --input_file or --explain. InputError unless the flags say one thing to do."""
     asked = [name for name in (*phases, *_OF_TEXTS) if values.get(name)]
     if not asked:
-        raise InputError(f"nothing to do: give {_either(phases)}, or --text, or --input_file")
+        raise InputError(
+            f"nothing to do: give --{', --'.join(phases[:-1])} or --{phases[-1]}, or --text, or --input_file"
+        )
     is_for_text = bool(set(_OF_TEXTS) & set(asked))
     if is_for_text and len(asked) > 1:
         raise InputError(f"--{asked[-1]} goes with no --{asked[0]}: give one command for each")
     if "output_file" in given and not values["input_file"]:
         raise InputError("--output_file is for --input_file; --output_dir takes the results of --do_predict")
     return is_for_text
-
-
-def _either(names: tuple[str, ...]) -> str:
-    return " or ".join((", ".join(f"--{name}" for name in names[:-1]), f"--{names[-1]}"))
 
 
 def check_files(source: str | None, target: str | None) -> None:
@@ -53,9 +53,40 @@ def is_terminal(source: str) -> bool:
 
 def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
     """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not checked."""
+    # Somebody who types sees what comes of it.
     if not source or is_terminal(source):
         return lambda sequences: None
     return check_first_unknown(input_name(source), vocabulary, strict)
+
+
+def chunks_of(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk
+
+
+def write_answers(
+    items: Iterator[Item],
+    target: str,
+    answer: Callable[[list[Item]], Iterable[dict]],
+    size: int = CHUNK,
+    empty: str | None = None,
+) -> int:
+    """Write what `answer` says of each item as a line of JSON, in chunks of so many items; returns how many there were.
+
+    target: a path, or - for standard output. InputError with the text `empty` where there is none.
+    """
+    count = 0
+    with contextlib.nullcontext(sys.stdout) if target == STANDARD else atomic_write(target) as out:
+        for chunk in chunks_of(items, size):
+            for record in answer(chunk):
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            # Whoever reads a pipe gets each chunk when it is computed.
+            out.flush()
+            count += len(chunk)
+        # Within the block, so that no empty file appears.
+        if not count and empty:
+            raise InputError(empty)
+    return count
 
 
 def answer_lines(
@@ -66,18 +97,15 @@ def answer_lines(
     source, target: paths, or - for standard input and output. Lines are without their ends; blank ones are answered too.
     At a terminal each line is answered at once. InputError for a source without a line, unless it may be empty.
     """
-    count, name = 0, input_name(source)
-    size = 1 if is_terminal(source) else _CHUNK
-    with contextlib.ExitStack() as stack:
-        lines = without_nul(stack.enter_context(open_lines(source)), name)
-        out = sys.stdout if target == STANDARD else stack.enter_context(atomic_write(target))
-        while chunk := [line.rstrip("\r\n") for line in itertools.islice(lines, size)]:
-            for index, record in enumerate(answer(chunk), count):
-                out.write(json.dumps({"index": index} | record, ensure_ascii=False) + "\n")
-            out.flush()
-            count += len(chunk)
-        if not count and not may_be_empty:
-            raise InputError(f"{name}: is empty; a text a line is needed")
+    name, indices = input_name(source), itertools.count()
+
+    def records(chunk: list[str]) -> Iterator[dict]:
+        return ({"index": next(indices)} | record for record in answer(chunk))
+
+    with open_lines(source) as lines:
+        texts = (line.rstrip("\r\n") for line in without_nul(lines, name))
+        empty = None if may_be_empty else f"{name}: is empty; a text a line is needed"
+        count = write_answers(texts, target, records, 1 if is_terminal(source) else CHUNK, empty)
     if target != STANDARD:
         LOG.info("wrote %s: %d texts", target, count)
     return count

@@ -11,8 +11,7 @@ from bert_cli.features.stream import check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs.engine.onnx_heads import OnnxHead
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.weights.path import CheckpointPath

@@ -20,6 +20,7 @@ def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model
     InputError where the model is only used, and another command trained it.
     """
     checkpoint = choose_checkpoint(settings.model, settings.hub, settings.phases)
+    # Training may start from a model of any command; its encoder is taken.
     if checkpoint and not settings.phases.do_train:
         check_command(checkpoint, task.command)
     return task.load(checkpoint)

@@ -73,7 +73,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
         needs_vocab = not all(are_records for _, are_records in self._inputs.values())
         length = settings.encoding.max_seq_length
         model = load_model(settings.model, checkpoint, length, needs_bert=True, needs_vocab=needs_vocab)
-        if not model.vocabulary:  # TFRecords hold token ids
+        if not model.optional_vocabulary:  # TFRecords hold token ids
             LOG.info("no --vocab_file: it is not needed here, but later commands will ask for it")
         return model
 
@@ -93,10 +93,10 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             splits["held_out"] = self._open_data(flag, model, share)
             stack.enter_context(splits["held_out"])
         for data, split in {data: split for split, data in reversed(splits.items())}.items():  # each text once
-            if isinstance(data, TextInput) and model.vocabulary:
+            if isinstance(data, TextInput) and model.optional_vocabulary:
                 counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
                 check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
-        return PretrainingDataset(splits, model.vocabulary, not task.no_nsp)
+        return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
         """The data that --input_file or --eval_file names; share: of the documents of a text, held out for evaluation."""
@@ -108,13 +108,12 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
                 LOG.info("  %s", path)
             LOG.info("%d instances in %d files", len(source), len(paths))
             return source
-        assert model.tokenizer is not None, "`load` reads a vocabulary for every text"
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings, steps = self.settings, self.settings.steps
-        lower = model.tokenizer.do_lower_case if model.tokenizer else None
+        lower = model.do_lower_case if model.optional_vocabulary else None
         if steps.num_warmup_steps >= steps.num_train_steps:
             LOG.warning(
                 "warning: --num_warmup_steps=%d: the training's %d steps are over before the learning rate has risen to "

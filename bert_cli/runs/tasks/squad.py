@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad import (
     SquadExample,
@@ -36,8 +37,7 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
-from bert_cli.runs.engine.onnx_heads import OnnxHead, span_head
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
@@ -211,7 +211,12 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         return BertSpanModel(model.config, skip, keep, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def onnx_head(self, model: AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
-        return span_head(self.settings.answers.keep_padding, flag)
+        if self.settings.answers.keep_padding:
+            raise InputError(f"--keep_padding: {flag} computes no padding; leave one of them out")
+        spec = HeadSpec(SPANS, 2)
+        return OnnxHead(
+            spec, lambda logits, _: {"start": logits[..., 0], "end": logits[..., 1]}, "fine-tuned to answer questions"
+        )
 
     def training_input(self, data: SquadDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
         from bert_cli.runs.engine.training_inputs import RowInput

@@ -1,24 +1,19 @@
 """Questions that are asked one by one, for bert-squad: --question at the terminal, --input_file with JSON lines."""
 
-import contextlib
-import itertools
-import json
 import logging
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines, read_text
 from bert_cli.base.names import STANDARD
-from bert_cli.base.writing import atomic_write
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
 from bert_cli.outputs.answer_text import sentence_span
-from bert_cli.outputs.squad import AnswerRules, Decoder, NBestEntry, Prediction
+from bert_cli.outputs.squad import Decoder, Prediction
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.runs.tasks import opening
+from bert_cli.runs.tasks.interactive import write_answers
 from bert_cli.runs.tasks.squad import SquadDataset, SquadTask, fill, trained_model
 from bert_cli.settings.squad import SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -31,53 +26,18 @@ _CHUNK = 256  # questions that are read and computed at a time
 _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 
 
-class Windows(NamedTuple):
-    """How texts are cut, all in tokens, and how many windows are computed at once, in those of full length."""
-
-    max_seq_length: int
-    doc_stride: int
-    max_query_length: int
-    batch_size: int
-
-    @classmethod
-    def of(cls, settings: SquadSettings) -> "Windows":
-        return cls(
-            settings.encoding.max_seq_length,
-            settings.task.doc_stride,
-            settings.task.max_query_length,
-            settings.inference.predict_batch_size,
-        )
-
-
-def typed_example(question: str, context: str, context_file: str) -> SquadExample:
-    """The question of --question, about the text of --context or --context_file."""
-    if context_file:
-        files.check_readable(context_file, "context_file")
-        context = read_text(context_file)
-    return SquadExample("question", question, split_context(context))
-
-
 def answer(
-    session: "Predictor",
-    examples: Sequence[SquadExample],
-    tokenizer: FullTokenizer,
-    windows: Windows,
-    rules: AnswerRules,
+    session: "Predictor", task: SquadTask, examples: Sequence[SquadExample], tokenizer: FullTokenizer
 ) -> list[Prediction]:
     """The answers to some questions in their order."""
-    features = squad_features(
-        examples, tokenizer, windows.max_seq_length, windows.doc_stride, windows.max_query_length, is_training=False
-    )
+    settings, rules = task.settings, task.rules
+    length, query_length = settings.encoding.max_seq_length, settings.task.max_query_length
+    features = squad_features(examples, tokenizer, length, settings.task.doc_stride, query_length, is_training=False)
     if features.num_cut_questions:
         LOG.warning("warning: %d question(s) were cut (--max_query_length)", features.num_cut_questions)
     decoder = Decoder(features, rules.n_best_size)
-    fill(session, decoder, features, windows.batch_size)
+    fill(session, decoder, features, settings.inference.predict_batch_size)
     return decoder.finish(examples, tokenizer, rules)
-
-
-def _entry(entry: NBestEntry) -> dict:
-    start, end = entry.span or (None, None)
-    return {"text": entry.text, "probability": entry.probability, "start": start, "end": end}
 
 
 def answer_record(example: SquadExample, prediction: Prediction) -> dict:
@@ -101,7 +61,11 @@ def answer_record(example: SquadExample, prediction: Prediction) -> dict:
         "start": start,
         "end": end,
         "sentence": sentence,
-        "nbest": [_entry(entry) for entry in entries],
+        "nbest": [
+            {"text": entry.text, "probability": entry.probability, "start": start, "end": end}
+            for entry in entries
+            for start, end in [entry.span or (None, None)]
+        ],
     }
     return record if prediction.null_odds is None else record | {"null_odds": prediction.null_odds}
 
@@ -126,29 +90,25 @@ def run(settings: SquadSettings) -> dict:
     check_command(checkpoint, task.command)
     model = task.load(checkpoint)
     if asked.question:
-        example = typed_example(asked.question, asked.context, asked.context_file)
+        if asked.context_file:
+            files.check_readable(asked.context_file, "context_file")
+        context = read_text(asked.context_file) if asked.context_file else asked.context
+        example = SquadExample("question", asked.question, split_context(context))
     elif source != STANDARD:
         files.check_readable(source, "input_file")
-    to_file = target not in ("", STANDARD)
+    # After the inputs are known to be there, so that the first error is about them.
     files.check_output_files([target], [source, asked.context_file])
     session = opening.open_trained(task, model, SquadDataset(settings, model.tokenizer, {}, {}, {}), settings)
-    windows = Windows.of(settings)
     if asked.question:
-        record = answer_record(example, answer(session, [example], model.tokenizer, windows, task.rules)[0])
+        record = answer_record(example, answer(session, task, [example], model.tokenizer)[0])
         print("\n".join(format_record(record)), flush=True)
         return record
-    count = 0
-    with contextlib.ExitStack() as stack:
-        lines = stack.enter_context(open_lines(source))
-        out = stack.enter_context(atomic_write(target)) if to_file else sys.stdout
-        questions = parse_questions(lines, input_name(source))
-        while chunk := list(itertools.islice(questions, _CHUNK)):
-            found = answer(session, chunk, model.tokenizer, windows, task.rules)
-            for example, prediction in zip(chunk, found, strict=True):
-                out.write(json.dumps(answer_record(example, prediction), ensure_ascii=False) + "\n")
-            out.flush()
-            count += len(chunk)
-        if not count:
-            name = input_name(source)
-            raise InputError(f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}')
+
+    def records(chunk: list[SquadExample]) -> Iterator[dict]:
+        return map(answer_record, chunk, answer(session, task, chunk, model.tokenizer))
+
+    name = input_name(source)
+    empty = f'{name}: holds no question; each line is {{"id": "…", "question": "…", "context": "…"}}'
+    with open_lines(source) as lines:
+        count = write_answers(parse_questions(lines, name), target or STANDARD, records, _CHUNK, empty)
     return {"answers": count}

@@ -6,17 +6,19 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import TAGGER, HeadSpec
 from bert_cli.base.log import RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
+from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, tagging_features
 from bert_cli.metrics.tagging import eval_results, format_scores
 from bert_cli.outputs.eval_examples import EvalExamples, tagging_examples
@@ -28,9 +30,8 @@ from bert_cli.outputs.tagging import (
     write_columns,
     write_json_lines,
 )
-from bert_cli.problem_types.exclusive import SINGLE_LABEL
-from bert_cli.runs.engine.onnx_heads import OnnxHead, tag_head
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.problem_types.exclusive import SINGLE_LABEL, log_softmax
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
@@ -102,7 +103,10 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def onnx_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
-        return tag_head(len(data.labels), data.layers)
+        spec = HeadSpec(TAGGER, len(data.labels), layers=tuple(data.layers))
+        return OnnxHead(
+            spec, lambda logits, _: {"log_probabilities": log_softmax(logits)}, "a model that bert-tag trained"
+        )
 
     def training_input(self, data: TaggingDataset, folder: str | None, resumes: bool, writes: bool) -> "RowInput":
         from bert_cli.runs.engine.training_inputs import RowInput
@@ -157,6 +161,24 @@ def log_probabilities(
         yield from zip(rows.tolist(), found["log_probabilities"], strict=True)
 
 
+def tag_examples(
+    session: Predictor,
+    data: TaggingDataset,
+    settings: TagSettings,
+    examples: Sequence[TaggingExample],
+    title: str | None = None,
+    check: Callable[[RaggedFeatures], None] = lambda sequences: None,
+) -> list[TagPrediction]:
+    """The tags of new sentences. title: of the progress; check: sees what was made of them before it is computed."""
+    length, inference = settings.encoding.max_seq_length, settings.inference
+    stride = window_stride(settings.task.doc_stride, length)
+    features = tagging_features(examples, data.labels, data.tokenizer, length, stride)
+    check(features.sequences)
+    # Blank lines alone have no window, and there is no batch without rows.
+    windows = log_probabilities(session, features, inference.predict_batch_size, title) if len(features) else ()
+    return predict_tags(features, windows, data.labels, inference.decoding)
+
+
 def _scores(split: Split, predictions: list[TagPrediction]) -> tuple[dict, list[str]]:
     """The entries of eval_results.txt, and the table for the log."""
     scores = score_tags(split.file.tags, [prediction.tags for prediction in predictions])
@@ -179,13 +201,7 @@ def tag_text(settings: TagSettings) -> dict:
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]
-        length, batch_size = settings.encoding.max_seq_length, settings.inference.predict_batch_size
-        features = tagging_features(
-            examples, labels, model.tokenizer, length, window_stride(settings.task.doc_stride, length)
-        )
-        check(features.sequences)
-        windows = log_probabilities(session, features, batch_size, None) if len(features) else ()
-        yield from zip(examples, predict_tags(features, windows, labels, settings.inference.decoding), strict=True)
+        yield from zip(examples, tag_examples(session, data, settings, examples, check=check), strict=True)
 
     if source:
         interactive.answer_lines(source, target, lambda texts: itertools.starmap(example_entities, tagged(texts)))

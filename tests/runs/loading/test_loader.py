@@ -8,7 +8,6 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import MEAN, TAGGER
-from bert_cli.runs.loading.bundle import TextModelBundle
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.settings.groups import ModelFiles
 from bert_cli.weights.path import HUGGING_FACE, TF1, CheckpointPath
@@ -103,8 +102,7 @@ def test_strict_refuses_a_vocabulary_that_is_too_small(checkpoint):
 def test_token_ids_need_no_vocabulary(checkpoint):
     (folder_of(checkpoint) / "vocab.txt").unlink()
     model = load_model(FLAGS, checkpoint, 16, needs_bert=True, needs_vocab=False)
-    assert not isinstance(model, TextModelBundle)
-    assert (model.vocabulary, model.tokenizer, model.vocab_bytes) == (None, None, None)
+    assert (model.optional_vocabulary, model.vocab_bytes) == (None, None)
 
 
 def test_a_converted_hugging_face_folder_is_read_by_its_own_config(checkpoint):

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, needed_later
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.engine.onnx_heads import OnnxHead, text_head
-from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
@@ -138,8 +138,15 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
-        text_input, long_text = self.settings.head.text_input, self.settings.encoding.long_text
-        return text_head(data.problem_type, data.labels, text_input, long_text, flag)
+        problem_type, long_text = data.problem_type, self.settings.encoding.long_text
+        if problem_type.has_endings or long_text == WINDOWS:
+            what = "a choice of endings" if problem_type.has_endings else f"--long_text={WINDOWS}"
+            raise InputError(f"{flag} is not for {what}; leave it out")
+        count, text_input = problem_type.output_count(data.labels), self.settings.head.text_input
+        spec = HeadSpec(CLASSIFIER, count, text_input, activation=problem_type.activation)
+        return OnnxHead(
+            spec, lambda logits, batch: problem_type.postprocess(logits, batch["label_ids"]), "a fine-tuned classifier"
+        )
 
     def training_input(
         self, data: ClassificationDataset, folder: str | None, resumes: bool, writes: bool

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.exports.publishing import check_target, exporting
+from bert_cli.exports.exported import check_target, exporting
 
 
 def test_an_export_replaces_the_one_before(tmp_path):

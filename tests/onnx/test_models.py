@@ -16,7 +16,7 @@ if importlib.util.find_spec("onnx") is None:
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx import int8
 from bert_cli.onnx.int8 import Int8Bert
-from bert_cli.onnx.packed import UnpaddedBert, encoder_runner, logits_runner
+from bert_cli.onnx.models import UnpaddedBert, encoder_runner, logits_runner
 
 # The least cosine of what each gives, and that of logits.
 BOTH = pytest.mark.parametrize(

@@ -1,19 +1,74 @@
-"""A BERT for texts of one length, which need neither padding nor a mask, as an ONNX graph that onnxruntime computes.
-
-The graph begins behind the tables of embeddings, in which rows are looked up before: so it does not keep them, and a table
-that is mapped from a file is read only where it is needed.
-"""
+"""Whole ONNX models of a BERT: for a file, of padded token ids, and for onnxruntime here, of texts of one length."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import onnx
+from onnx import helper
 
-from bert_cli.base.head_types import HeadSpec
+from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import Graph, assemble
 from bert_cli.onnx.session import Runner, make_runner
+
+_SPANS = ("start_logits", "end_logits")
+
+
+def build(
+    tensors: Mapping[str, np.ndarray],
+    config: BertConfig,
+    head: HeadSpec,
+    metadata: dict[str, str],
+    network: type[Bert] = Bert,
+) -> onnx.ModelProto:
+    """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch, length], of any sizes.
+
+    tensors: Google's name -> float32, encoder and head. Outputs, float32: of a classifier `probabilities` [batch, n], or
+    `value` [batch] of a regression, of a tagger `probabilities` [batch, length, n], of spans `start_logits` and `end_logits`
+    [batch, length], of an encoder `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch,
+    H]. `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
+    """
+    graph = Graph()
+    shapes = _add_outputs(network(graph, tensors, config), head)
+    model = assemble(graph, INPUTS, shapes)
+    helper.set_model_props(model, metadata)
+    # Finds wrong shapes and names when the file is made, not when a program loads it.
+    onnx.checker.check_model(model)
+    return model
+
+
+def _add_outputs(bert: Bert, head: HeadSpec) -> dict[str, Sequence[str | int]]:
+    """Adds the network and its outputs; returns the shape of each output."""
+    graph, hidden = bert.graph, bert.config.hidden_size
+    if head.kind == ENCODER:
+        last = bert.states()[-1]
+        graph.add("Identity", last, name="sequence_output")
+        shapes: dict[str, Sequence[str | int]] = {"sequence_output": ["batch", "length", hidden]}
+        if "bert/pooler/dense/kernel" in bert.tensors:
+            graph.add("Identity", bert.pooled(last), name="pooled_output")
+            shapes["pooled_output"] = ["batch", hidden]
+        return shapes
+    logits = bert.logits(head)
+    if head.kind == TAGGER:
+        graph.add("Softmax", logits, name="probabilities", axis=-1)
+        return {"probabilities": ["batch", "length", head.count]}
+    if head.kind != CLASSIFIER:
+        for column, name in enumerate(_SPANS):
+            # A scalar index, which drops the axis; a list of one would keep it.
+            index = graph.constant(f"place:{column}", np.array(column, np.int64))
+            graph.add("Gather", logits, index, name=name, axis=2)
+        return {name: ["batch", "length"] for name in _SPANS}
+    if head.activation == "identity":
+        graph.add("Squeeze", logits, graph.numbers(1), name="value")
+        return {"value": ["batch"]}
+    if head.activation == "sigmoid":
+        graph.add("Sigmoid", logits, name="probabilities")
+    else:
+        graph.add("Softmax", logits, name="probabilities", axis=-1)
+    return {"probabilities": ["batch", head.count]}
+
 
 ONNXRUNTIME_DOMAIN = "com.microsoft"  # of its own operators
 _EMBEDDED = "embedded"  # the input of a graph
@@ -47,6 +102,7 @@ def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) ->
     """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B, S, H]."""
     words, _, types = (batch[name] for name in INPUTS)
     scope = "bert/embeddings"
+    # Indexing copies, so the sums below change no table.
     total = tensors[f"{scope}/word_embeddings"][words]
     total += tensors[f"{scope}/token_type_embeddings"][types]
     total += tensors[f"{scope}/position_embeddings"][: words.shape[1]]
@@ -58,10 +114,12 @@ def embedded_runner(bert: UnpaddedBert, outputs: Mapping[str, Sequence[str | int
 
     Of a batch the mask is not read: all texts have S tokens.
     """
+    # The model would else be copied into protobuf, whose messages end at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
     model = assemble(bert.graph, (), outputs, fed, external)
     run = make_runner(model.SerializeToString(), external)
+    # Only the tables: all other weights are held by onnxruntime from here on.
     tables = {name: value for name, value in bert.tensors.items() if "_embeddings" in name}
     return lambda batch: run({_EMBEDDED: embed(tables, batch)})
 
