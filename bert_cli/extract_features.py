@@ -31,13 +31,13 @@ from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
 from bert_cli.runs.loading import builtin
-from bert_cli.runs.loading.checkpoints import find_module
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.tools import ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.weights.path import find_module
 
 LOG = logging.getLogger("bert_cli")
 _REMEMBERED = 1 << 14  # words: the tokenizer is never what takes the time here

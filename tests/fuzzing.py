@@ -31,11 +31,10 @@ from bert_cli.settings.data import Columns
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import read_vocabulary
-from bert_cli.weights import hub_handle
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
-from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint
+from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint, find_module
 from bert_cli.weights.training_folder import newest_whole
 
 PARTS = [
@@ -242,7 +241,7 @@ def _shards(folder: pathlib.Path) -> Fuzzed:
 
 
 def _archive(path: str) -> None:
-    hub_handle.find_module(path, "hub_module")
+    find_module(path, "hub_module")
 
 
 def _tensors(reader) -> None:

@@ -117,7 +117,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "settings/tagging.py": "commands/test_tag_errors.py",
     "settings/tools.py": "commands/test_convert_errors.py",
     "settings/training.py": "commands/test_controls.py",
-    "training/loss_scale.py": "training/test_step.py",
     "weights/names.py": "weights/test_checkpoint.py",
     "weights/training_folder.py": "weights/test_checkpoint.py",
 }

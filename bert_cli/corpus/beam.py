@@ -87,6 +87,7 @@ def _store_piece(item: Any, job: Job, folder: str) -> Any:
 
 def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards: int, folder: str) -> Any:
     """Put the pieces together; returns (the corpus, the number of shards). Where a file is wrong there are no shards."""
+    # Beam keeps no order, and the corpus is that of the files one after the other.
     ordered = sorted(pieces, key=lambda piece: piece[0])
     sizes = [size for _, size, _ in ordered if size]
     place = os.path.join(folder, "corpus")
@@ -154,6 +155,7 @@ def _make_shard(shard: Any, job: Job, num_outputs: int) -> Any:
 @functools.cache
 def _here(folder: str) -> str:
     """A local folder with that corpus."""
+    # A shard reads at random places, for which a remote file is too slow.
     if not files.is_remote(folder):
         return folder
     copy = files.folder_of_process()
@@ -167,6 +169,7 @@ def _write_output(item: Any, num_outputs: int, folder: str) -> Any:
     number, made = item
     counts: Counter[str] = Counter()
     with atomic_paths([output_path(folder, number, num_outputs)]) as paths, open(paths[0], "wb") as file:
+        # Any order comes out of a group, too; a repeated step must write the same file.
         for shard, found in sorted(made, key=lambda each: each[0]):
             _copy(_shard_path(folder, shard), file)
             counts.update(found)

@@ -62,6 +62,7 @@ class RowFormat:
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Rows as the arrays of spec.pretraining_features: int64 or float32 [n, length of the feature]."""
         tokens, starts, predictions, is_random_next = (rows[:, column, None] for column in range(4))
+        # Mask and segments follow from two numbers, so that a row is not three times as long.
         slots = np.arange(self.max_seq_length)
         inside = slots < tokens
         ids, positions, labels = np.split(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from bert_cli.corpus.random_draws import randbelow, shuffle
 from bert_cli.corpus.store import Corpus
+from bert_cli.settings.pretraining import MaskedLM
 from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 
@@ -126,6 +127,12 @@ class Sampling:
     max_seq_length: int
     short_seq_prob: float
     masking: Masking
+
+    @staticmethod
+    def of(vocab_ids: dict[str, int], max_seq_length: int, flags: MaskedLM) -> "Sampling":
+        """As the flags say, for a vocabulary; see make_masking."""
+        rules = (flags.max_predictions_per_seq, flags.masked_lm_prob, flags.do_whole_word_mask)
+        return Sampling(max_seq_length, flags.short_seq_prob, make_masking(vocab_ids, *rules))
 
 
 class Instance(NamedTuple):

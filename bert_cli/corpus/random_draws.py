@@ -42,6 +42,7 @@ def permuted(start: int, stop: int, size: int, seed: str) -> np.ndarray:
     `seed` chooses the permutation. A Feistel network shuffles the numbers of an even number of bits, and is applied
     again to what falls outside of range(size), which leaves a permutation of the rest.
     """
+    # An even number of bits, as the two halves change places; at most four times the range.
     half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
     low = np.uint64((1 << int(half)) - 1)
     source = random.Random(seed)

@@ -55,6 +55,7 @@ class RecordSource:
                     "bert-create-pretraining-data"
                 )
             flag, length = _SIZE_FLAGS.get(feature.name), len(found[feature.name])
+            # Google's script fails in the middle of its input pipeline here, without naming the flag.
             if flag and length != feature.length:
                 raise InputError(
                     f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is {feature.length}; give "
@@ -85,9 +86,19 @@ class RecordSource:
                         f"{feature.length}; put files of other sizes elsewhere"
                     )
                 columns[feature.name][row] = values
-        self._check_range(numbers, columns, "input_ids", self._vocab_size, "vocab_size of the model")
-        self._check_range(numbers, columns, "masked_lm_ids", self._vocab_size, "vocab_size of the model")
-        self._check_range(numbers, columns, "masked_lm_positions", columns["input_ids"].shape[1], "sequence length")
+        for name, limit, what in (
+            ("input_ids", self._vocab_size, "vocab_size of the model"),
+            ("masked_lm_ids", self._vocab_size, "vocab_size of the model"),
+            ("masked_lm_positions", columns["input_ids"].shape[1], "sequence length"),
+        ):
+            # Checked here: on a GPU, TensorFlow reads zeros for an id that is out of range, without an error.
+            wrong = (columns[name] < 0) | (columns[name] >= limit)
+            if wrong.any():
+                row, column = np.argwhere(wrong)[0]
+                raise InputError(
+                    f"{self._index.place(int(numbers[row]))}: {name} holds {columns[name][row, column]}, but the {what} is "
+                    f"{limit}; was it made with another vocabulary?"
+                )
         return columns
 
     def stream(self, batch_size: int, position: tuple[int, int] | None) -> Iterator[tuple[dict, tuple[int, int]]]:
@@ -103,16 +114,3 @@ class RecordSource:
         starts = range(0, count, EVALUATED)
         chunks = (self.read(np.arange(start, min(start + EVALUATED, count))) for start in starts)
         return count, count < len(self), chunks
-
-    def _check_range(
-        self, numbers: np.ndarray, columns: dict[str, np.ndarray], name: str, limit: int, what: str
-    ) -> None:
-        values = columns[name]
-        wrong = ((values < 0) | (values >= limit)).any(axis=1)
-        if wrong.any():
-            row = int(wrong.argmax())
-            worst = values[row][(values[row] < 0) | (values[row] >= limit)][0]
-            raise InputError(
-                f"{self._index.place(int(numbers[row]))}: {name} holds {worst}, but the {what} is {limit}; was it made with "
-                "another vocabulary?"
-            )

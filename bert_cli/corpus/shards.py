@@ -57,6 +57,7 @@ class InstanceShard:
 
 def choose_num_shards(corpus: CorpusSize, dupe_factor: int, num_outputs: int) -> int:
     """Shards where the user names none: from the data alone, so that the number of workers does not change the result."""
+    # Rounded up to a multiple of the files, so that these are of equal length.
     wanted = max(_LEAST_SHARDS, -(-corpus.num_tokens * dupe_factor // _SHARD_TOKENS))
     return -(-wanted // num_outputs) * num_outputs
 
@@ -97,7 +98,6 @@ def write_single_stream(
 
 
 def write_sharded(
-    job: Job,
     workers: Workers,
     size: CorpusSize,
     folder: str,
@@ -108,8 +108,8 @@ def write_sharded(
     """Write the instances of all shards; shard s goes to file s modulo the number of `paths`, which are empty files.
 
     Each pass over each document is dealt to a shard by a random permutation, each shard has a seed of its own, and its
-    instances are shuffled among themselves. So the files depend on the corpus, the settings of the job and num_shards,
-    and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
+    instances are shuffled among themselves. So the files depend on the corpus, the Job that the workers have, and
+    num_shards, and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
     """
     counts: Counter[str] = Counter()
     shards = (InstanceShard(number, num_shards, size, folder) for number in range(num_shards))
@@ -167,6 +167,7 @@ def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], pa
     row_format = RowFormat.of(job.sampling)
     with open(row_path, "rb", buffering=0) as row_file, open(path, "wb") as file:
         for batch in batches:
+            # Rows come in random order: each is one read at its place, without a buffer in between.
             places = (row_format.size * row for row in batch)
             rows = row_format.unpack(b"".join([os.pread(row_file.fileno(), row_format.size, at) for at in places]))
             counts.update(count_rows(rows))

@@ -113,12 +113,8 @@ class StoredArray:
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
         self._typecode = typecode
         self._itemsize = array(typecode).itemsize
-        size = os.path.getsize(path)
-        self._length = size // self._itemsize
-        self._held = memoryview(self._file.read()).cast(typecode) if size <= _HELD else None
-
-    def __len__(self) -> int:
-        return self._length
+        is_small = os.path.getsize(path) <= _HELD
+        self._held = memoryview(self._file.read()).cast(typecode) if is_small else None
 
     def __getitem__(self, part: slice) -> memoryview:
         if self._held is not None:

@@ -92,6 +92,7 @@ class CorpusSource:
         number, taken = position
         with ThreadPoolExecutor(1) as thread:  # the next shard is made while this one is used
             rows = self.shard(number)
+            # One shard ahead and no more: each takes memory until it is used up.
             following = thread.submit(self.shard, number + 1)
             while True:
                 parts, wanted = [], batch_size

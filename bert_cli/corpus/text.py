@@ -76,6 +76,7 @@ def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE) -> Iterator[
 
 def total_size(paths: Sequence[str]) -> int | None:
     """Bytes of all files on disk; None where one has no known size, such as standard input or a pipe."""
+    # A pipe has a size of 0 for os.path.getsize.
     if any(path == STANDARD or not os.path.isfile(path) for path in paths):
         return None
     return sum(os.path.getsize(path) for path in paths)
@@ -106,6 +107,7 @@ def _blocks_of_file(path: str, block_size: int) -> Iterator[Block]:
                 head, newline, tail = data.rpartition(b"\n")
                 if not newline:
                     pending.append(data)
+                    # A file without a newline, such as a binary one, must not fill the memory.
                     if sum(map(len, pending)) > LONGEST_LINE:
                         raise too_long(name, first_line)
                     continue

@@ -84,6 +84,7 @@ def character_pieces(counts: WordCounts, tokenizer: BasicTokenizer) -> list[str]
     Characters that the tokenizer always sets apart (punctuation, ideographs) need no `##c`.
     """
     characters = sorted(set().union(*(word for word, _ in counts)))
+    # A character that only begins words gets no ## form, which would never be used.
     inside = set().union(*(word[1:] for word, _ in counts))
     joined = [c for c in characters if c in inside or len(tokenizer.tokenize("a" + c)) == 1]
     return characters + ["##" + c for c in joined]
@@ -211,12 +212,17 @@ def extend_vocabulary(tokens: Sequence[str], ranked: Sequence[str], vocab_size: 
     All other tokens keep their ids. A word is left out where it would make another one of the text [UNK]: as the first
     piece of that, it may leave a rest that no piece begins.
     """
+    before = _wordpiece_tokenizer(tokens)
+    known = [word for word, _ in counts if before.tokenize_words((word,)) != [UNK]]
+    # Again and again: what takes the place of a word that was left out may do harm, too.
     while True:
         extension = _place(tokens, ranked, vocab_size)
         new = {*extension.placed, *extension.appended}
+        after = _wordpiece_tokenizer(extension.tokens)
         harmful = {
             max((word[:end] for end in range(1, len(word)) if word[:end] in new), key=len)
-            for word in _newly_unknown(counts, tokens, extension.tokens)
+            for word in known
+            if after.tokenize_words((word,)) == [UNK]
         }
         if not harmful:
             return extension
@@ -231,11 +237,6 @@ def _place(tokens: Sequence[str], ranked: Sequence[str], vocab_size: int) -> Ext
     placed, rest = ranked[: len(places)], ranked[len(places) :]
     appended = rest[: max(0, vocab_size - len(tokens))]
     return Extension([*extended, *appended], list(placed), list(appended))
-
-
-def _newly_unknown(counts: WordCounts, before: Sequence[str], after: Sequence[str]) -> list[str]:
-    old, new = _wordpiece_tokenizer(before), _wordpiece_tokenizer(after)
-    return [word for word, _ in counts if new.tokenize_words((word,)) == [UNK] and old.tokenize_words((word,)) != [UNK]]
 
 
 def _wordpiece_tokenizer(tokens: Sequence[str]) -> WordpieceTokenizer:

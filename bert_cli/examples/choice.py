@@ -40,23 +40,24 @@ def choice_examples(file: OwnFile, written: str, needs_label: bool = True) -> li
     InputError, with the line, for an empty ending and for a label that is none of the endings.
     """
     _check_endings(file)
-    if written == NAME and file.places.names is None:
+    if written == NAME and file.columns.names is None:
         raise InputError(f"--choice_labels={NAME}: {file.path} is read without a header; see --header")
     has_labels = needs_label and file.has_labels
-    places = _places(file, _spellings(file, written)) if has_labels else [None] * len(file.rows)
+    indices = _label_indices(file, _spellings(file, written)) if has_labels else [None] * len(file.rows)
     return [
         ChoiceExample(row.identifier, row.text_a, _whole(row), place)
-        for row, place in zip(file.rows, places, strict=True)
+        for row, place in zip(file.rows, indices, strict=True)
     ]
 
 
 def _whole(row: OwnRow) -> tuple[str, ...]:
+    # As in SWAG, whose endings continue the beginning of a second sentence.
     return row.choices if not row.text_b else tuple(f"{row.text_b} {ending}" for ending in row.choices)
 
 
 def _check_endings(file: OwnFile) -> None:
     empty = [(row.line, place) for row in file.rows for place, text in enumerate(row.choices) if not text.strip()]
-    names = [file.places.called(column) for column in file.places.choices]
+    names = [file.columns.called(column) for column in file.columns.choices]
     refuse_rows(
         file.path, empty, lambda place: f"the ending in column {names[place]} is empty", "every row needs all of them"
     )
@@ -72,6 +73,7 @@ def find_choice_labels(file: OwnFile) -> str:
     found = {_cell(row) for row in file.rows}
     # Names first: endings in columns called 0 and 1 are named by them.
     fitting = [each for each in (NAME, LETTER, FROM_0, FROM_1) if found <= _spellings(file, each).keys()]
+    # Labels 1 to K-1 alone: a file from 0 without a first ending, or one from 1 without a last one.
     if {FROM_0, FROM_1} <= set(fitting) and NAME not in fitting:
         raise InputError(
             f"{file.path}: the labels are {', '.join(sorted(found))}, so it cannot be told whether they count from 0 or from "
@@ -92,18 +94,18 @@ def _cell(row: OwnRow) -> str:
 
 def _spellings(file: OwnFile, written: str) -> dict[str, int]:
     """What a label may be -> the place of the ending."""
-    count = len(file.places.choices)
-    if written == NAME and file.places.names is None:
+    count = len(file.columns.choices)
+    if written == NAME and file.columns.names is None:
         return {}
     if written == NAME:
-        return {file.places.called(column): place for place, column in enumerate(file.places.choices)}
+        return {file.columns.called(column): place for place, column in enumerate(file.columns.choices)}
     if written == LETTER:
         return {letter: place for place, letter in enumerate(string.ascii_uppercase[:count])}
     first = int(written)
     return {str(place + first): place for place in range(count)}
 
 
-def _places(file: OwnFile, spellings: dict[str, int]) -> list[int]:
+def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     wrong = [(row.line, _cell(row)) for row in file.rows if _cell(row) not in spellings]
     known, advice = list(spellings), "correct it, or see --choice_labels"
     refuse_rows(
@@ -118,6 +120,8 @@ def _places(file: OwnFile, spellings: dict[str, int]) -> list[int]:
 def read_choice_file(path: str, split: str, layout: FileLayout, flag: str) -> OwnFile:
     """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
     assert layout.named is not None, "the layouts of a choice have names"
+    # The file is opened twice: the message about a missing column names all columns of the task, which read_own_file
+    # does not know.
     first = next(iter(read_rows(path, flag)), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
     named = layout.named

@@ -77,8 +77,10 @@ def read_examples(
     if header == "auto" and has_header and tables.is_data_by_label(rows[0], rows[1:], known, layout.label):
         LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
         has_header = False
+    # Own data is often laid out as CoLA, so its training file may bring other labels; they hold for all other files.
     is_open = task.open_labels and split == "train" and labels is None
     numbers, data = _rows_of_split(path, rows, has_header, layout, language)
+    # Before anything looks at cells: a cell that a row does not have counts as empty there.
     tables.check_columns(path, data, layout.minimum, layout.columns)
     if layout.label is None and layout.text_b is None:
         _check_text_column(path, rows, layout, known)
@@ -108,6 +110,7 @@ def _open_split(
     rows = tables.read_rows(path)
     fitting = [layout for layout, own in zip(layouts, paths, strict=True) if given or own == path]
     width = len(rows[0].cells)
+    # Where no layout has this width, the first one gives the error about the columns.
     return next((layout for layout in fitting if layout.minimum == width), fitting[0]), path, rows
 
 
@@ -156,15 +159,14 @@ def _check_first_row(
 ) -> None:
     """InputError in `auto`, a warning otherwise, where the first row does not look like what it is taken for."""
     first, others = rows[0], rows[1:]
-    label, texts, identifier = layout.label, layout.texts, layout.identifier
     found = ""
     if has_header:
         labels = [*(known or ()), *layout.aliases]
-        reason = tables.data_reason(first, others, labels=labels, label=label, texts=texts, identifier=identifier)
+        reason = tables.data_reason(first, others, labels, layout.key_columns)
         found = reason and f"looks like data ({reason}) but is skipped as a header"
         advice = "give --header=no if it is data, --header=yes if it is a header"
-    elif label is not None:
-        reason = tables.header_reason(first, others, labels=known, label=label, texts=texts, identifier=identifier)
+    elif layout.label is not None:
+        reason = tables.header_reason(first, others, known, layout.key_columns)
         found = reason and f"looks like a header ({reason}) but is read as data"
         advice = "give --header=yes if it is a header, --header=no if it is data"
     if found and header == "auto":
@@ -240,6 +242,7 @@ def find_labels(task_name: str, examples: Sequence[ClassificationExample]) -> tu
     """
     own = find_task(task_name).labels
     found = {str(example.label) for example in examples if example.label is not None}
+    # A small training file may lack a label of the task, on which the outputs must not depend.
     if found <= set(own) or find_task(task_name).problem_type.is_numeric:
         return own
     if len(found) < 2:
@@ -259,6 +262,7 @@ def describe_examples(examples: Sequence[ClassificationExample], labels: Sequenc
         return f"{len(examples)} examples, no labels"
     rows = [label for label in found if isinstance(label, tuple)]
     single = [label for label in found if isinstance(label, str)]
+    # A regression: to count every number would fill the log.
     if len(set(single)) > 20 and all(map(tables.is_number, single)):
         numbers = [float(label) for label in single]
         mean = sum(numbers) / len(numbers)

@@ -7,6 +7,7 @@ are the usual ones, so that the outputs of a model mean the same elsewhere.
 from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
+from bert_cli.examples.tables import KeyColumns
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
@@ -41,8 +42,9 @@ class FileLayout:
     endings: tuple[str, ...] = ()
 
     @property
-    def texts(self) -> tuple[int, ...]:
-        return (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
+    def key_columns(self) -> KeyColumns:
+        texts = (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
+        return KeyColumns(self.label, texts, self.identifier)
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def _indexed_pair(texts: str) -> dict[str, tuple[FileLayout, ...]]:
 
 
 def _cola(split: str) -> FileLayout:
+    # The training and dev files of CoLA have no header, the test file has one.
     return FileLayout(f"{split}.tsv", "id, label, mark, text", 4, False, split, text_a=3, label=1, identifier=0)
 
 
@@ -110,6 +113,7 @@ def _mrpc(split: str) -> tuple[FileLayout, ...]:
 
 def _mnli(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...]:
     columns = "index, 7 more, text, text" + (", …, label" if has_label else "")
+    # Counted from the end: dev files have more columns than train.tsv, for each annotator one.
     label = -1 if has_label else None
     minimum = 11 if has_label else 10
     return (FileLayout(file, columns, minimum, True, guid, 8, 9, label=label, guid_column=0, identifier=0),)
@@ -139,85 +143,59 @@ def _swag(file: str, guid: str, has_label: bool = True) -> tuple[FileLayout, ...
     return (FileLayout(file, ", ".join(columns), len(columns), True, guid, named=named, endings=endings),)
 
 
+def _sst_2() -> dict[str, tuple[FileLayout, ...]]:
+    train = FileLayout("train.tsv", "text, label", 2, True, "train", text_a=0, label=1)
+    return _three(train, FileLayout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0))
+
+
+def _xnli() -> dict[str, tuple[FileLayout, ...]]:
+    # The training texts are a translation of MultiNLI, with another spelling of one label.
+    train = FileLayout(
+        "multinli/multinli.train.{language}.tsv", "text, text, label", 3, True, "train", 0, 1, label=2,
+        aliases={"contradictory": "contradiction"},
+    )  # fmt: skip
+    dev = FileLayout(
+        "xnli.dev.tsv", "language, label, 4 more, text, text", 8, True, "dev", 6, 7, label=1, identifier=0,
+        by_language=True,
+    )  # fmt: skip
+    return {"train": (train,), "dev": (dev,)}
+
+
+_COLA_TEST = FileLayout("test.tsv", "id, text", 2, True, "test", text_a=1, identifier=0)
 _DIAGNOSTIC = FileLayout("diagnostic.tsv", "index, text, text", 3, True, "test", 1, 2, guid_column=0, identifier=0)
+_MNLI_SPLITS = {
+    "train": _mnli("train.tsv", "train"),
+    "dev": _mnli("dev_matched.tsv", "dev_matched"),
+    "test": _mnli("test_matched.tsv", "test", has_label=False),
+    "dev_mismatched": _mnli("dev_mismatched.tsv", "dev_mismatched"),
+    "test_mismatched": _mnli("test_mismatched.tsv", "test_mismatched", has_label=False),
+}
+_SWAG_SPLITS = {
+    "train": _swag("train.csv", "train"),
+    "dev": _swag("val.csv", "dev"),
+    "test": _swag("test.csv", "test", has_label=False),
+}
 
 TASKS: dict[str, GlueTask] = {
     "cola": GlueTask(
-        labels=_BINARY,
-        metric=MCC,
-        splits={
-            "train": (_cola("train"),),
-            "dev": (_cola("dev"),),
-            "test": (FileLayout("test.tsv", "id, text", 2, True, "test", text_a=1, identifier=0),),
-        },
-        open_labels=True,
+        _BINARY, MCC, {"train": (_cola("train"),), "dev": (_cola("dev"),), "test": (_COLA_TEST,)}, open_labels=True,
         submission="CoLA",
     ),
-    "sst-2": GlueTask(
-        labels=_BINARY,
-        metric=ACCURACY,
-        splits=_three(
-            FileLayout("train.tsv", "text, label", 2, True, "train", text_a=0, label=1),
-            FileLayout("test.tsv", "index, text", 2, True, "test", text_a=1, guid_column=0, identifier=0),
-        ),
-        submission="SST-2",
-    ),
+    "sst-2": GlueTask(_BINARY, ACCURACY, _sst_2(), submission="SST-2"),
     "mrpc": GlueTask(
-        labels=_BINARY,
-        metric=ACCURACY_F1,
-        splits={split: _mrpc(split) for split in ("train", "dev", "test")},
-        submission="MRPC",
+        _BINARY, ACCURACY_F1, {split: _mrpc(split) for split in ("train", "dev", "test")}, submission="MRPC"
     ),
-    "sts-b": GlueTask(labels=(), metric=PEARSON_SPEARMAN, splits=_sts_b(), problem_type=REGRESSION, submission="STS-B"),
-    "qqp": GlueTask(labels=_BINARY, metric=ACCURACY_F1, splits=_qqp(), submission="QQP"),
-    "mnli": GlueTask(
-        labels=_NLI,
-        metric=ACCURACY,
-        splits={
-            "train": _mnli("train.tsv", "train"),
-            "dev": _mnli("dev_matched.tsv", "dev_matched"),
-            "test": _mnli("test_matched.tsv", "test", has_label=False),
-            "dev_mismatched": _mnli("dev_mismatched.tsv", "dev_mismatched"),
-            "test_mismatched": _mnli("test_mismatched.tsv", "test_mismatched", has_label=False),
-        },
-        submission="MNLI-m",
-        other_half="_mismatched",
-    ),
-    "qnli": GlueTask(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("question, text"), submission="QNLI"),
-    "rte": GlueTask(labels=_ENTAILMENT, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="RTE"),
-    "wnli": GlueTask(labels=_BINARY, metric=ACCURACY, splits=_indexed_pair("text, text"), submission="WNLI"),
-    # A test file alone, for a model that was trained on mnli.
-    "ax": GlueTask(
-        labels=_NLI, metric=MCC, splits={"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"
-    ),
-    "xnli": GlueTask(
-        labels=_NLI,
-        metric=ACCURACY,
-        splits={
-            "train": (
-                FileLayout(
-                    "multinli/multinli.train.{language}.tsv", "text, text, label", 3, True, "train", 0, 1, label=2,
-                    aliases={"contradictory": "contradiction"},
-                ),
-            ),
-            "dev": (
-                FileLayout(
-                    "xnli.dev.tsv", "language, label, 4 more, text, text", 8, True, "dev", 6, 7, label=1, identifier=0,
-                    by_language=True,
-                ),
-            ),
-        },
-    ),
-    "swag": GlueTask(
-        labels=("0", "1", "2", "3"),
-        metric=ACCURACY,
-        splits={
-            "train": _swag("train.csv", "train"),
-            "dev": _swag("val.csv", "dev"),
-            "test": _swag("test.csv", "test", has_label=False),
-        },
-        problem_type=MULTIPLE_CHOICE,
-    ),
+    "sts-b": GlueTask((), PEARSON_SPEARMAN, _sts_b(), REGRESSION, submission="STS-B"),
+    "qqp": GlueTask(_BINARY, ACCURACY_F1, _qqp(), submission="QQP"),
+    "mnli": GlueTask(_NLI, ACCURACY, _MNLI_SPLITS, submission="MNLI-m", other_half="_mismatched"),
+    "qnli": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("question, text"), submission="QNLI"),
+    "rte": GlueTask(_ENTAILMENT, ACCURACY, _indexed_pair("text, text"), submission="RTE"),
+    "wnli": GlueTask(_BINARY, ACCURACY, _indexed_pair("text, text"), submission="WNLI"),
+    # A test file alone, for a model that was trained on mnli. The file has one name in the download script of 2018, and
+    # another one on the site of GLUE.
+    "ax": GlueTask(_NLI, MCC, {"test": (_DIAGNOSTIC, replace(_DIAGNOSTIC, file="AX.tsv"))}, submission="AX"),
+    "xnli": GlueTask(_NLI, ACCURACY, _xnli()),
+    "swag": GlueTask(("0", "1", "2", "3"), ACCURACY, _SWAG_SPLITS, MULTIPLE_CHOICE),
 }  # fmt: skip
 
 

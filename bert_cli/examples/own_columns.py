@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
-from bert_cli.examples.tables import LABEL_COLUMN_NAMES, Row, header_reason, is_number
+from bert_cli.examples.tables import LABEL_COLUMN_NAMES, KeyColumns, Row, header_reason, is_number
 from bert_cli.settings.data import Columns
 
 LOG = logging.getLogger("bert_cli")
@@ -47,7 +47,7 @@ class ColumnIndices:
         return str(column) if self.names is None else self.names[column]
 
 
-def place_columns(
+def find_columns(
     path: str, sample: Sequence[Row], columns: Columns, header: str, needs_label: bool, choices: Sequence[str] = ()
 ) -> ColumnIndices:
     """Where the parts of an example stand in a table whose first rows are `sample`.
@@ -58,6 +58,7 @@ def place_columns(
     """
     # The first row decides the width; own_rows.check_width holds the others to it.
     width = len(sample[0].cells)
+    # A list of texts; an object with one key still has a name.
     if width == 1 and format_of(path) != JSONL:
         if choices:
             raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
@@ -101,6 +102,7 @@ def _names(
     """The cells of the header; None where the first row is data."""
     first = sample[0]
     cells = tuple(str(cell).strip() for cell in first.cells)
+    # The keys of JSON lines are names, whatever --header says of other files.
     if header == "yes" or format_of(path) == JSONL:
         return cells
     if header == "no":
@@ -110,14 +112,8 @@ def _names(
     if any(not name.isdecimal() for name in given) or _is_header(cells):
         return cells
     if by_number and len(columns.label_columns) == 1 and columns.label_columns[0].isdecimal():
-        reason = header_reason(
-            first,
-            sample[1:],
-            labels=None,
-            label=int(columns.label_columns[0]),
-            texts=[int(columns.text_column)] if columns.text_column else (),
-            identifier=None,
-        )
+        texts = [int(columns.text_column)] if columns.text_column else []
+        reason = header_reason(first, sample[1:], None, KeyColumns(int(columns.label_columns[0]), texts))
         if reason:
             raise InputError(
                 f"{path}:{first.line}: the first row looks like a header ({reason}), but its names are not usual ones; give "

@@ -10,14 +10,14 @@ import logging
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import more, quoted
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, place_columns
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_rows import check_width, read_rows
 from bert_cli.examples.tables import Row, Table, is_number
 from bert_cli.problem_types.columns import LabelCells
@@ -49,12 +49,12 @@ class OwnFile:
     """The rows of a file, and where their parts stood in it."""
 
     path: str
-    places: ColumnIndices
+    columns: ColumnIndices
     rows: list[OwnRow]
 
     @property
     def has_labels(self) -> bool:
-        return bool(self.places.labels)
+        return bool(self.columns.labels)
 
     def label_cells(self, separator: str | None) -> LabelCells:
         """What a problem type parses. separator: of several labels in one cell."""
@@ -62,14 +62,14 @@ class OwnFile:
             path=self.path,
             lines=[row.line for row in self.rows],
             rows=[row.labels for row in self.rows],
-            columns=tuple(map(self.places.called, self.places.labels)),
-            has_header=self.places.names is not None,
+            columns=tuple(map(self.columns.called, self.columns.labels)),
+            has_header=self.columns.names is not None,
             separator=separator,
         )
 
 
 def read_own_file(
-    path: str,
+    source: str | Table,
     split: str,
     columns: Columns,
     header: str,
@@ -77,67 +77,54 @@ def read_own_file(
     needs_label: bool,
     choices: Sequence[str] = (),
 ) -> OwnFile:
-    """The rows of one file. split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`.
+    """The rows of one file, or of a table in memory.
 
-    flag: named where the file is missing. needs_label, choices: see place_columns. An empty text is told, with its line, and
+    split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
+    needs_label, choices: see find_columns. An empty text is told, with its line, and
     kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
     what own_rows and own_columns refuse.
     """
-    return _own_file(path, read_rows(path, flag), split, columns, header, needs_label, choices)
-
-
-def read_own_table(table: Table, split: str, columns: Columns, needs_label: bool) -> OwnFile:
-    """As read_own_file, of a table in memory."""
-    rows = itertools.chain([Row(0, list(table.names))], table.rows)
-    return _own_file(table.name, rows, split, columns, "yes", needs_label)
-
-
-def _own_file(
-    path: str,
-    stream: Iterator[Row],
-    split: str,
-    columns: Columns,
-    header: str,
-    needs_label: bool,
-    choices: Sequence[str] = (),
-) -> OwnFile:
+    path, stream = (source, read_rows(source, flag)) if isinstance(source, str) else (source.name, source.with_names())
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:
         raise InputError(f"{path}: is empty; rows of a text and a label are needed")
-    places = place_columns(path, sample, columns, header, needs_label, choices)
+    indices = find_columns(path, sample, columns, header, needs_label, choices)
     rows: list[OwnRow] = []
     empty: list[int] = []
-    for row in itertools.chain(sample if places.names is None else sample[1:], stream):
-        check_width(path, row, places.width)
-        rows.append(_own_row(row, places, f"{split}-{len(rows)}"))
+    for row in itertools.chain(sample if indices.names is None else sample[1:], stream):
+        check_width(path, row, indices.width)
+        rows.append(_own_row(row, indices, f"{split}-{len(rows)}"))
+        # Kept: predictions have a row for each row of the file.
         if not rows[-1].text_a.strip():
             empty.append(row.line)
     if not rows:
         raise InputError(f"{path}: holds no row below its header; check the file")
     if empty:
         LOG.warning("%s:%d: the text is empty%s", path, empty[0], more(empty))
-    return OwnFile(path, places, rows)
+    return OwnFile(path, indices, rows)
 
 
-def _own_row(row: Row, places: ColumnIndices, name: str) -> OwnRow:
+def _own_row(row: Row, indices: ColumnIndices, name: str) -> OwnRow:
     cells = row.cells
-    identifier = "" if places.identifier is None else _one_text(cells[places.identifier])
+    identifier = "" if indices.identifier is None else _one_text(cells[indices.identifier])
     return OwnRow(
         row.line,
         identifier if identifier.strip() else name,
-        _one_text(cells[places.text_a]),
-        None if places.text_b is None else _one_text(cells[places.text_b]),
-        tuple([_stripped(cells[column]) for column in places.labels]),
-        tuple([_one_text(cells[column]) for column in places.choices]),
+        _one_text(cells[indices.text_a]),
+        None if indices.text_b is None else _one_text(cells[indices.text_b]),
+        tuple([_stripped(cells[column]) for column in indices.labels]),
+        tuple([_one_text(cells[column]) for column in indices.choices]),
     )
 
 
 def _one_text(cell: str | Sequence[str]) -> str:
+    # A JSON list in the column of a text: its sentences or words.
     return cell if isinstance(cell, str) else " ".join(cell)
 
 
 def _stripped(cell: str | Sequence[str]) -> str | tuple[str, ...]:
+    # One object for all rows with a label, not a text for each row.
     return sys.intern(cell.strip()) if isinstance(cell, str) else tuple(part.strip() for part in cell)
 
 
@@ -145,7 +132,7 @@ def find_problem_type(file: OwnFile, separator: str | None) -> ProblemType:
     """The problem type that the labels of a file have. InputError where decimals may be labels or numbers."""
     has_lists = any(isinstance(cell, tuple) for row in file.rows for cell in row.labels)
     # Flags and lists leave no doubt; a cell such as "a,b" without them is one label.
-    if has_lists or separator or len(file.places.labels) > 1:
+    if has_lists or separator or len(file.columns.labels) > 1:
         return MULTI_LABEL
     decimals = [row for row in file.rows if "." in row.labels[0]]
     # Whole numbers are taken for names of classes; only a decimal point leaves it open.

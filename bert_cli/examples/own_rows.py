@@ -86,6 +86,7 @@ def _open(path: str) -> Iterator[Iterator[str]]:
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 yield without_nul(decode_lines(io.BufferedReader(unpacked), path), path)
+        # Another format, a file that is cut short, and damaged data, in this order.
         except (gzip.BadGzipFile, EOFError, zlib.error):
             raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
 
@@ -145,6 +146,7 @@ def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
                 f'{path}:{number}: is no JSON object; one such as {{"text": "…", "label": "…"}} a line is needed'
             )
         if not names:
+            # The first object decides: a key that a later one lacks is an empty cell, a further key is left out.
             names = list(values)
             yield Row(0, list(names))
         yield Row(number, [_json_cell(values.get(name)) for name in names])
@@ -156,6 +158,7 @@ def _json_cell(value: object) -> Any:
         return value
     if value is None:
         return ""
+    # A list of names is a cell with several labels; a list in a list has no such meaning.
     if isinstance(value, list) and not any(isinstance(part, list | dict) or part is None for part in value):
         return tuple(part if isinstance(part, str) else json.dumps(part) for part in value)
     return json.dumps(value, ensure_ascii=False)

@@ -49,6 +49,7 @@ def split_dev(
                 kept.add(strata[row])
     if not chosen:
         raise InputError(f"--dev_split={share}: leaves no row of {len(examples)} to evaluate on; give a larger share")
+    # In file order again: the order of training comes from its own seed.
     train = [example for row, example in enumerate(examples) if row not in chosen]
     return train, [examples[row] for row in sorted(chosen)]
 

@@ -58,14 +58,6 @@ class SquadExample:
     end_position: int | None = None
     is_impossible: bool = False
 
-    @property
-    def context(self) -> str:
-        return self.paragraph.context
-
-    @property
-    def doc_tokens(self) -> tuple[str, ...]:
-        return self.paragraph.doc_tokens
-
 
 class SquadTraining(NamedTuple):
     """Training examples in file order, and what was noted on the way.
@@ -99,6 +91,7 @@ def split_context(context: str) -> Paragraph:
 
 
 def _identifier(value: object, place: str, advice: str) -> str:
+    # Some data sets number their questions; predictions are an object, whose keys are texts.
     return str(value) if type(value) is int else expect(value, str, place, advice)
 
 
@@ -188,6 +181,7 @@ def read_gold_answers(path: str) -> dict[str, tuple[str, ...]]:
 def _is_impossible(question: _Question, version_2_with_negative: bool) -> bool:
     """Whether a training question is impossible. InputError where the flag and the data disagree."""
     if not version_2_with_negative:
+        # A file of 2.0 read as 1.1 would train on questions without an answer, or end at the first of them.
         if question.fields.get("is_impossible", False) is not False:
             raise InputError(
                 f"{question.place}: is_impossible is set, so this is SQuAD 2.0 data; give --version_2_with_negative"
@@ -214,6 +208,7 @@ def _chosen_answers(question: _Question, multiple_answers: str | None) -> list[_
             f"{question.place}: has {len(answers)} answers, training takes one (is this a dev file?); "
             "give --multiple_answers=first, or --multiple_answers=all to learn each of them"
         )
+    # Annotators often mark the same words; equal answers would count twice in training.
     return answers[:1] if multiple_answers != "all" else list(dict.fromkeys(answers))
 
 
@@ -222,6 +217,7 @@ def _locate(paragraph: Paragraph, answer: _Answer) -> tuple[int, int] | None:
 
     An answer may be a part of its words; blanks of either are those of a join with one space.
     """
+    # As in the original: an answer is found if it is the same text but for white space.
     cleaned = " ".join(answer.text.split())
     last_character = answer.start + len(answer.text) - 1
     first = bisect_right(paragraph.token_starts, answer.start) - 1

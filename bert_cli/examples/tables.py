@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -42,6 +43,11 @@ class Table(NamedTuple):
     name: str
     names: tuple[str, ...]
     rows: list[Row]
+
+    def with_names(self) -> Iterator[Row]:
+        """The rows, after a header."""
+        yield Row(0, list(self.names))
+        yield from self.rows
 
 
 def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[Any], str], advice: str) -> None:
@@ -101,11 +107,13 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) ->
 
 
 def is_number(cell: str) -> bool:
+    # Not float(), which also takes nan, inf, 1e5 and 1_000: words and ids in most tables.
     return re.fullmatch(r"[-+]?\d+(\.\d+)?", cell.strip()) is not None
 
 
 def is_numbering(cells: Sequence[str]) -> bool:
     """True for 0, 1, 2… or 1, 2, 3…, perhaps after an empty cell: the header of a table without column names."""
+    # pandas writes such a header for columns without names, and an empty cell above its index.
     names = list(cells[1:] if cells[0] == "" else cells)
     return len(names) > 1 and any(
         names == [str(number) for number in range(first, first + len(names))] for first in (0, 1)
@@ -114,6 +122,7 @@ def is_numbering(cells: Sequence[str]) -> bool:
 
 def is_sentence_like(cell: str) -> bool:
     """True for text that is hardly the name of a column: sentence punctuation at its end, six words, or long."""
+    # The full stop of a quoted sentence is before the quote.
     cell = cell.strip().rstrip("\"'”’»)]")
     if cell.endswith((".", "?", "!", "…", "。", "？", "！")):
         return True
@@ -144,44 +153,31 @@ def is_data_by_label(first: Row, others: Sequence[Row], labels: Collection[str],
     return sum(row.cell(label) == cell for row in others if row.cells != first.cells) >= _MANY
 
 
-def data_reason(
-    first: Row,
-    others: Sequence[Row],
-    *,
-    labels: Collection[str],
-    label: int | None,
-    texts: Sequence[int],
-    identifier: int | None,
-) -> str:
+class KeyColumns(NamedTuple):
+    """The 0-based columns by which a header is told from data; identifier: of ids."""
+
+    label: int | None
+    texts: Sequence[int]
+    identifier: int | None = None
+
+
+def data_reason(first: Row, others: Sequence[Row], labels: Collection[str], columns: KeyColumns) -> str:
     """Why the first row of a file looks like data rather than a header; "" where it does not.
 
     Data is a row whose label is a known label or a number, whose id is a number, comes again or has the form of other
-    ids (`s-01`, `s-02`), or whose text looks like a sentence. A row of column numbers (0, 1, 2…) is a header. `label`,
-    `texts` and `identifier` are 0-based columns.
+    ids (`s-01`, `s-02`), or whose text looks like a sentence. A row of column numbers (0, 1, 2…) is a header.
     """
     if is_numbering(first.cells):
         return ""
-    cell = first.cell(label)
-    if label is not None and (cell in labels or is_number(cell)):
+    cell = first.cell(columns.label)
+    if columns.label is not None and (cell in labels or is_number(cell)):
         return f"its label is {quoted(cell)}"
-    reason = _id_reason(first, others, identifier)
-    if reason:
-        return reason
-    for column in texts:
-        if is_sentence_like(first.cell(column)):
-            return f"its text is {quoted(first.cell(column))}"
-    return ""
+    sentences = [text for text in map(first.cell, columns.texts) if is_sentence_like(text)]
+    of_text = f"its text is {quoted(sentences[0])}" if sentences else ""
+    return _id_reason(first, others, columns.identifier) or of_text
 
 
-def header_reason(
-    first: Row,
-    others: Sequence[Row],
-    *,
-    labels: Collection[str] | None,
-    label: int,
-    texts: Sequence[int],
-    identifier: int | None,
-) -> str:
+def header_reason(first: Row, others: Sequence[Row], labels: Collection[str] | None, columns: KeyColumns) -> str:
     """Why the first row of a file with labels looks like a header rather than data; "" where it does not.
 
     A header has a label cell that is not a number, that no other row has, and that is not among the labels. Where these
@@ -191,20 +187,19 @@ def header_reason(
     """
     if is_numbering(first.cells):
         return "its cells are column numbers"
-    cell = first.cell(label)
-    if not cell or is_number(cell) or any(is_sentence_like(first.cell(column)) for column in texts):
+    cell = first.cell(columns.label)
+    texts = [first.cell(column) for column in columns.texts]
+    if not cell or is_number(cell) or any(map(is_sentence_like, texts)):
         return ""
-    counts: dict[str, int] = {}
-    for row in others:
-        if row.cells != first.cells:
-            counts[row.cell(label)] = counts.get(row.cell(label), 0) + 1
-    if cell in counts or _id_reason(first, others, identifier):
+    # A header that comes again further down (joined files) says nothing of the labels.
+    counts = Counter(row.cell(columns.label) for row in others if row.cells != first.cells)
+    if cell in counts or _id_reason(first, others, columns.identifier):
         return ""
     if labels is not None:
         is_header = cell not in labels
     elif cell.strip().lower() in LABEL_COLUMN_NAMES or (counts and all(map(is_number, counts))):
         is_header = True
     else:
-        short = all(len(first.cell(column).split()) <= 3 for column in texts)
+        short = all(len(text.split()) <= 3 for text in texts)
         is_header = short and bool(counts) and min(counts.values()) > 1
     return f"its label cell is {quoted(cell)}" if is_header else ""

@@ -32,30 +32,24 @@ class Entity(NamedTuple):
 
 def split_tag(tag: str) -> tuple[str, str]:
     """Prefix and type of a tag: ("B", "creative-work") of B-creative-work, ("O", "") of O, ("I", "") of I."""
-    prefix, _, kind = tag.partition("-")
-    return prefix, kind
+    prefix, _, entity_type = tag.partition("-")
+    return prefix, entity_type
 
 
-def join_tag(prefix: str, kind: str) -> str:
+def join_tag(prefix: str, entity_type: str) -> str:
     """The inverse of split_tag."""
-    return f"{prefix}-{kind}" if kind else prefix
-
-
-def _prefixed(tag: str, scheme: str) -> tuple[str, str]:
-    if scheme == "IO" and tag != OUTSIDE:
-        return "I", tag
-    return split_tag(tag)
+    return f"{prefix}-{entity_type}" if entity_type else prefix
 
 
 def tag_problem(tag: str, scheme: str) -> str:
     """What is wrong with a tag, for a message; "" for a tag of the scheme."""
     if tag == OUTSIDE or (scheme == "IO" and tag):
         return ""
-    prefix, kind = split_tag(tag)
+    prefix, entity_type = split_tag(tag)
     if len(prefix) != 1 or prefix not in PREFIXES[scheme]:
         known = ", ".join(f"{letter}-" for letter in PREFIXES[scheme])
         return f"tag {tag!r} has none of the prefixes of {scheme} ({known}) and is not {OUTSIDE}"
-    return f"tag {tag!r} names no type" if tag.endswith("-") and not kind else ""
+    return f"tag {tag!r} names no type" if tag.endswith("-") and not entity_type else ""
 
 
 def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
@@ -71,14 +65,15 @@ def detect_scheme(sequences: Iterable[Sequence[str]]) -> str:
         return "IO"
     if any(split_tag(tag)[0] in ("E", "S") for tag in inside):
         return "BIOES"
+    # Only what begins an entity tells them apart; a B- or I- inside one is the same in both.
     begins = {"B": 0, "I": 0}
     for tags in sequences:
         previous = None
         for tag in tags:
-            prefix, kind = split_tag(tag)
-            if prefix in begins and kind != previous:
+            prefix, entity_type = split_tag(tag)
+            if prefix in begins and entity_type != previous:
                 begins[prefix] += 1
-            previous = None if tag == OUTSIDE else kind
+            previous = None if tag == OUTSIDE else entity_type
     return "IOB1" if begins["I"] > begins["B"] else "BIO"
 
 
@@ -92,12 +87,13 @@ def entities(tags: Sequence[str], scheme: str = "BIO") -> list[Entity]:
     found: list[Entity] = []
     begin, open_type, before = 0, "", "O"
     for position, tag in enumerate(tags):
-        prefix, kind = _prefixed(tag, scheme)
-        is_first = prefix in "BS" or before in "OES" or kind != open_type
+        prefix, entity_type = ("I", tag) if scheme == "IO" and tag != OUTSIDE else split_tag(tag)
+        # conlleval repairs an I- without a B-, as models predict such sequences.
+        is_first = prefix in "BS" or before in "OES" or entity_type != open_type
         if before != "O" and (prefix == "O" or is_first):
             found.append(Entity(open_type, begin, position))
         if prefix != "O" and is_first:
-            begin, open_type = position, kind
+            begin, open_type = position, entity_type
         before = prefix
     if before != "O":
         found.append(Entity(open_type, begin, len(tags)))
@@ -109,16 +105,16 @@ def _tags_of(length: int, found: Iterable[Entity], scheme: str) -> tuple[str, ..
     tags = [OUTSIDE] * length
     before = Entity("", -1, -1)
     for entity in found:
-        kind, size = entity.type, entity.end - entity.start
+        entity_type, size = entity.type, entity.end - entity.start
         prefixes = ["B"] + ["I"] * (size - 1)
-        if scheme == "IOB1" and not (before.end == entity.start and before.type == kind):
+        if scheme == "IOB1" and not (before.end == entity.start and before.type == entity_type):
             prefixes[0] = "I"
         elif scheme == "BIOES":
             prefixes[-1] = "S" if size == 1 else "E"
         if scheme == "IO":
-            tags[entity.start : entity.end] = [kind] * size
+            tags[entity.start : entity.end] = [entity_type] * size
         else:
-            tags[entity.start : entity.end] = [join_tag(prefix, kind) for prefix in prefixes]
+            tags[entity.start : entity.end] = [join_tag(prefix, entity_type) for prefix in prefixes]
         before = entity
     return tuple(tags)
 
@@ -139,5 +135,5 @@ def label_list(sequences: Iterable[Sequence[str]]) -> tuple[str, ...]:
     Every type gets both, also where a tag occurs in none of the sentences, so that the order depends on the types alone.
     """
     tags = set(itertools.chain.from_iterable(sequences)) - {OUTSIDE}
-    kinds = sorted({split_tag(tag)[1] for tag in tags})
-    return (OUTSIDE, *(join_tag(prefix, kind) for kind in kinds for prefix in "BI"))
+    entity_types = sorted({split_tag(tag)[1] for tag in tags})
+    return (OUTSIDE, *(join_tag(prefix, entity_type) for entity_type in entity_types for prefix in "BI"))

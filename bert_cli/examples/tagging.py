@@ -20,6 +20,7 @@ from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples.tables import Row, refuse_rows
 from bert_cli.examples.tag_schemes import detect_scheme, tag_problem, to_bio
 
+# A line between documents in the data of CoNLL-2003, which looks like a word with a tag.
 DOCUMENT_START = "-DOCSTART-"
 
 
@@ -78,6 +79,7 @@ def _lines(path: str) -> list[str]:
 
 def split_columns(line: str) -> list[str]:
     """The cells of a line without its line end."""
+    # CoNLL-2003 has single blanks between columns; files with tabs have words that hold blanks.
     return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
 
 
@@ -89,6 +91,7 @@ def read_columns(path: str, word_column: int = 0, tag_column: int | None = -1) -
     """
     if word_column == tag_column:
         raise InputError(f"--tag_column: {tag_column} is the column of the words; give another")
+    # All lines are kept: the predictions are written next to the lines as they are.
     lines = _lines(path)
     sentences: list[list[Row]] = [[]]
     for number, line in enumerate(lines, 1):
@@ -186,6 +189,7 @@ def with_bio_tags(file: TaggingFile, scheme: str | None = None) -> tuple[Tagging
     InputError with the line of the first tag that is none of the scheme. ValueError for a file without tags.
     """
     sequences = file.tags
+    # Known from the training file, where there is one: a short dev file may look like another scheme.
     scheme = scheme or detect_scheme(sequences)
     _check_tags(file, lambda tag: tag_problem(tag, scheme), "correct it")
     examples = [

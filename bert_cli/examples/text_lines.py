@@ -20,6 +20,7 @@ _BASIC_TOKENIZER = BasicTokenizer(do_lower_case=False, cache_size=0)
 @functools.lru_cache(maxsize=1 << 16)
 def _stands_alone(character: str) -> bool:
     """True for punctuation and ideographs: BasicTokenizer makes a word of each, whatever its neighbours."""
+    # Between two letters, so that nothing but the character itself can end a word.
     return len(_BASIC_TOKENIZER.split_chunk(f"a{character}a")) == 3
 
 
@@ -116,6 +117,7 @@ def line_words(text: str, start: int, tokenizer: FullTokenizer) -> list[LineWord
         while end < len(parts) and starts[end] == starts[end - 1] + len(parts[end - 1]):
             end += 1
         begin, stop = starts[index], starts[end - 1] + len(parts[end - 1])
+        # Both ways are tried, as the ids must be those of the whole text: extracted vectors belong to them.
         whole = tuple(tokenizer.encode(text[begin:stop]))
         pieces = [tuple(tokenizer.encode(part)) for part in parts[index:end]]
         if tuple(itertools.chain.from_iterable(pieces)) == whole:

@@ -10,9 +10,7 @@ from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TA
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checkpoints import find_module
-from bert_cli.weights.hub_handle import is_url
-from bert_cli.weights.path import CheckpointPath, find_checkpoint
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, is_url
 
 LOG = logging.getLogger("bert_cli")
 # Of settings.tools.MODEL_FORMATS.

@@ -42,8 +42,10 @@ class ChoiceFeatures:
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest sequence has."""
         rows = np.asarray(rows)
-        places = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
-        inputs = self.sequences.padded(places, width or self.sequences.longest(places))
+        # The sequences of an example follow one another, so K numbers in a row are one example.
+        indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
+        # One width for all endings, as the model sees them as one batch.
+        inputs = self.sequences.padded(indices, width or self.sequences.longest(indices))
         shaped = {name: values.reshape(len(rows), self.num_endings, -1) for name, values in inputs.items()}
         return shaped | {"label_ids": self.label_ids[rows]}
 
@@ -56,6 +58,7 @@ def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer,
     """
     check_max_seq_length(max_seq_length, pairs=True)
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+    # Machine numbers, see classification_features.
     token_ids, segment_ids, ends = array("i"), array("b"), array("q", [0])
     num_truncated = 0
     for example in examples:

@@ -4,13 +4,12 @@ import dataclasses
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.packing import PackedSequence, check_max_seq_length, long_sequences
-from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.features.ragged import RaggedFeatures, take_ranges
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.groups import TRUNCATE, WINDOWS
@@ -47,9 +46,8 @@ class ClassificationFeatures:
         """The examples of the given row numbers, in this order; int64 [n]. num_truncated and num_cut stay those of all."""
         starts, sequences = self.row_starts, rows
         if starts is not None:
-            counts = starts[rows + 1] - starts[rows]
-            sequences = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
-            starts = np.concatenate([[0], np.cumsum(counts)])
+            # The windows of an example move with it.
+            sequences, starts = take_ranges(starts, rows)
         return dataclasses.replace(
             self,
             sequences=self.sequences.take(sequences),
@@ -69,17 +67,14 @@ class ClassificationFeatures:
             return inputs | {"label_ids": self.label_ids[rows]}
         # Texts have different numbers of windows; the batch is as deep as the deepest needs.
         starts, ends = self.row_starts[rows], self.row_starts[np.asarray(rows) + 1]
-        places = starts[:, None] + np.arange((ends - starts).max())
-        inside = places < ends[:, None]
-        found = self.sequences.padded(places[inside], width or self.sequences.longest(places[inside]))
+        indices = starts[:, None] + np.arange((ends - starts).max())
+        inside = indices < ends[:, None]
+        found = self.sequences.padded(indices[inside], width or self.sequences.longest(indices[inside]))
+        # A window without tokens has a mask of zeros, by which the head knows that there is none.
         inputs = {name: np.zeros((*inside.shape, values.shape[1]), values.dtype) for name, values in found.items()}
         for name, values in found.items():
             inputs[name][inside] = values
         return inputs | {"label_ids": self.label_ids[rows]}
-
-    def first_sequence(self, row: int) -> int:
-        """The number of the first, or only, sequence of an example."""
-        return row if self.row_starts is None else int(self.row_starts[row])
 
 
 def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> ClassificationFeatures:
@@ -91,6 +86,7 @@ def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> Classi
     def offsets(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.concatenate([first, second[1:] + first[-1]])
 
+    # Offsets begin with 0, so those of the second lose their first and count from the end of the first.
     sequences = RaggedFeatures(
         both("token_ids"), both("segment_ids"), offsets(one.sequences.offsets, other.sequences.offsets)
     )
@@ -143,6 +139,7 @@ def classification_features(
             segment_ids.extend(packed.segment_ids)
             ends.append(len(token_ids))
         row_starts.append(len(ends) - 1)
+        # All windows of a text say the same of it, so the first one counts it once.
         if sequences[0].is_truncated:
             num_truncated += 1
             num_cut += _cut_tokens(ids_a, ids_b, sequences)
@@ -163,12 +160,14 @@ def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Se
         return len(ids_a) + len(ids_b or ()) + (3 if ids_b else 2) - len(sequences[0].token_ids)
     second = sum(sequences[0].segment_ids) - 1
     first = len(sequences[0].segment_ids) - second - 3
+    # Segment 1 is text b and a [SEP]; segment 0 is [CLS], text a and a [SEP].
     return min(len(ids_a), len(ids_b or ())) - (second if len(ids_a) > len(ids_b or ()) else first)
 
 
 def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[str]:
     """What the log says of examples that are longer than a sequence: nothing where there is none."""
     lines, count, total = [], len(features), int(features.text_tokens.sum())
+    # Both may be said: windows over the longer text of a pair, and a cut of the shorter one.
     if features.row_starts is not None and len(features.sequences) > count:
         several = int((np.diff(features.row_starts) > 1).sum())
         lines.append(
@@ -206,11 +205,12 @@ def format_features(
     """
     lines = []
     for row in range(min(count, len(features))):
-        place = features.first_sequence(row)
+        # The first window of a text stands for all of them.
+        first = row if features.row_starts is None else int(features.row_starts[row])
         lines += [
             "*** Example ***",
             f"guid: {features.guids[row]}",
-            *sequence_lines(features.sequences, place, tokenizer),
+            *sequence_lines(features.sequences, first, tokenizer),
             f"label: {_label_text(features.label_ids[row], labels)}",
         ]
     return lines
@@ -244,7 +244,6 @@ class DistillationFeatures(ClassificationFeatures):
 
 def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled: int) -> DistillationFeatures:
     """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples have labels."""
-    values: dict[str, Any] = {field.name: getattr(features, field.name) for field in dataclasses.fields(features)}
     # Labelled examples come first, see runs.tasks.classification.distillation.trained_features.
     has_label = (np.arange(len(features)) < labelled).astype(np.float32)
-    return DistillationFeatures(**values, teacher_logits=logits, has_label=has_label)
+    return DistillationFeatures(**vars(features), teacher_logits=logits, has_label=has_label)

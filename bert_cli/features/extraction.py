@@ -34,7 +34,7 @@ class ExtractionFeatures:
 
     first_line    number of the first line
     sequences     the w windows
-    places        int32 [tokens of all windows], where in its line a token counts; -1 where another window has it
+    positions     int32 [tokens of all windows], where in its line a token counts; -1 where another window has it
     window_lines  int64 [w], the line of each window, counted from 0 in this chunk; ascending
     offsets       int64 [n + 1]; the tokens of line i are offsets[i] to offsets[i + 1] of T
     token_ids     int32 [T]
@@ -44,7 +44,7 @@ class ExtractionFeatures:
 
     first_line: int
     sequences: RaggedFeatures
-    places: np.ndarray
+    positions: np.ndarray
     window_lines: np.ndarray
     offsets: np.ndarray
     token_ids: np.ndarray
@@ -56,7 +56,7 @@ class ExtractionFeatures:
 
     def counted(self, rows: np.ndarray, width: int) -> np.ndarray:
         """1 for each token of these windows that counts: int32 [len(rows), width]."""
-        return (padded_values(self.places, self.sequences.offsets, rows, width, -1) >= 0).astype(np.int32)
+        return (padded_values(self.positions, self.sequences.offsets, rows, width, -1) >= 0).astype(np.int32)
 
 
 def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:
@@ -70,6 +70,7 @@ def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tupl
         return [(span, None) for span in doc_spans(length_a, room, max(1, room // 2))]
     room = max_seq_length - 3
     shorter = min(length_a, length_b, room // 2)
+    # The longer text gets what the shorter one leaves.
     room_a, room_b = (shorter, room - shorter) if length_a < length_b else (room - shorter, shorter)
     spans_a = doc_spans(length_a, room_a, max(1, room_a // 2)) if length_a else ()
     spans_b = doc_spans(length_b, room_b, max(1, room_b // 2))
@@ -80,10 +81,11 @@ def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tupl
     ]
 
 
-def _places(span: DocSpan | None, index: int, spans: list, offset: int) -> list[int]:
+def _positions(span: DocSpan | None, index: int, spans: list, offset: int) -> list[int]:
     """Places of the tokens of a span; -1 for those that another window owns, also for a span that is repeated."""
     if span is None:
         return []
+    # The shorter text of a pair is in several windows, and counts in the first.
     if index and spans[index - 1] == span:
         return [-1] * (span.end - span.start)
     return [offset + at if span.owned_start <= at < span.owned_end else -1 for at in range(span.start, span.end)]
@@ -96,7 +98,7 @@ class _Chunk:
         self.first_line, self.tokenizer = first_line, tokenizer
         self.max_seq_length, self.long_text = max_seq_length, long_text
         self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
-        self.ids, self.segments, self.ends, self.places = array("i"), array("b"), array("q", [0]), array("i")
+        self.ids, self.segments, self.ends, self.positions = array("i"), array("b"), array("q", [0]), array("i")
         self.window_lines, self.offsets, self.token_ids = array("q"), array("q", [0]), array("i")
         self.words: list | None = [] if words else None
         self.num_truncated = 0
@@ -120,9 +122,11 @@ class _Chunk:
             tokens = self._add_windows(ids_a, ids_b or [])
         else:
             self._add_window(packed.token_ids, packed.segment_ids, range(len(packed.token_ids)))
+            # As the original cuts; with long_text no token is lost.
             self.num_truncated += packed.is_truncated
             tokens = packed.token_ids
         if self.words is not None:
+            # Without the [SEP] at its end, which is of segment 1, too.
             kept_b = sum(packed.segment_ids) - 1 if ids_b else 0
             if len(tokens) != len(packed.token_ids):
                 kept_b = len(ids_b or [])
@@ -133,11 +137,11 @@ class _Chunk:
         self.offsets.append(len(self.token_ids))
         return len(tokens)
 
-    def _add_window(self, ids: Sequence[int], segments: Iterable[int], places: Iterable[int]) -> None:
+    def _add_window(self, ids: Sequence[int], segments: Iterable[int], positions: Iterable[int]) -> None:
         self.window_lines.append(len(self))
         self.ids.extend(ids)
         self.segments.extend(segments)
-        self.places.extend(places)
+        self.positions.extend(positions)
         self.ends.append(len(self.ids))
 
     def _add_windows(self, ids_a: list[int], ids_b: list[int]) -> list[int]:
@@ -151,19 +155,23 @@ class _Chunk:
             piece_a = ids_a[span_a.start : span_a.end] if span_a else []
             ids = [self.cls_id, *piece_a, self.sep_id]
             segments = [0] * len(ids)
-            places = [0 if index == 0 else -1, *_places(span_a, index, spans_a, 1), sep_a if index == end_a else -1]
+            positions = [
+                0 if index == 0 else -1,
+                *_positions(span_a, index, spans_a, 1),
+                sep_a if index == end_a else -1,
+            ]
             if span_b:
                 ids += [*ids_b[span_b.start : span_b.end], self.sep_id]
                 segments += [1] * (len(ids) - len(segments))
-                places += [*_places(span_b, index, spans_b, sep_a + 1), sep_b if index == end_b else -1]
-            self._add_window(ids, segments, places)
+                positions += [*_positions(span_b, index, spans_b, sep_a + 1), sep_b if index == end_b else -1]
+            self._add_window(ids, segments, positions)
         return [self.cls_id, *ids_a, self.sep_id, *([*ids_b, self.sep_id] if ids_b else [])]
 
     def features(self) -> ExtractionFeatures:
         return ExtractionFeatures(
             self.first_line,
             RaggedFeatures.of(self.ids, self.segments, self.ends),
-            np.array(self.places, np.int32),
+            np.array(self.positions, np.int32),
             np.array(self.window_lines, np.int64),
             np.array(self.offsets, np.int64),
             np.array(self.token_ids, np.int32),
@@ -200,6 +208,7 @@ def extraction_chunks(
     """
     chunk, spent = None, 0
     for line in lines:
+        # Only now: the end of the lines must not leave a chunk without one.
         chunk = chunk or _Chunk(line.number, tokenizer, max_seq_length, long_text, words)
         spent += cost(chunk.add(line))
         if len(chunk) >= max_lines or spent >= max_cost:

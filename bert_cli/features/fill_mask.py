@@ -24,6 +24,7 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
     InputError, naming `place` (such as a file and line), where there is nothing to tell, a part is empty, or the text
     has more tokens than the model has positions: what is asked might be cut off.
     """
+    # The last sign divides, as in extract_features.py of the original.
     first, mark, second = text.rpartition(PAIR_MARK)
     parts = [first, second] if mark else [text]
     encoded = [_encode(part, tokenizer) for part in parts]
@@ -37,6 +38,7 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
     )  # fmt: skip
     if packed.is_truncated:
         raise InputError(f"{place}: is too long for the model, which has {max_seq_length} positions: {text[:60]!r}")
+    # Found in the packed ids: packing moves those of the second text.
     positions = [index for index, token_id in enumerate(packed.token_ids) if token_id == mask_id]
     return MaskedText(packed.token_ids, packed.segment_ids, positions, bool(mark))
 

@@ -29,6 +29,7 @@ def parse_layers(text: str, num_layers: int) -> list[Layer]:
             if index == EMBEDDING:
                 layers.append(Layer(EMBEDDING, 0))
             elif -num_layers <= index < num_layers:
+                # Files say the number that was asked for, as the original does, so -1 and 11 stay different.
                 layers.append(Layer(index, index % num_layers + 1))
             else:
                 raise InputError(
@@ -45,6 +46,7 @@ def _expand(part: str, text: str, num_layers: int) -> list:
         return list(range(num_layers))
     found = _RANGE.match(part)
     try:
+        # "-4:-1" and "1-3" are ranges, "-1" is a number: no range begins with a hyphen unless it has a colon.
         first, last = (int(end) for end in found.groups() if end is not None) if found else (int(part), None)
     except ValueError:
         raise InputError(
@@ -53,6 +55,7 @@ def _expand(part: str, text: str, num_layers: int) -> list:
         ) from None
     if last is None:
         return [first]
+    # -2:1 would be the last two layers, and then the first two.
     if (first < 0) != (last < 0):
         raise InputError(f"--layers={text}: count both ends of {part} from the first layer (0) or from the last (-1)")
     if not -num_layers <= last < num_layers:  # before a list of it is made

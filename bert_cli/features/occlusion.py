@@ -52,6 +52,7 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
         return one, other or None
 
     packed = pack(*joined(pieces), max_seq_length, tokenizer.ids[CLS], tokenizer.ids[SEP])
+    # Packed like the tokens, so that words are cut where their pieces are.
     word_of = np.array(pack(*joined(owners), max_seq_length, _SPECIAL, _SPECIAL).token_ids)
     return WordTokens(
         words=words,
@@ -78,6 +79,7 @@ def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: Ful
 
     Each is as long as the text: a [MASK] for each piece.
     """
+    # [CLS] and [SEP] stay: the model has never seen a text without them.
     covered = np.where(tokens.word_of >= 0, tokenizer.ids[MASK], tokens.token_ids)
     rows = [tokens.token_ids, covered]
     for order in orders:
@@ -105,5 +107,6 @@ def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.nda
     for order in orders:
         steps = np.concatenate([scores[1:2], scores[row : row + count - 1], scores[:1]])
         shares[tokens.seen[order]] += np.diff(steps)
+        # The rows of the text and of the masked text are the ends of every order, and are computed once.
         row += count - 1
     return shares / len(orders)

@@ -37,6 +37,7 @@ def _owners(bounds: list[tuple[int, int]], num_pieces: int) -> np.ndarray:
     for index, (start, end) in enumerate(bounds):
         left = np.arange(end - start)
         score = np.minimum(left, left[::-1]) + 0.01 * (end - start)
+        # Greater, not equal: of windows with equal context the first one owns a piece.
         better = score > best[start:end]
         best[start:end][better] = score[better]
         owner[start:end][better] = index
@@ -57,6 +58,7 @@ def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, .
         bounds.append((start, end))
         if end == num_pieces:
             break
+        # As in the original; a stride beyond the window would leave out pieces.
         start += min(end - start, doc_stride)
     if len(bounds) < 2:
         return tuple(DocSpan(start, end, start, end) for start, end in bounds)
@@ -91,6 +93,7 @@ def truncated_lengths(length_a: int, length_b: int, budget: int) -> tuple[int, i
     The result is that of taking tokens one by one from the end of the longer text, from b where both are equal, as the
     original does.
     """
+    # In closed form: the loop of the original takes a step for each token.
     if length_a + length_b <= budget:
         return length_a, length_b
     half = budget // 2
@@ -148,6 +151,7 @@ def long_sequences(
         return [pack(*parts, max_seq_length, cls_id, sep_id)._replace(is_truncated=True)]
     if not ids_b:
         return [pack(part, None, max_seq_length, cls_id, sep_id) for part in _windows(ids_a, room)]
+    # Of equals the second is cut, as in truncated_lengths.
     first_is_long = len(ids_a) > length_b
     long, short = (ids_a, ids_b) if first_is_long else (ids_b, ids_a)
     kept = short[: room // 2]

@@ -9,6 +9,7 @@ def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.nda
     masked_lm_weights are those of the instances, for evaluation. With `trim`, S is the longest sequence among them and P
     the most predictions, at least 1.
     """
+    # Records have one length; most steps of a data set with short documents need less.
     length = features["input_ids"].shape[1]
     predictions = features["masked_lm_ids"].shape[1]
     if trim:
@@ -42,5 +43,6 @@ def loss_shares(weights: np.ndarray) -> np.ndarray:
 
 def _used(flags: np.ndarray) -> int:
     """Columns up to the last one in which something is set, at least 1."""
+    # At least one column: gather and softmax need not take arrays without any.
     columns = np.flatnonzero(flags.any(axis=0))
     return int(columns[-1]) + 1 if columns.size else 1

@@ -46,15 +46,8 @@ class RaggedFeatures:
 
     def take(self, rows: np.ndarray) -> "RaggedFeatures":
         """The sequences of the given row numbers, in this order; int64 [n]."""
-        places = self.places(rows)
-        offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
-        return RaggedFeatures(self.token_ids[places], self.segment_ids[places], offsets)
-
-    def places(self, rows: np.ndarray) -> np.ndarray:
-        """Where the tokens of the given row numbers stand, one row after the other: int64 [their number]."""
-        lengths = self.lengths[rows]
-        before = np.cumsum(lengths) - lengths
-        return np.repeat(self.offsets[rows] - before, lengths) + np.arange(lengths.sum())
+        indices, offsets = take_ranges(self.offsets, rows)
+        return RaggedFeatures(self.token_ids[indices], self.segment_ids[indices], offsets)
 
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
         """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.
@@ -65,6 +58,7 @@ class RaggedFeatures:
         rows = np.asarray(rows, dtype=np.int64)
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
+        # An error, not a cut: tokens that are lost here would be in no count.
         if lengths.size and lengths.max() > width:
             raise ValueError(f"a sequence of {lengths.max()} tokens does not fit into {width}")
         positions = np.arange(width)
@@ -77,15 +71,27 @@ class RaggedFeatures:
         return dict(zip(INPUTS, (word_ids, inside.astype(np.int32), type_ids), strict=True))
 
 
+def take_ranges(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(indices of the values of these rows, one row after the other; the offsets of the taken values), both int64.
+
+    Row i has the values from offsets[i] to offsets[i + 1].
+    """
+    lengths = np.diff(offsets)[rows]
+    ends = np.cumsum(lengths)
+    # One range for all rows, shifted to where each row begins: no loop over rows.
+    indices = np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(lengths.sum())
+    return indices, np.concatenate([[0], ends]).astype(np.int64)
+
+
 def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill: float) -> np.ndarray:
     """Rows of any flat values [t, …], which stand end to end as in RaggedFeatures -> [len(rows), width, …].
 
     `fill` stands behind their ends.
     """
-    places = offsets[rows][:, None] + np.arange(width)
-    inside = places < offsets[rows + 1][:, None]
+    indices = offsets[rows][:, None] + np.arange(width)
+    inside = indices < offsets[rows + 1][:, None]
     padded = np.full((*inside.shape, *values.shape[1:]), fill, values.dtype)
-    padded[inside] = values[places[inside]]
+    padded[inside] = values[indices[inside]]
     return padded
 
 
@@ -96,6 +102,7 @@ def row_lengths(features: "Features") -> np.ndarray:
     """
     lengths, starts = features.sequences.lengths, getattr(features, "row_starts", None)
     if starts is not None and len(features):
+        # Every example has a window, which reduceat needs: for an empty range it gives the next value, not 0.
         return np.add.reduceat(lengths, starts[:-1])
     return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
 

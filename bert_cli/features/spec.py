@@ -18,6 +18,7 @@ class Column(NamedTuple):
 
 # Of an encoder: token ids (0 behind the end), 1 for a token and 0 behind the end, and 0 or 1 for the first or second text.
 ENCODER = tuple(Column(name, ("B", "S"), "int32") for name in ("input_word_ids", "input_mask", "input_type_ids"))
+# The names of the inputs of Google's saved models on TensorFlow Hub.
 INPUTS = tuple(column.name for column in ENCODER)
 INPUT_MASK = INPUTS[1]
 # Beside the columns of a classifier: the logits of its teacher, and 1 for a row with a label, 0 for one without.

@@ -6,7 +6,7 @@ A context that is too long for one window gets several, which overlap. Positions
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,8 +77,7 @@ class SquadFeatures:
         return int(self.word_indices[self.word_offsets[window] + position - self.query_lengths[window] - 2])
 
 
-@dataclass(frozen=True)
-class _Pieces:
+class _Pieces(NamedTuple):
     """The word pieces of a context: ids, and for each word where its first piece stands; `offset` in word_indices."""
 
     ids: array
@@ -124,6 +123,7 @@ def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokeni
     answer = array("i", tokenizer.encode(example.answer_text))
     if answer:
         for start in range(first, last - len(answer) + 2):
+            # The first match, as in the original, also where the answer comes twice within its words.
             if pieces.ids[start : start + len(answer)] == answer:
                 return start, start + len(answer) - 1
     return first, last
@@ -146,6 +146,7 @@ def squad_features(
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
     token_ids, segment_ids, ends, word_indices = array("i"), array("b"), array("q", [0]), array("i")
     numbers, word_offsets = array("i"), array("q")
+    # A context of SQuAD has about five questions, and is tokenized once.
     known: dict[int, _Pieces] = {}  # by identity of the paragraph, which the examples keep alive
     num_cut = 0
     for index, example in enumerate(examples):
@@ -168,10 +169,12 @@ def squad_features(
             word_offsets.append(pieces.offset + span.start)
             shift = len(head) - span.start  # from word pieces of the context to positions
             positions = (0, 0)
+            # An answer that is cut by the window counts as none, as in the original.
             if answer is not None and span.start <= answer[0] and answer[1] < span.end:
                 positions = (answer[0] + shift, answer[1] + shift)
             owned = (span.owned_start + shift, span.owned_end + shift)
             numbers.extend((index, number, len(query), *owned, *positions, example.is_impossible))
+    # Copies below: a view would keep the whole table in memory for each column.
     table = np.array(numbers, np.int32).reshape(-1, 8)
     return SquadFeatures(
         sequences=RaggedFeatures.of(token_ids, segment_ids, ends),
@@ -225,6 +228,7 @@ def format_features(
 ) -> list[str]:
     """All windows of the first `count` examples as lines for the log, without padding, in the form of the original."""
     lines = []
+    # example_index is ascending, so these are all windows of the first examples.
     for row in range(int(np.searchsorted(features.example_index, count))):
         shown = window(features, examples, tokenizer, features.sequences.longest([row]), row)
         lines.append("*** Example ***")

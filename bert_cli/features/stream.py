@@ -12,6 +12,7 @@ def check_steps(num_examples: int, batch_size: int, num_epochs: float) -> int:
 
     InputError where that is 0, or does not fit int32.
     """
+    # int() cuts, as in the original: a rest of a batch makes no step.
     steps = int(num_examples / batch_size * num_epochs)
     if steps > np.iinfo(np.int32).max:
         raise InputError(f"--num_train_epochs={num_epochs} makes {steps:.3g} training steps; give a smaller number")
@@ -25,6 +26,7 @@ def check_steps(num_examples: int, batch_size: int, num_epochs: float) -> int:
 
 def epoch_order(num_examples: int, seed: int, epoch: int) -> np.ndarray:
     """The order of one epoch: a full shuffle that depends on seed and epoch alone, int64 [num_examples]."""
+    # As a pair: with the sum, seed 1 in epoch 2 would be seed 2 in epoch 1.
     return np.random.default_rng([seed, epoch]).permutation(num_examples)
 
 
@@ -54,6 +56,7 @@ def training_rows(
     example is seen once per epoch. Batch k is the same whatever step the iteration starts from.
     """
     position = start_step * batch_size
+    # Computed from the step, so that a run that goes on needs no state of its data.
     epoch, taken = divmod(position, num_examples)
     rows = epoch_order(num_examples, seed, epoch)[taken:]
     while True:
@@ -71,6 +74,7 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
     For evaluation and prediction, where order does not matter to the result; a row longer than that is a group of one.
     The longest go first so that a lack of memory shows at once.
     """
+    # Stable, so that rows of equal length stay in file order and two runs give the same bytes.
     order = np.argsort(-lengths, kind="stable")
     groups, start = [], 0
     while start < len(order):

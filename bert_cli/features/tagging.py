@@ -17,7 +17,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.features.packing import check_max_seq_length, doc_spans
-from bert_cli.features.ragged import RaggedFeatures, padded_values
+from bert_cli.features.ragged import RaggedFeatures, padded_values, take_ranges
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import CLS, SEP
 
@@ -56,12 +56,13 @@ class TaggingFeatures:
 
     def take(self, examples: np.ndarray) -> "TaggingFeatures":
         """The windows of the examples of these numbers, which rise: int64 [n]."""
+        # An example has several windows or none, so windows are chosen by their example.
         windows = np.flatnonzero(np.isin(self.example_ids, examples))
-        places = self.sequences.places(windows)
+        indices, _ = take_ranges(self.sequences.offsets, windows)
         return TaggingFeatures(
             sequences=self.sequences.take(windows),
-            label_ids=self.label_ids[places],
-            word_ids=self.word_ids[places],
+            label_ids=self.label_ids[indices],
+            word_ids=self.word_ids[indices],
             example_ids=np.searchsorted(examples, self.example_ids[windows]).astype(np.int32),
             num_words=self.num_words[examples],
         )
@@ -82,6 +83,7 @@ def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
     The loss is a mean over the labelled pieces of the whole batch, however it is divided over devices: each weighs one
     through their number, all others nothing.
     """
+    # max: a batch of padding alone, as the last one of several devices, has no labelled piece.
     is_labelled = label_ids != NOTHING
     weights = (is_labelled / max(1, is_labelled.sum())).astype(np.float32)
     return {"label_ids": label_ids, "label_weights": weights}
@@ -104,20 +106,42 @@ class TaggingStates:
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """spec.TAGGING_STATES of these windows, padded to `width` pieces; None for as many as the longest has."""
+        # Labelled pieces alone are stored, so this width is below that of the tokens.
         width = width or int(np.diff(self.offsets)[rows].max())
         labels = label_columns(padded_values(self.label_ids, self.offsets, rows, width, NOTHING))
         return labels | {"states": padded_values(self.states, self.offsets, rows, width, 0.0)}
 
 
 class _Builder:
-    """The growing flat arrays of TaggingFeatures."""
+    """The growing flat arrays of TaggingFeatures; size: pieces in a window, stride: from one window to the next."""
 
-    def __init__(self, tokenizer: FullTokenizer):
+    def __init__(self, tokenizer: FullTokenizer, size: int, stride: int):
         self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
+        self.size, self.stride = size, stride
         self.token_ids, self.label_ids, self.word_ids = array("i"), array("i"), array("i")
         self.ends, self.example_ids = array("q", [0]), array("i")
 
     def add(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
+        """Add a sentence, in windows where it is too long for one.
+
+        Windows in which no word is predicted, as in the midst of a word of very many pieces, are left out.
+        """
+        if len(pieces) <= self.size:
+            # Most sentences: without arrays of NumPy, which cost more than such a sentence itself.
+            self._add_window(example, pieces, labels, words)
+            return
+        piece_ids, label_ids, word_ids = (np.array(values, np.int32) for values in (pieces, labels, words))
+        # All pieces of a word belong to the window of its first.
+        first_pieces = np.maximum.accumulate(np.where(word_ids != NOTHING, np.arange(len(words)), 0))
+        for span in doc_spans(len(pieces), self.size, self.stride):
+            part = slice(span.start, span.end)
+            is_own = (first_pieces[part] >= span.owned_start) & (first_pieces[part] < span.owned_end)
+            own_words = np.where(is_own, word_ids[part], NOTHING)
+            if (own_words != NOTHING).any():
+                own_labels = np.where(is_own, label_ids[part], NOTHING)
+                self._add_window(example, piece_ids[part].tolist(), own_labels.tolist(), own_words.tolist())
+
+    def _add_window(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
         self.token_ids.extend([self.cls_id, *pieces, self.sep_id])
         self.label_ids.extend([NOTHING, *labels, NOTHING])
         self.word_ids.extend([NOTHING, *words, NOTHING])
@@ -125,37 +149,15 @@ class _Builder:
         self.example_ids.append(example)
 
     def features(self, num_words: Sequence[int]) -> TaggingFeatures:
-        token_ids = np.array(self.token_ids, np.int32)
+        # Tags are of single texts, so all segments are the first.
+        segment_ids = array("b", bytes(len(self.token_ids)))
         return TaggingFeatures(
-            sequences=RaggedFeatures(token_ids, np.zeros(len(token_ids), np.int8), np.array(self.ends, np.int64)),
+            sequences=RaggedFeatures.of(self.token_ids, segment_ids, self.ends),
             label_ids=np.array(self.label_ids, np.int32),
             word_ids=np.array(self.word_ids, np.int32),
             example_ids=np.array(self.example_ids, np.int32),
             num_words=np.array(num_words, np.int32),
         )
-
-
-def _add_windows(
-    builder: _Builder,
-    example: int,
-    sentence: tuple[list[int], list[int], list[int]],
-    size: int,
-    stride: int,
-) -> None:
-    """Add the windows of a sentence (pieces, labels, words) that is too long for one.
-
-    Windows in which no word is predicted, as in the midst of a word of very many pieces, are left out.
-    """
-    pieces, labels, words = (np.array(values, np.int32) for values in sentence)
-    # All pieces of a word belong to the window of its first.
-    first_pieces = np.maximum.accumulate(np.where(words != NOTHING, np.arange(len(words)), 0))
-    for span in doc_spans(len(pieces), size, stride):
-        part = slice(span.start, span.end)
-        is_own = (first_pieces[part] >= span.owned_start) & (first_pieces[part] < span.owned_end)
-        own_words = np.where(is_own, words[part], NOTHING)
-        if (own_words != NOTHING).any():
-            own_labels = np.where(is_own, labels[part], NOTHING)
-            builder.add(example, pieces[part].tolist(), own_labels.tolist(), own_words.tolist())
 
 
 def tagging_features(
@@ -176,32 +178,30 @@ def tagging_features(
     check_max_seq_length(max_seq_length, pairs=False)
     if doc_stride < 1:
         raise InputError(f"--doc_stride: {doc_stride} is no step from one window to the next; give 1 or more")
-    size = max_seq_length - 2
     index = {label: number for number, label in enumerate(labels)}
-    # What a tag gives to a first piece and to each further piece.
-    label_ids = {tag: (index[tag], index[_inside(tag)] if label_all_pieces else NOTHING) for tag in labels}
-    builder = _Builder(tokenizer)
+    # What a tag gives to a first piece and to each further piece; without a tag, as in prediction, nothing is trained.
+    label_ids: dict[str | None, tuple[int, int]] = {None: (NOTHING, NOTHING)}
+    for label in labels:
+        label_ids[label] = (index[label], index[_inside(label)] if label_all_pieces else NOTHING)
+    builder = _Builder(tokenizer, max_seq_length - 2, doc_stride)
     known: dict[str, list[int]] = {}
     for number, example in enumerate(examples):
         pieces: list[int] = []
         piece_labels: list[int] = []
         piece_words: list[int] = []
-        for position, (word, tag) in enumerate(
-            zip(example.words, example.tags or itertools.repeat(None), strict=False)
-        ):
+        tags = example.tags or itertools.repeat(None)
+        for position, (word, tag) in enumerate(zip(example.words, tags, strict=False)):
             ids = known.get(word)
             if ids is None:
                 ids = known[word] = tokenizer.encode(word)
             if not ids:
                 continue
-            first, further = (NOTHING, NOTHING) if tag is None else label_ids[tag]
+            first, further = label_ids[tag]
             rest = len(ids) - 1
             pieces += ids
             piece_labels += [first] + [further] * rest
             piece_words += [position] + [NOTHING] * rest
-        if len(pieces) > size:
-            _add_windows(builder, number, (pieces, piece_labels, piece_words), size, doc_stride)
-        elif pieces:
+        if pieces:
             builder.add(number, pieces, piece_labels, piece_words)
     return builder.features([len(example.words) for example in examples])
 

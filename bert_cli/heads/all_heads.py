@@ -36,6 +36,7 @@ class BertWithHeads(keras.Model):
         self.encoder = BertEncoder(config)
         self.of_tokens = of_tokens
         self.head_names = tuple(heads)
+        # Seeds of 0: all weights come from a checkpoint, and what it lacks is never written.
         if MASKED_LM in heads:
             self.masked_lm = MaskedLmHead(config, 0)
         if NEXT_SENTENCE in heads:
@@ -64,6 +65,7 @@ class BertWithHeads(keras.Model):
             head = self.span_head if CLASSIFIER in self.head_names else self.head
             outputs["span_logits"] = tf.stack(head(sequence))
         if CLASSIFIER in self.head_names:
+            # W / H is the number of the last layers that the classifier reads side by side.
             count = self.head.output_weights.shape[1] // sequence.shape[-1]
             states = tf.concat(encoded["encoder_outputs"][-count:], axis=-1)
             rows = tf.reshape(states, [batch * length, -1]) if self.of_tokens else pooled

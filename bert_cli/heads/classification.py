@@ -6,11 +6,10 @@ import tensorflow as tf
 
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
 from bert_cli.features import spec
-from bert_cli.heads.losses import FORMULAS, PLAIN, LossRule
+from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation, LossRule
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 # Fixed in the original, whatever the config's own rates say.
@@ -38,6 +37,7 @@ class ClassifierHead(OutputLayer):
 
     def __init__(self, hidden: int, label_count: int, seed: int):
         super().__init__("classifier", hidden, label_count, HEAD_STDDEV, seed)
+        # Set after the weights were made: their seeds are drawn from the scope, which names in the checkpoint lack.
         self.checkpoint_names = ["output_weights", "output_bias"]  # the original gives them no scope
 
     def call(self, pooled, dropout_rate=0.0, seed=None):
@@ -64,11 +64,12 @@ class BertClassifier(TaskModel):
         label_count: int,
         problem_type: str = "single_label",
         text_input: TextInput = POOLED,
+        distillation: Distillation | None = None,
         **options: Unpack[NetworkOptions],
     ):
-        """problem_type: a key of PROBLEM_TYPES.
+        """problem_type: a key of PROBLEM_TYPES. distillation: where there is a teacher, whose logits the batches have.
 
-        ValueError for an unknown problem_type, or a regression of several numbers.
+        ValueError for an unknown problem_type, a regression of several numbers, or a distilled one.
         """
         known = PROBLEM_TYPES.get(problem_type)
         if known is None or (not known.has_named_outputs and label_count != 1):
@@ -77,6 +78,11 @@ class BertClassifier(TaskModel):
         self.problem_type, self.text_input = known, text_input
         self.formulas = FORMULAS[problem_type]
         self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
+        self.distillation = distillation
+        if distillation:
+            if self.formulas.divergence is None:
+                raise ValueError(f"{problem_type} has no distillation")
+            self.columns = (*self.columns, *spec.DISTILLATION)
         self.head = ClassifierHead(config.hidden_size, label_count, self.seed)
 
     @property
@@ -91,6 +97,7 @@ class BertClassifier(TaskModel):
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         """Logits; frozen: no dropout in the encoder, as it is not trained."""
+        # A training step passes its own seed; this is for calls of the model by hand.
         if training and seed is None:
             seed = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32)
         return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
@@ -112,6 +119,10 @@ class BertClassifier(TaskModel):
         """See TaskModel: the mean over the examples, n = B."""
         logits = self.trained_logits(batch, seed, packed, frozen)
         losses = self.losses(batch["label_ids"], logits, self.loss_rule)
+        if self.distillation:
+            # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
+            hard = losses * batch["has_label"]
+            losses = self.distillation.losses(self.formulas, batch["teacher_logits"], logits, hard)
         return losses, mean_weights(losses, batch_size)
 
     def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
@@ -132,16 +143,11 @@ class BertClassifier(TaskModel):
 class BertChoice(BertClassifier):
     """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
 
-    Its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so any number of
-    endings has the same. A softmax over the endings of an example gives their probabilities.
+    label_count is 1: its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so
+    any number of endings has the same. A softmax over the endings of an example gives their probabilities.
     """
 
     kind = "a fine-tuned model for multiple choice"
-
-    def __init__(
-        self, config: BertConfig | ModuleConfig, text_input: TextInput = POOLED, **options: Unpack[NetworkOptions]
-    ):
-        super().__init__(config, 1, MULTIPLE_CHOICE.name, text_input, **options)
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, K, W]."""
@@ -163,13 +169,11 @@ class BertWindowsClassifier(BertClassifier):
     A window without tokens is none. Its variables are those of BertClassifier, whose arguments it takes.
     """
 
+    state_columns = ()  # a text has as many states as windows
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.columns = self.prediction_columns = spec.windowed(self.columns)
-
-    @property
-    def state_columns(self):
-        return ()  # a text has as many states as windows
+        self.columns, self.prediction_columns = spec.windowed(self.columns), spec.windowed(self.prediction_columns)
 
     def call(self, inputs, training=False, seed=None, packed=False, frozen=False):
         mask = inputs["input_mask"]  # [B, K, S]
@@ -179,6 +183,7 @@ class BertWindowsClassifier(BertClassifier):
             rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
             logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
             return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
+        # Where nothing is packed, as on a TPU, the places without a window are computed, too, and then count nothing.
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
         return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])
@@ -187,35 +192,5 @@ class BertWindowsClassifier(BertClassifier):
 def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
     """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean, [B, n]."""
     weights = tf.cast(is_there, logits.dtype)
+    # The weights are 0 or 1, so this is the mean over the windows that are there.
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)
-
-
-class DistilledClassifier(BertClassifier):
-    """A BertClassifier, whose arguments it takes, with the loss of each example
-
-        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of its label
-
-    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
-    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
-    """
-
-    def __init__(self, *args, temperature, share, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.columns = (*self.columns, *spec.DISTILLATION)
-        if self.formulas.divergence is None:
-            raise ValueError(f"{self.problem_type.name} has no distillation")
-        self.divergence = self.formulas.divergence
-        self.temperature, self.share = temperature, share
-
-    def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the examples, n = B."""
-        logits = self.trained_logits(batch, seed, packed, frozen)
-        # A row without a label has label_ids of zeros; has_label = 0 takes its loss out again.
-        hard = self.losses(batch["label_ids"], logits, self.loss_rule) * batch["has_label"]
-        soft = self.divergence(batch["teacher_logits"] / self.temperature, logits / self.temperature)
-        losses = self.share * self.temperature**2 * soft + (1.0 - self.share) * hard
-        return losses, mean_weights(losses, batch_size)
-
-
-class DistilledWindowsClassifier(DistilledClassifier, BertWindowsClassifier):
-    """The same of texts in windows."""

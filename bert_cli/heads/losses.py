@@ -46,8 +46,10 @@ def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, among: 
 
     among: bool [M, n], the labels that the rule's smoothing may spread a share over, where these are not all.
     """
+    # A fused kernel of TensorFlow, which is stable for logits of any size.
     losses = _focused(cross_entropy(labels, logits), rule.focal_gamma)
     if rule.smoothing:
+        # The right label has a share of ε as well, as in the paper.
         of_each = _focused(-tf.nn.log_softmax(logits), rule.focal_gamma)  # [M, n]
         if among is None:
             mean = tf.reduce_mean(of_each, axis=-1)
@@ -67,6 +69,7 @@ def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.T
         losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits)
     else:
         losses = targets * _focused(-tf.math.log_sigmoid(logits), rule.focal_gamma)
+        # log σ(−x) is log(1 − σ(x)), without the 1 − σ(x) that rounds to 0 for large logits.
         losses += (1.0 - targets) * _focused(-tf.math.log_sigmoid(-logits), rule.focal_gamma)
     if rule.class_weights is None:
         return losses
@@ -76,6 +79,7 @@ def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.T
 
 def _focused(losses: tf.Tensor, gamma: float | None) -> tf.Tensor:
     """−log p times (1 − p)^γ, of any −log p."""
+    # expm1 keeps 1 − p exact for a sure prediction, where 1 − exp(−loss) would cancel.
     return losses if gamma is None else losses * tf.pow(tf.maximum(-tf.math.expm1(-losses), _LEAST_ERROR), gamma)
 
 
@@ -88,6 +92,7 @@ def softmax_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
 
 def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
     """The mean over the labels of KL(sigmoid(teacher) ‖ sigmoid(student)) in nats, of logits [B, L]: float32 [B]."""
+    # The divergence is the cross entropy minus the entropy; both come from a function that no logit overflows.
     probabilities = tf.sigmoid(teacher)
     entropy = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=teacher)
     cross = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=student)
@@ -121,3 +126,23 @@ FORMULAS = {
     ),
     MULTIPLE_CHOICE.name: Formulas(tf.nn.softmax, softmax_losses),
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Distillation:
+    """A loss that is also that of the probabilities of another classifier, the teacher (Hinton et al., 2015):
+
+        share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of the label
+
+    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
+    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
+    """
+
+    temperature: float
+    share: float
+
+    def losses(self, formulas: Formulas, teacher: tf.Tensor, student: tf.Tensor, hard: tf.Tensor) -> tf.Tensor:
+        """Of each example, float32 [B]; teacher, student: logits [B, n]; hard: the losses of the labels, [B]."""
+        assert formulas.divergence, "BertClassifier refuses a distillation without one"
+        soft = formulas.divergence(teacher / self.temperature, student / self.temperature)
+        return self.share * self.temperature**2 * soft + (1.0 - self.share) * hard

@@ -81,6 +81,7 @@ class TaskModel(keras.Model):
         # An attribute of the instance hides that of the head type.
         if rule.head_dropout is not None:
             self.head_dropout = rule.head_dropout
+        # The graph of a module has its own rates of dropout, which nothing can change.
         self.encoder = make_encoder(
             config if isinstance(config, ModuleConfig) else rule.config(config), compute_dtype, seed
         )
@@ -145,6 +146,7 @@ def tensor_specs(columns: Iterable[Column], **sizes: int) -> dict[str, tf.Tensor
 
 def mean_weights(losses: tf.Tensor, batch_size: int) -> tf.Tensor:
     """What each of a replica's losses [n] counts in the mean over the rows of the global batch: float32 [n]."""
+    # By the global batch, not by this replica's rows: the losses of all replicas are summed afterwards.
     return tf.ones_like(losses) / batch_size
 
 
@@ -153,6 +155,7 @@ class OutputLayer(Scoped):
 
     def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
         super().__init__(scope)
+        # [units, inputs], the transpose of a Dense kernel: the original stores the weights of its heads in this way.
         self.output_weights = self.add_normal("output_weights", (units, inputs), stddev, seed)
         self.output_bias = self.add_scoped("output_bias", (units,), "zeros")
 

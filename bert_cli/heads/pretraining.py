@@ -103,6 +103,7 @@ class BertPretrainer(TaskModel):
     def call(self, inputs, training=False, seed=None, packed=False):
         positions = tf.cast(inputs["masked_lm_positions"], tf.int32)
         shape = tf.shape(positions)
+        # Positions are those within a sequence; the rows of all sequences lie one after the other.
         starts = tf.range(shape[0])[:, tf.newaxis] * tf.shape(inputs["input_word_ids"])[1]
         slots = tf.reshape(starts + positions, [-1])
         rows, next_sentence = self.rows_at(inputs, slots, training, seed, packed)
@@ -133,24 +134,25 @@ class BertPretrainer(TaskModel):
         return tf.cast(rows, self.encoder.product_dtype), self.next_sentence(outputs["pooled_output"])
 
     @staticmethod
-    def _places(batch: dict, packed: bool) -> tuple[tf.Tensor, tf.Tensor]:
-        """Places int64 [M, 2] of the predictions in [B, P], and their slots b·S+s, int32 [M]."""
+    def _predicted(batch: dict, packed: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        """Indices int64 [M, 2] of the predictions in [B, P], and their slots b·S+s, int32 [M]."""
         positions, weights = batch["masked_lm_positions"], batch["masked_lm_weights"]
-        # On a TPU, where shapes are static, the empty places are computed too; their weight is 0.
-        places = tf.where(weights > 0 if packed else tf.ones_like(weights, tf.bool))
+        # On a TPU, where shapes are static, the empty positions are computed too; their weight is 0.
+        indices = tf.where(weights > 0 if packed else tf.ones_like(weights, tf.bool))
         length = tf.shape(batch["input_word_ids"])[1]
-        return places, tf.cast(places[:, 0], tf.int32) * length + tf.gather_nd(positions, places)
+        return indices, tf.cast(indices[:, 0], tf.int32) * length + tf.gather_nd(positions, indices)
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the masked words, and behind them the next sentences, n = M + B.
+        """See TaskModel: the masked words, and after them the next sentences, n = M + B.
 
         A masked word counts w / (Σ w + 1e-5) over the global batch, which masked_lm_weights are already
         (features.pretraining_batch); the next sentences are a mean over the sequences. The loss_rule is that of both.
         """
-        places, slots = self._places(batch, packed)
-        ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
+        indices, slots = self._predicted(batch, packed)
+        ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
         inputs = {name: batch[name] for name in spec.INPUTS}
         rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
+        # The gradient written by hand is that of the plain cross entropy alone.
         if self.loss_rule.is_plain:
             words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
             bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)
@@ -164,20 +166,21 @@ class BertPretrainer(TaskModel):
 
     def predictions(self, batch, packed):
         """Sums over the predictions of each sequence, float32 [B]; see metrics.pretraining."""
-        places, slots = self._places(batch, packed)
+        indices, slots = self._predicted(batch, packed)
         rows, next_sentence = self.rows_at({name: batch[name] for name in spec.INPUTS}, slots, packed=packed)
         masked = self.masked_logits(rows)
-        ids, weights = (tf.gather_nd(batch[name], places) for name in ("masked_lm_ids", "masked_lm_weights"))
+        ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
         correct = tf.cast(tf.argmax(masked, axis=-1, output_type=tf.int32) == ids, tf.float32)
         labels = batch["next_sentence_labels"]
         count = tf.shape(labels)[0]
 
         def per_sequence(values):
-            return tf.math.unsorted_segment_sum(values * weights, places[:, 0], count)
+            return tf.math.unsorted_segment_sum(values * weights, indices[:, 0], count)
 
         best = tf.argmax(next_sentence, axis=-1, output_type=tf.int32)
         return {
             "masked_lm_losses": per_sequence(cross_entropy(ids, masked)),
+            # per_sequence multiplies by the weights: the sum of ones counts the masked words.
             "masked_lm_weights": per_sequence(tf.ones_like(weights)),
             "masked_lm_correct": per_sequence(correct),
             "next_sentence_losses": cross_entropy(labels, next_sentence),

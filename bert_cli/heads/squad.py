@@ -1,6 +1,7 @@
 """Answers in texts: the first and the last token of each."""
 
 import math
+from collections.abc import Sequence
 from typing import Unpack
 
 import tensorflow as tf
@@ -14,21 +15,18 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 
 
 def span_loss(
-    starts: tf.Tensor,
-    ends: tf.Tensor,
-    start_logits: tf.Tensor,
-    end_logits: tf.Tensor,
+    positions: Sequence[tf.Tensor],
+    logits: Sequence[tf.Tensor],
     rule: LossRule = PLAIN,
     is_token: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Mean of the losses of start and end over all S positions, padding included: int32 [B], float32 [B, S] -> [B].
 
-    is_token: bool [B, S], False for padding, over which the rule's smoothing spreads nothing.
+    positions, logits: of the starts and of the ends. is_token: bool [B, S], False for padding, over which the rule's smoothing
+    spreads nothing.
     """
-    losses = [
-        softmax_losses(places, logits, rule, is_token)
-        for places, logits in ((starts, start_logits), (ends, end_logits))
-    ]
+    losses = [softmax_losses(*each, rule, is_token) for each in zip(positions, logits, strict=True)]
+    # The original halves the sum, so that the loss is of the size of one softmax.
     return (losses[0] + losses[1]) / 2.0
 
 
@@ -82,12 +80,13 @@ class BertSpanModel(TaskModel):
         """See TaskModel: the mean over the windows, n = B."""
         inputs = {name: batch[name] for name in spec.INPUTS}
         packed = packed and not self.padding_counts
-        start, end = self(inputs, training=not frozen, seed=seed, packed=packed)
+        logits = self(inputs, training=not frozen, seed=seed, packed=packed)
         is_token = batch["input_mask"] > 0
         if not self.padding_counts:
             # Finite: 0 · -inf in the gradient would be no number.
-            start, end = (tf.where(is_token, values, -1e9) for values in (start, end))
-        losses = span_loss(batch["start_positions"], batch["end_positions"], start, end, self.loss_rule, is_token)
+            logits = [tf.where(is_token, values, -1e9) for values in logits]
+        positions = batch["start_positions"], batch["end_positions"]
+        losses = span_loss(positions, logits, self.loss_rule, is_token)
         return losses, mean_weights(losses, batch_size)
 
     def predictions(self, batch, packed):
@@ -96,5 +95,6 @@ class BertSpanModel(TaskModel):
         start, end = self(inputs, packed=packed and not self.predicts_padding)
         if self.predicts_padding:
             return {"start": start, "end": end}
+        # -inf, not the -1e9 of training: no answer begins or ends in padding, and nothing is differentiated here.
         real = batch["input_mask"] > 0
         return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}

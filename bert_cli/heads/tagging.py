@@ -26,6 +26,7 @@ class BertTagger(TaskModel):
     columns = spec.TAGGING
     prediction_columns = spec.ENCODER
     head_dropout = CLASSIFIER_DROPOUT
+    state_columns = spec.TAGGING_STATES
 
     def __init__(
         self,
@@ -35,12 +36,9 @@ class BertTagger(TaskModel):
         **options: Unpack[NetworkOptions],
     ):
         super().__init__("tagging_model", config, **options)
+        # -1 and the number of the last layer are the same layer: from here on only numbers from 0.
         self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
-
-    @property
-    def state_columns(self):
-        return spec.TAGGING_STATES
 
     @property
     def top_layer(self):
@@ -83,6 +81,7 @@ class BertTagger(TaskModel):
             # Further pieces of a word and special tokens have no label: the head computes nothing of them.
             labelled = tf.where(labels >= 0)[:, 0]
             rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
+        # Rows without a label, -1, are there only where nothing is packed; any label will do, as their weight is 0.
         return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights
 
     def predictions(self, batch, packed):

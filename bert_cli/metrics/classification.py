@@ -102,6 +102,7 @@ def classification_metrics(
     The first three are the original's.
     """
     label_ids = np.asarray(label_ids)
+    # Of equals the first one, whatever order a sort would leave them in.
     predicted = np.asarray(probabilities).argmax(axis=1)
     return {
         "eval_accuracy": np.float32((predicted == label_ids).mean()),
@@ -160,6 +161,7 @@ def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, labe
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+    # All labels, also those that no example has: the matrix has a row for each.
     indices = list(range(len(label_names)))
     predicted = np.asarray(probabilities).argmax(axis=1)
     columns = precision_recall_fscore_support(label_ids, predicted, labels=indices, zero_division=0)

@@ -127,6 +127,7 @@ def multi_label_metrics(
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Their quotient, 0 for 0 / 0."""
+    # Both are counts, and where the denominator is 0 so is the numerator.
     return numerator / np.maximum(denominator, 1)
 
 

@@ -22,7 +22,7 @@ def lower_is_better(name: str) -> bool:
     return any(part in _LOWER_IS_BETTER for part in name.lower().split("_"))
 
 
-def find_metric(given: str, known: Sequence[str], kind: str = "this run") -> str:
+def find_metric(given: str, known: Sequence[str]) -> str:
     """The metric that --metric_for_best names, with or without eval_ in front; without a name the first of `known`.
 
     InputError, which lists them, for one that is not known.
@@ -32,7 +32,7 @@ def find_metric(given: str, known: Sequence[str], kind: str = "this run") -> str
     for name in (given, f"eval_{given}"):
         if name in known:
             return name
-    raise InputError(f"--metric_for_best={given}: {kind} has {', '.join(known)}; give one of them")
+    raise InputError(f"--metric_for_best={given}: this run has {', '.join(known)}; give one of them")
 
 
 def is_better(name: str, value: float, other: float) -> bool:
@@ -59,4 +59,5 @@ def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int 
     for each in evaluations[1:]:
         if is_better(name, each[1], best[1]):
             best = each
+    # A value that is as good as the best one does not count as better, so waiting goes on.
     return Selection(*best, sum(step > max(best[0], first_step) for step, _ in evaluations))

@@ -32,6 +32,7 @@ def f1(predicted: str, gold: str) -> float:
     """
     predicted_words, gold_words = normalize_answer(predicted).split(), normalize_answer(gold).split()
     common = sum((Counter(predicted_words) & Counter(gold_words)).values())
+    # Before the division: an answer without words has no precision.
     if not common:
         return 0.0
     precision, recall = common / len(predicted_words), common / len(gold_words)
@@ -135,6 +136,7 @@ def scores_v2(
     the official script takes away, stay. A question without prediction is missing and scores 0. InputError for a
     prediction without null odds.
     """
+    # Kept by question, as the thresholds below need each of them.
     exact, f1_scores = {}, {}
     for qas_id, answers in gold.items():
         found = raw_scores(answers, predictions[qas_id]) if qas_id in predictions else (0.0, 0.0)

@@ -70,7 +70,8 @@ def tagging_scores(
         found.update(entity_type for entity_type, _, _ in other)
         # Entities of one sentence never start at the same word, so a set loses none.
         right.update(entity_type for entity_type, _, _ in set(own) & set(other))
-    types = {kind: EntityCounts(wanted[kind], found[kind], right[kind]) for kind in sorted(wanted | found)}
+    counters = (wanted, found, right)
+    types = {name: EntityCounts(*(counter[name] for counter in counters)) for name in sorted(wanted | found)}
     return TaggingScores(words, correct_words, EntityCounts(wanted.total(), found.total(), right.total()), types)
 
 
@@ -90,9 +91,9 @@ def format_scores(scores: TaggingScores) -> list[str]:
         f"found: {overall.predicted} phrases; correct: {overall.correct}.",
         f"accuracy: {scores.accuracy:6.2f}%; {ratios(overall)}",
         *(
-            f"{kind:>{width}}: {ratios(counts)}  {counts.predicted} of {counts.gold}"
-            for kind, counts in scores.types.items()
-            if kind
+            f"{entity_type:>{width}}: {ratios(counts)}  {counts.predicted} of {counts.gold}"
+            for entity_type, counts in scores.types.items()
+            if entity_type
         ),
     ]
 
@@ -110,7 +111,8 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
         "eval_predicted_entities": overall.predicted,
         "eval_correct_entities": overall.correct,
     }
-    for ending, counts in [("", overall), *((f"_{kind}", counts) for kind, counts in scores.types.items() if kind)]:
+    by_ending = {"": overall} | {f"_{name}": counts for name, counts in scores.types.items() if name}
+    for ending, counts in by_ending.items():
         results[f"eval_precision{ending}"] = round(counts.precision, 6)
         results[f"eval_recall{ending}"] = round(counts.recall, 6)
         results[f"eval_f1{ending}"] = round(counts.f1, 6)
@@ -120,6 +122,7 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
 
 def known_results(labels: Sequence[str]) -> tuple[str, ...]:
     """The keys of eval_results by which one evaluation can be better than another, F1 first; labels: BIO."""
-    kinds = sorted({label.partition("-")[2] for label in labels} - {""})
+    # From the labels, not from an evaluation: the flag is checked before there is one.
+    entity_types = sorted({label.partition("-")[2] for label in labels} - {""})
     names = ("eval_f1", "eval_precision", "eval_recall")
-    return (*names, "eval_accuracy", *(f"{name}_{kind}" for kind in kinds for name in names))
+    return (*names, "eval_accuracy", *(f"{name}_{entity_type}" for entity_type in entity_types for name in names))

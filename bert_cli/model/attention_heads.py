@@ -18,8 +18,8 @@ def split_heads(x: tf.Tensor, heads: int, layout: Layout, head_rows: HeadRows) -
 
     @tf.custom_gradient
     def forward(x):
-        def gradient(*parts):  # padded keys and values have a gradient of exactly 0, so only real slots are read
-            return tf.reshape(tf.gather(_flat(parts), head_rows.to_rows), [-1, heads * width])
+        def gradient(*buckets):  # padded keys and values have a gradient of exactly 0, so only real slots are read
+            return tf.reshape(tf.gather(_flat(buckets), head_rows.to_rows), [-1, heads * width])
 
         # One gather both spreads and transposes: it moves rows of D numbers.
         rows = tf.reshape(x, [-1, width])
@@ -28,24 +28,24 @@ def split_heads(x: tf.Tensor, heads: int, layout: Layout, head_rows: HeadRows) -
     return [tf.ensure_shape(part, [None, heads, None, width]) for part in forward(x)]
 
 
-def join_heads(parts: Sequence[tf.Tensor], heads: int, layout: Layout, head_rows: HeadRows) -> tf.Tensor:
+def join_heads(buckets: Sequence[tf.Tensor], heads: int, layout: Layout, head_rows: HeadRows) -> tf.Tensor:
     """What split_heads gives -> [T, H]; what stands in padded slots is dropped."""
-    width = parts[0].shape[-1]
+    width = buckets[0].shape[-1]
     if head_rows.to_rows is None:
-        return tf.reshape(tf.transpose(parts[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
+        return tf.reshape(tf.transpose(buckets[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])
 
     @tf.custom_gradient
-    def forward(*parts):
+    def forward(*buckets):
         def gradient(dy):
             rows, zero = tf.reshape(dy, [-1, width]), tf.zeros([], dy.dtype)
             return [tf.where(bucket.real, tf.gather(rows, bucket.rows), zero) for bucket in head_rows.buckets]
 
-        return tf.reshape(tf.gather(_flat(parts), head_rows.to_rows), [-1, heads * width]), gradient
+        return tf.reshape(tf.gather(_flat(buckets), head_rows.to_rows), [-1, heads * width]), gradient
 
-    return tf.ensure_shape(forward(*parts), [None, heads * width])
+    return tf.ensure_shape(forward(*buckets), [None, heads * width])
 
 
-def _flat(parts: Sequence[tf.Tensor]) -> tf.Tensor:
+def _flat(buckets: Sequence[tf.Tensor]) -> tf.Tensor:
     """[…, D] of each bucket -> rows of all, [slots, D]."""
-    rows = [tf.reshape(part, [-1, part.shape[-1]]) for part in parts]
+    rows = [tf.reshape(values, [-1, values.shape[-1]]) for values in buckets]
     return rows[0] if len(rows) == 1 else tf.concat(rows, axis=0)

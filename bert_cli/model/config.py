@@ -94,14 +94,14 @@ def _check_memory(config: BertConfig) -> None:
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
-    # Four bytes a number: weights are float32 whatever the compute dtype.
-    of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + _LAYER_BYTES
+    # Four bytes a number: weights are float32 whatever the compute dtype. Objects and graph of a layer take some 50 kB.
+    of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + 50_000
     needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
     available = machine_memory()
     if needed > available:
         key = max(numbers, key=numbers.__getitem__)
-        key = "num_hidden_layers" if config.num_hidden_layers > _MANY_LAYERS else key
-        gigabytes = f"{min(needed, _MOST_SHOWN) // 10**9:,} GB"
+        key = "num_hidden_layers" if config.num_hidden_layers > 1000 else key
+        gigabytes = f"{min(needed, 10**21) // 10**9:,} GB"
         raise InputError(
             f"{key} {getattr(config, key)} cannot be right: the weights of a model of these sizes need {gigabytes} of memory, "
             f"this machine has {available // 10**9} GB"
@@ -120,11 +120,6 @@ class ModuleConfig:
     hidden_size: int
     num_hidden_layers: int
     max_position_embeddings: int
-
-
-_LAYER_BYTES = 50_000  # of the objects and the graph of one layer, however small it is
-_MANY_LAYERS = 1000
-_MOST_SHOWN = 10**21  # bytes
 
 
 # Keys that only Hugging Face's files have.
@@ -162,6 +157,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     _check_values(path, values, hugging_face)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     chosen = {key: value for key, value in values.items() if key in known}
+    # An empty name, or null, is no activation at all, as in the original.
     chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
     # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's the exact form.
     if hugging_face:
@@ -193,6 +189,7 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
     _check_sizes(path, values)
     for key in _RATES:
         value = values.get(key, 0.0)
+        # Dropout with a rate of 1 would divide by 0: what is kept is scaled by 1/(1 - rate).
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 0.99:
             raise InputError(f"{path}: {key} must be a number from 0 to 0.99, found {value!r}")
     if not isinstance(values.get("hidden_act", ""), str | None):
@@ -208,6 +205,7 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
 def _check_sizes(path: str, values: dict) -> None:
     for key in _SIZES:
         value = values.get(key, 1)
+        # Python counts true as the integer 1.
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise InputError(f"{path}: {key} must be a whole number above 0, found {value!r}")
         if value > _LARGEST:

@@ -33,6 +33,7 @@ class SharedTrace:
         if not tf.inside_function():
             return layer(x, layout=layout, first_only=first_only, seeds=seeds)
         weights = [tf.convert_to_tensor(variable.value) for variable in layer.trainable_variables]
+        # As a tuple: a tf.function does not look for tensors inside a dataclass.
         parts = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
         return self._traced(weights, x, parts, first_only, tuple(seeds))
 
@@ -94,6 +95,7 @@ class BertEncoder(keras.Model):
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
+            # The kernels of frozen layers are imported into the graph that is being traced, so there must be one.
             if self._frozen and not training and tf.inside_function():
                 x, probabilities = self._frozen[index](x, layout, first_only)
             else:

@@ -76,6 +76,7 @@ class FrozenLayer:
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
             queries = split_heads(self._query(x), self._heads, layout, head_rows)[0]
+        # The scale and the bias of padded keys are part of the product: neither takes a pass over the scores.
         scores = onednn.batch_product(
             queries,
             keys,

@@ -14,7 +14,7 @@ import tensorflow as tf
 from bert_cli.model import ops
 from bert_cli.model.attention_heads import join_heads, split_heads
 from bert_cli.model.config import BertConfig
-from bert_cli.model.deferred_initialization import deferred_initialization
+from bert_cli.model.deferred_initialization import DeferredInitialization
 from bert_cli.model.layout import Layout, collect, first_rows, first_token
 from bert_cli.tf_internals import onednn
 from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_variables
@@ -42,11 +42,11 @@ class Scoped(keras.layers.Layer):
         # The CRC of the name, as Python's hash of a text differs from process to process.
         own_seed = (seed * 1_000_003 + zlib.crc32(f"{self.scope}/{name}".encode())) % (2**31 - 1)
         initializer = keras.initializers.TruncatedNormal(stddev=stddev, seed=own_seed)
-        deferred = deferred_initialization()
+        deferred = DeferredInitialization.current.get()
         if deferred is None:
             return self.add_scoped(name, shape, initializer)
         variable = self.add_scoped(name, shape, "zeros")
-        deferred.add(variable, lambda: variable.assign(initializer(shape, dtype="float32")))
+        deferred.waiting.append((variable, lambda: variable.assign(initializer(shape, dtype="float32"))))
         return variable
 
     def named(self) -> dict[str, keras.Variable]:
@@ -86,6 +86,7 @@ class LayerNorm(Scoped):
     def __init__(self, scope: str, width: int, epsilon: float):
         super().__init__(scope)
         self.epsilon = epsilon
+        # Before gamma: files of Keras number the weights of a layer in this order.
         self.beta = self.add_scoped("beta", (width,), "zeros")
         self.gamma = self.add_scoped("gamma", (width,), "ones")
 
@@ -155,6 +156,7 @@ class SelfAttention(keras.layers.Layer):
         # Products in the compute dtype, the softmax between them in float32.
         for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
+            # The scale is multiplied in float32: where it is no power of two, bfloat16 would round each score once more.
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
             own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # 1 is that of the head
             weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, bucket.first)
@@ -184,11 +186,7 @@ class TransformerLayer(keras.layers.Layer):
         self.output_norm = LayerNorm(f"{scope}/output/LayerNorm", hidden, config.layer_norm_eps)
 
     def call(
-        self,
-        x: tf.Tensor,
-        layout: Layout,
-        first_only: bool = False,
-        seeds: Sequence[tf.Tensor | None] = (None, None, None),
+        self, x: tf.Tensor, layout: Layout, first_only: bool, seeds: Sequence[tf.Tensor | None]
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
         """x: [T, H] -> ([R, H], attention probabilities, see SelfAttention).
 
@@ -199,6 +197,7 @@ class TransformerLayer(keras.layers.Layer):
         row = None if first_only else first_token(seeds[1], layout)
         training = seeds[1] is not None
         attended = ops.dropout(self.attention_output(context, training=training), self.rate, seeds[1], row)
+        # The sum is normalized, not what enters the layer as in later models: so the original was trained.
         x = self.attention_norm(residual + attended)  # [R, H]
         wide = ops.activate(self.widen(x, training=training), self.activation, training)  # [R, I]
         return self.output_norm(

@@ -160,11 +160,13 @@ def _starts(is_longer: tf.Tensor, widths: tf.Tensor, heads: int) -> tf.Tensor:
 
 def _rounded(count: tf.Tensor | int, multiple: int) -> tf.Tensor | int:
     """The next multiple that is not below."""
+    # Floor division of the negative number rounds up, and works on tensors, too.
     return -(-count // multiple) * multiple
 
 
 def widths_of(mask: tf.Tensor) -> tf.Tensor:
     """Up to which slot each sequence is computed: int32 [B, S] -> int32 [B]."""
+    # At least 1: the pooler reads the first slot of a row without a real token, too.
     return tf.maximum(tf.reduce_max(tf.where(mask > 0, tf.range(1, tf.shape(mask)[1] + 1), 0), axis=1), 1)
 
 

@@ -152,6 +152,7 @@ def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | 
 def _halves_from(seed: tf.Tensor, row: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     """The random int16 numbers that dropout would draw for rows `row` and following of an x of more rows, [size of x]."""
     rows, count = tf.cast(tf.shape(x)[0], tf.int64), tf.size(x, out_type=tf.int64)
+    # A shard may have no rows; int64, as the numbers of all shards may be more than 2³¹.
     start = tf.cast(row, tf.int64) * (count // tf.maximum(rows, 1))
     # Each count of the generator, Philox, is good for four numbers of 32 bits, so for eight halves.
     key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)

@@ -136,7 +136,7 @@ def tagging_examples(
 
 def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
     """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or null."""
-    context, first = example.context, 0
+    context, first = example.paragraph.context, 0
     if span and len(context) > MOST_CHARACTERS:
         first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
     part = context[first : first + MOST_CHARACTERS]

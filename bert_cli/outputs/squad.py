@@ -195,7 +195,7 @@ def _texts(
         first = int(features.sequences.offsets[window])
         ids = features.sequences.token_ids[first + start : first + end + 1].tolist()
         words = features.word_of(window, start), features.word_of(window, end)
-        orig_text = " ".join(example.doc_tokens[words[0] : words[1] + 1])
+        orig_text = " ".join(example.paragraph.doc_tokens[words[0] : words[1] + 1])
         pred_text = join_pieces(tokenizer.convert_ids_to_tokens(ids))
         span = final_span(pred_text, orig_text, tokenizer.basic_tokenizer)
         text = orig_text[span[0] : span[1]]

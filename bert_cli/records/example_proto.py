@@ -89,12 +89,14 @@ def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
 
     Integers become int64 lists, floats float lists. Features stand in the order of `columns`.
     """
+    # From the inside out: each message begins with its length, which is known last.
     features = []
     for name, values in columns.items():
         if values.dtype.kind == "f":
             pieces, kind = _ByteRows(np.ascontiguousarray(values, "<f4").view(np.uint8)), _FLOAT_LIST
         else:
             pieces, kind = _ByteRows(*_varints(values)), _INT64_LIST
+        # Names are shorter than 128 bytes, so that their length is one byte.
         key = name.encode("utf-8")
         pieces = pieces.after(_tag(1)).after(_tag(kind)).after(_tag(1) + bytes([len(key)]) + key + _tag(2))
         features.append(pieces.after(_tag(1)))
@@ -131,6 +133,7 @@ def _decode_varints(data: bytes) -> np.ndarray:
     lengths = ends - starts + 1
     if lengths.max() > LONGEST_VARINT:
         raise ValueError("a number of more than 64 bits")
+    # All numbers at once: shift each byte to its place, then add up the bytes of each number.
     shifts = 7 * (np.arange(len(groups)) - np.repeat(starts, lengths))
     parts = (groups & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
     return np.add.reduceat(parts, starts).astype(np.int64)

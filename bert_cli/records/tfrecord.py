@@ -70,6 +70,7 @@ def is_record_file(path: str) -> bool:
     try:
         with files.open_binary(path) as file:
             head = file.read(_HEAD)
+        # gzip: TensorFlow writes such files with an option, and the random access below cannot read them.
         if head[:2] != b"\x1f\x8b":
             return _is_head(head)
         with contextlib.suppress(EOFError, zlib.error, gzip.BadGzipFile), files.open_binary(path) as file:
@@ -166,5 +167,6 @@ def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "h
             raise InputError(f"{path}: record {number} is cut short; make the file again")
         offsets.append(position + _HEAD)
         lengths.append(length)
+        # Length and checksum are enough to tell files apart, and the data is not read.
         digest.update(head[:8] + foot)
         position, number = end + _FOOT, number + 1

@@ -38,14 +38,6 @@ class Vocabulary:
     path: str
 
 
-def _read_lines(path: str) -> list[str]:
-    """Stripped lines. Only `\\n` ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token."""
-    lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
-    if lines[-1] == "":
-        lines.pop()
-    return [line.strip() for line in lines]
-
-
 def read_vocabulary(path: str) -> Vocabulary:
     """Read a vocabulary, numbered as the original does it, and check that it has every token that is looked up by name.
 
@@ -55,7 +47,9 @@ def read_vocabulary(path: str) -> Vocabulary:
     Raises:
       InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS], [SEP] or [MASK].
     """
-    tokens = _read_lines(path)
+    # Only \n ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token.
+    lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
+    tokens = [line.strip() for line in (lines if lines[-1] else lines[:-1])]
     if not tokens:
         raise InputError(f"{path}: is empty; give a BERT vocabulary, one token a line")
     ids = {token: index for index, token in enumerate(tokens)}

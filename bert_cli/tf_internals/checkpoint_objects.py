@@ -19,6 +19,7 @@ class CheckpointObject(NamedTuple):
 
 def checkpoint_objects(serialized: bytes) -> list[CheckpointObject]:
     """The objects of a checkpoint, the root first; `serialized`: the entry OBJECT_GRAPH."""
+    # tf.train.list_variables gives the keys alone; which attribute of which object they are, only this message says.
     graph = trackable_object_graph_pb2.TrackableObjectGraph()
     graph.ParseFromString(serialized)
     return [

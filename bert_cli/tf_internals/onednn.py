@@ -74,6 +74,7 @@ def _kernel(
     node.attr["T"].type = DTYPE.as_datatype_enum
     for name, value in attributes.items():
         node.attr[name].CopyFrom(_attribute(value))
+    # The label chooses among several kernels of one operator and device.
     if label:
         node.attr["_kernel"].s = label.encode()
     graph.node.append(node)

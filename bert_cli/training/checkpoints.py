@@ -13,8 +13,8 @@ from bert_cli.base.names import CHECKPOINT, UNFINISHED
 from bert_cli.model.encoder import WORDS
 from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.compact_embeddings import CompactEmbeddings
-from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
+from bert_cli.training.step import LossScale
 from bert_cli.weights.checkpoint import Reader, Tf1Reader, data_files, write_tf1
 from bert_cli.weights.checkpoint_index import check_data
 from bert_cli.weights.names import LOG_DECAY_NAME, REMAINDER_ENDING, STEP_NAME, UNROUNDED_ENDING

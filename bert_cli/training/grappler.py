@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -19,19 +19,6 @@ _LEFT_OUT = (
 )  # fmt: skip
 
 
-@contextlib.contextmanager
-def _few_optimizers() -> Iterator[None]:
-    before = tf.config.optimizer.get_experimental_options()
-    # Neither the second round nor the search for memory to save changes anything in a step; together they take a second
-    # before the first step of six layers.
-    with single_optimizer_round():
-        tf.config.optimizer.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
-        try:
-            yield
-        finally:  # None, for an optimizer that nobody had set, is TensorFlow's default
-            tf.config.optimizer.set_experimental_options({name: before.get(name) for name in _LEFT_OUT})
-
-
 class _Options:
     """Within it TensorFlow has the few optimizers, in all threads."""
 
@@ -45,7 +32,15 @@ class _Options:
         with self._lock:
             self._calls += 1
             if self._calls == 1:
-                self._changes.enter_context(_few_optimizers())
+                options = tf.config.optimizer
+                before = options.get_experimental_options()
+                # Neither the second round nor the search for memory to save changes anything in a step; together they take
+                # a second before the first step of six layers.
+                self._changes.enter_context(single_optimizer_round())
+                options.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
+                # None, for an optimizer that nobody had set, is TensorFlow's default.
+                restored = {name: before.get(name) for name in _LEFT_OUT}
+                self._changes.callback(options.set_experimental_options, restored)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:

@@ -40,14 +40,6 @@ class Callback:
         return self.every is not None and math.floor(math.ceil(step / Fraction(self.every)) * self.every) == step
 
 
-def _never_stops() -> bool:
-    return False
-
-
-def _nobody_asks() -> bool:
-    return False
-
-
 def run_steps(
     step_fn: Callable,
     batches: Iterable[dict],
@@ -55,7 +47,7 @@ def run_steps(
     num_train_steps: int,
     callbacks: Sequence[Callback],
     log_every: int,
-    is_stopping: Callable[[], bool] = _nobody_asks,
+    is_stopping: Callable[[], bool] = lambda: False,
 ) -> list[float]:
     """Run the updates start_step … num_train_steps − 1, or up to where a callback stops them; returns the loss of each.
 

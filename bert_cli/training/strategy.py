@@ -66,7 +66,7 @@ def _virtual_devices(count: int) -> list[str]:
     return [device.name for device in tf.config.list_logical_devices("CPU")]
 
 
-def is_one_of_several(strategy: tf.distribute.Strategy) -> bool:
+def is_multi_worker(strategy: tf.distribute.Strategy) -> bool:
     """Whether other processes train together with this one."""
     return strategy.cluster_resolver is not None and not is_tpu(strategy) and read_cluster().computing > 1
 
@@ -76,7 +76,7 @@ def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> 
 
     facts: by what they are called; each is compared by a digest. With one process nothing is done.
     """
-    if not is_one_of_several(strategy):
+    if not is_multi_worker(strategy):
         return
     # Numbers, as all that strategy.gather takes are tensors; 32 bits are enough to see a difference.
     digests = np.array([zlib.crc32(str(value).encode()) for value in facts.values()], np.int64)
@@ -162,7 +162,7 @@ class StopFlag:
         """is_asked: of this process."""
         self._is_asked = is_asked
         self._asked_before: tf.Tensor | None = None
-        self._total = _make_total(strategy) if is_one_of_several(strategy) else None
+        self._total = _make_total(strategy) if is_multi_worker(strategy) else None
         self.is_decided = False
 
     def __call__(self) -> bool:

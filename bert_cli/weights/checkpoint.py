@@ -122,7 +122,9 @@ def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
             return tf.experimental.dlpack.from_dlpack(_same_memory(value).__dlpack__())
         return tf.convert_to_tensor(value)
 
+    # Sorted, so that the same weights give the same file whatever the order of the dict.
     names = sorted(tensors)
+    # The operation itself: tf.compat.v1.train.Saver would need a graph and a session around it.
     tf.raw_ops.SaveV2(
         prefix=tf.constant(prefix),
         tensor_names=tf.constant(names),
@@ -168,6 +170,7 @@ class LoadReport:
         ]
         for title, names in (("missing (start from random values)", self.missing), ("unused", self.unused)):
             if names:
+                # BERT-Large has about 400 variables: a line of the log shows the first few.
                 more = f" and {len(names) - 8} more" if len(names) > 8 else ""
                 text.append(f"  {title}: {', '.join(names[:8])}{more}")
         return text

@@ -37,12 +37,12 @@ class Entry(NamedTuple):
     offset: int  # bytes
     size: int  # bytes
     checksum: bytes  # masked CRC-32C
-    is_in_parts: bool  # each part has an entry of its own
+    is_sliced: bool  # each slice has an entry of its own
 
     @property
     def is_plain(self) -> bool:
         """Whether its bytes are those of an array."""
-        return self.dtype in _DTYPES and not self.is_in_parts
+        return self.dtype in _DTYPES and not self.is_sliced
 
 
 def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
@@ -58,6 +58,7 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
         if checks_itself and not is_sound:
             raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
         if key:
+            # proto3 leaves fields out that are 0: number of the data file, offset, size.
             path = f"{prefix}.data-{fields.get(3, 0):05d}-of-{shards:05d}"
             entry = Entry(path, fields.get(1, 0), _shape(fields), fields.get(4, 0), fields.get(5, 0),
                           fields.get(6, mask(0)), 7 in fields)  # fmt: skip
@@ -75,7 +76,7 @@ def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True
     """
     wanted: dict[str, list[tuple[int, str, Entry]]] = {}
     for name, entry in read_index(prefix, checks_itself=True).items():
-        if is_wanted(name) and entry.dtype != _STRING and not entry.is_in_parts:
+        if is_wanted(name) and entry.dtype != _STRING and not entry.is_sliced:
             wanted.setdefault(entry.path, []).append((entry.offset, name, entry))
     for path in sorted(wanted):
         with open_binary(path) as file:
@@ -102,6 +103,7 @@ def _wrong_checksum(name: str, path: str) -> str:
 def _checksum(file: Any, offset: int, size: int, target: np.ndarray | None = None) -> bytes:
     """Of some bytes of a file, which are also put into `target`, uint8 [size], if it is given."""
     file.seek(offset)
+    # CRC-32C goes on from piece to piece, so a table of gigabytes is never in memory twice.
     found = done = 0
     while done < size and (piece := file.read(min(size - done, _PIECE))):
         found = google_crc32c.extend(found, piece)
@@ -117,13 +119,14 @@ def _shape(fields: dict) -> tuple[int, ...]:
 
 def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) -> None:
     """sizes: of the data files that were looked at."""
+    # A dimension of 0 is left aside here: it would make any product 0.
     if len(entry.shape) > _MOST_DIMENSIONS or math.prod(filter(None, entry.shape)) >= 1 << 63:
         raise ValueError(f"{name} has a shape that no variable can have")
-    dtype, size = _DTYPES.get(entry.dtype), _size_of_all(prefix) if entry.is_in_parts else entry.size
+    dtype, size = _DTYPES.get(entry.dtype), _size_of_all(prefix) if entry.is_sliced else entry.size
     count, width = math.prod(entry.shape), np.dtype(dtype).itemsize if dtype else 1
-    if count * width > size or (dtype and not entry.is_in_parts and count * width < size):
+    if count * width > size or (dtype and not entry.is_sliced and count * width < size):
         raise ValueError(f"{name} has the shape {list(entry.shape[:9])}, but {size} bytes")
-    if entry.is_in_parts:
+    if entry.is_sliced:
         return
     if entry.path not in sizes:
         sizes[entry.path] = file_size(entry.path)
@@ -145,6 +148,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
     while position < len(message):
         tag, position = varint(message, position)
         kind = tag & 7
+        # Wire types: 0 is a varint, 1 eight bytes, 2 a length and so many bytes, 5 four bytes; the others ended with proto2.
         if kind == 0:
             value, position = varint(message, position)
         else:
@@ -159,7 +163,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 _MAGIC = 0xDB4775248B80FB57
-_FOOTER, _TRAILER = 48, 5  # bytes; behind each block stand its compression (1) and checksum (4)
+_FOOTER, _TRAILER = 48, 5  # bytes; after each block are its compression (1) and checksum (4)
 
 
 def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
@@ -178,8 +182,8 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
         if start < end:
             raise ValueError("two blocks of the index stand in one place")
         end = start + length
-        block, behind = _block(data, start, length), start + length + _TRAILER
-        is_sound = masked_crc32c(data[start : behind - 4]) == data[behind - 4 : behind]
+        block, end_of_trailer = _block(data, start, length), start + length + _TRAILER
+        is_sound = masked_crc32c(data[start : end_of_trailer - 4]) == data[end_of_trailer - 4 : end_of_trailer]
         for key, value in _entries(block):
             yield key, value, is_sound
 

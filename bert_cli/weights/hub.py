@@ -20,7 +20,7 @@ _CASING = "do_lower_case"  # a boolean variable of the published modules, and of
 _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
 _HEAD_WIDTH = 64  # in all of Google's models
 # What stands at the end of a published name -> Google's name. The second form of each is that of the modules of 2019.
-_LAYER = r"(?:transformer|encoder)/layer_(\d+)/"
+_LAYER, _GOOGLE_LAYER = r"(?:transformer|encoder)/layer_(\d+)/", r"bert/encoder/layer_\1/"
 _PUBLISHED = tuple(
     (re.compile(f"(?:^|.*/){pattern}$"), name)
     for pattern, name in (
@@ -34,15 +34,12 @@ _PUBLISHED = tuple(
             r"bert/embeddings/position_embeddings",
         ),
         (r"(?:embeddings|embedding_postprocessor)/layer_norm/(gamma|beta)", r"bert/embeddings/LayerNorm/\1"),
-        (_LAYER + r"self_attention/(query|key|value)/(kernel|bias)", r"bert/encoder/layer_\1/attention/self/\2/\3"),
-        (
-            _LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)",
-            r"bert/encoder/layer_\1/attention/output/dense/\2",
-        ),
-        (_LAYER + r"self_attention_layer_norm/(gamma|beta)", r"bert/encoder/layer_\1/attention/output/LayerNorm/\2"),
-        (_LAYER + r"intermediate/(kernel|bias)", r"bert/encoder/layer_\1/intermediate/dense/\2"),
-        (_LAYER + r"output/(kernel|bias)", r"bert/encoder/layer_\1/output/dense/\2"),
-        (_LAYER + r"output_layer_norm/(gamma|beta)", r"bert/encoder/layer_\1/output/LayerNorm/\2"),
+        (_LAYER + r"self_attention/(query|key|value)/(kernel|bias)", _GOOGLE_LAYER + r"attention/self/\2/\3"),
+        (_LAYER + r"self_attention(?:/attention)?_output/(kernel|bias)", _GOOGLE_LAYER + r"attention/output/dense/\2"),
+        (_LAYER + r"self_attention_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"attention/output/LayerNorm/\2"),
+        (_LAYER + r"intermediate/(kernel|bias)", _GOOGLE_LAYER + r"intermediate/dense/\2"),
+        (_LAYER + r"output/(kernel|bias)", _GOOGLE_LAYER + r"output/dense/\2"),
+        (_LAYER + r"output_layer_norm/(gamma|beta)", _GOOGLE_LAYER + r"output/LayerNorm/\2"),
         (r"pooler_transform/(kernel|bias)", r"bert/pooler/dense/\1"),
         (r"(bert/(?:embeddings|encoder|pooler)/.+)", r"\1"),
     )
@@ -135,12 +132,14 @@ class HubReader:
         widths = {shape[-1] for shape in (words, positions, types) if shape} | {kernel[0] if kernel else None}
         layers = {int(found[1]) for name in shapes if (found := re.match(r"bert/encoder/layer_(\d+)/", name))}
         without_pooler = [name for name in shapes if not name.startswith("bert/pooler/")]
+        # A table for each of words, positions and types, a LayerNorm of two variables, and 16 variables in each layer.
         complete = layers == set(range(len(layers))) and len(without_pooler) == 5 + 16 * len(layers)
         # Another table beside these, such as a projection of the embeddings, makes another model.
         others = [name for name in self.unused if "embedding" in name]
         if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or others:
             return None
         hidden = words[1]
+        # Only kernels that keep their heads apart tell how many there are.
         heads = self.heads or hidden // _HEAD_WIDTH
         if not heads or hidden % heads:
             raise InputError(

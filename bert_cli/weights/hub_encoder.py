@@ -14,8 +14,7 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.features.spec import INPUTS
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.layers import Scoped
-from bert_cli.weights.hub_handle import find_module
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import CheckpointPath, find_module
 
 _PROBE_LENGTH = 8
 _MAX_POSITIONS = 512  # of all published modules
@@ -43,12 +42,13 @@ class _Module:
         if not callable(self.loaded):
             raise InputError(f"{name}: is no encoder in TF2's format, and holds no BERT of TF1's; {needed}")
         batch = {name: tf.ones([1, _PROBE_LENGTH], tf.int32) for name in INPUTS}
-        self.takes_training = True
-        outputs = self._try(batch)
-        if outputs is None:
-            self.takes_training = False
+        # Some published modules have no argument `training`, and say so only when they are called.
+        for takes_training in (True, False):
+            self.takes_training = takes_training
             outputs = self._try(batch)
-        if outputs is None:
+            if outputs is not None:
+                break
+        else:
             raise InputError(f"{name}: is no encoder of token ids; {needed}")
         pooled, sequence = (outputs.get(key) for key in ("pooled_output", "sequence_output"))
         if pooled is None or pooled.shape.rank != 2 or sequence is None or sequence.shape[:2] != [1, _PROBE_LENGTH]:
@@ -140,6 +140,7 @@ class ModuleEncoder(Scoped):
 
     def call(self, inputs, training=False, seed=None, packed=False, pooled_only=False, return_attention=False):
         """As BertEncoder's, without embedding_output and attention_probs."""
+        # A Python bool: a SavedModel has one traced function for each of its values.
         outputs = self._module({name: inputs[name] for name in INPUTS}, bool(training))
         sequence = tf.cast(outputs["sequence_output"], tf.float32)
         states = [tf.cast(state, tf.float32) for state in outputs.get("encoder_outputs", [sequence])]

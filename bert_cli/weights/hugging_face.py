@@ -75,6 +75,7 @@ class HuggingFaceReader:
     def __init__(self, folder: str):
         self.description = os.path.join(folder, SAFETENSORS)
         try:
+            # Maps the file into memory: only the weights that `read` asks for are loaded.
             self._file = safe_open(local(self.description), framework="np")
         except (SafetensorError, OSError) as error:
             raise InputError(f"{self.description}: is no whole safetensors file: {error}") from None
@@ -164,10 +165,12 @@ def hugging_face_config(
     if CLASSIFIER in HEAD_TYPES[kind].heads:
         values["classifier_dropout"] = _CLASSIFIER_DROPOUT
     if labels is not None:
+        # JSON has no integers as keys.
         values["id2label"] = {str(number): label for number, label in enumerate(labels)}
         values["label2id"] = {label: number for number, label in enumerate(labels)}
     if kind == CLASSIFIER and problem_type and problem_type.hugging_face:
         values["problem_type"] = problem_type.hugging_face
+    # Sorted, as transformers writes its own files.
     return dict(sorted(values.items()))
 
 

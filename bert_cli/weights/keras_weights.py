@@ -46,6 +46,7 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
             layer, number = item.parent.attrs.get("name", ""), path.rpartition("/")[2]
             names[path] = of_any_layer(f"{layer}/{number}", _GOOGLE_NAMES)
 
+    # By the names that the file notes, not by its groups: Keras numbers these by class, so they differ from model to model.
     file.visititems(visit)
     return names
 

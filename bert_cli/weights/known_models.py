@@ -23,6 +23,7 @@ _FILE = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors
 def advice(path: str, flag: str) -> str | None:
     """What to download from where, for a path that is the name of a model rather; None for any other path."""
     owner, _, name = path.rpartition("/")
+    # All of these names have a hyphen; without one it is rather a folder that was mistyped.
     if not _NAME.fullmatch(path) or path.endswith(_FILE) or "-" not in name or "bert" not in path.lower():
         return None
     release = _RELEASES.get(name) if owner in ("", _OWNER) else None

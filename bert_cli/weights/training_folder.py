@@ -90,6 +90,7 @@ def _named_by_state(folder: str) -> str | None:
 
 def write_state(folder: str, step: int, kept: list[int]) -> None:
     """Write the `checkpoint` file: model.ckpt-`step` is the newest, those of `kept` are all that there are."""
+    # Names without their folder, so that a folder may be moved; the format is that of tf.train.latest_checkpoint.
     lines = [f'model_checkpoint_path: "{CHECKPOINT}{step}"']
     lines += [f'all_model_checkpoint_paths: "{CHECKPOINT}{number}"' for number in kept]
     with atomic_write(os.path.join(folder, STATE)) as file:

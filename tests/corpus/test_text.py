@@ -179,6 +179,5 @@ def test_a_stored_array_slices_alike_from_memory_and_from_the_file(tmp_path, mon
     monkeypatch.setattr("bert_cli.corpus.store._HELD", held)
     (tmp_path / "numbers").write_bytes(array("q", range(0, 1000, 7)))
     stored = StoredArray(str(tmp_path / "numbers"), "q")
-    assert len(stored) == 143
     assert [stored[start:stop].tolist() for start, stop in ((0, 3), (5, 5), (141, 143))] == [[0, 7, 14], [], [987, 994]]
     stored.close()

@@ -57,7 +57,7 @@ def test_an_own_file(file):
 
 def test_columns_by_number_in_json_and_csv(file):
     codah = file(*(f"o|He{n}|a|b|c|d|{n}" for n in range(4)), text_column="1", choices=tuple("2345"), label_column="6")
-    assert codah.places.names is None
+    assert codah.columns.names is None
     assert find_choice_labels(codah) == "0"
     assert choice_examples(codah, "0")[3] == ChoiceExample("train-3", "He3", ("a", "b", "c", "d"), 3)
     lines = (f'{{"sentence": "s", "option1": "o", "option2": "p", "answer": "{n}"}}' for n in (1, 2))

@@ -5,14 +5,14 @@ import logging
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.own_columns import ColumnIndices, place_columns
+from bert_cli.examples.own_columns import ColumnIndices, find_columns
 from bert_cli.examples.tables import Row
 from bert_cli.settings.data import Columns
 
 
 def place(*lines: str, name="a.csv", header="auto", needs_label=True, **columns) -> ColumnIndices:
     rows = [Row(number, line.split("|")) for number, line in enumerate(lines, start=1)]
-    return place_columns(name, rows, Columns(**columns), header, needs_label)
+    return find_columns(name, rows, Columns(**columns), header, needs_label)
 
 
 def refused(*arguments, **options) -> str:

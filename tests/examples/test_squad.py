@@ -65,8 +65,8 @@ def test_words_stand_where_they_are_said_to(context):
 def test_questions_to_predict(tmp_path):
     path = squad_file(tmp_path, question("q1"), {"id": 7, "question": ""})
     first, second = read_examples(path)
-    assert (first.qas_id, first.question, first.context) == ("q1", "When?", CONTEXT)
-    assert first.doc_tokens == ("Ann", "Lee", "was", "born", "(1895).")
+    assert (first.qas_id, first.question, first.paragraph.context) == ("q1", "When?", CONTEXT)
+    assert first.paragraph.doc_tokens == ("Ann", "Lee", "was", "born", "(1895).")
     assert (first.answer_text, first.start_position, first.is_impossible) == (None, None, False)
     assert (second.qas_id, second.question) == ("7", "")
     assert first.paragraph is second.paragraph
@@ -76,7 +76,7 @@ def test_questions_to_predict(tmp_path):
 @pytest.mark.parametrize("context", ["", " \n"])
 def test_empty_context(tmp_path, context):
     examples = read_examples(squad_file(tmp_path, question(), context=context))
-    assert examples[0].doc_tokens == ()
+    assert examples[0].paragraph.doc_tokens == ()
     assert describe_examples(examples) == "1 questions about 1 contexts; 1 contexts hold no word"
 
 
@@ -222,8 +222,8 @@ def test_files_of_another_layout(tmp_path, read, text, expected):
 def test_lines_of_questions():
     lines = ['{"id": "a", "question": "Who?", "context": "Ann  did."}\n', "\n", '{"question": "", "context": ""}\n']
     first, second = parse_questions(lines, "stdin")
-    assert (first.qas_id, first.question, first.doc_tokens) == ("a", "Who?", ("Ann", "did."))
-    assert (second.qas_id, second.doc_tokens) == ("3", ())
+    assert (first.qas_id, first.question, first.paragraph.doc_tokens) == ("a", "Who?", ("Ann", "did."))
+    assert (second.qas_id, second.paragraph.doc_tokens) == ("3", ())
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_real_training_data(shared):
     training = read_training_examples(path)
     assert (len(training.examples), training.num_not_found, training.num_repeated_ids) == (5397, 0, 0)
     for example in training.examples[:200]:
-        words = " ".join(example.doc_tokens[example.start_position : example.end_position + 1])
+        words = " ".join(example.paragraph.doc_tokens[example.start_position : example.end_position + 1])
         assert " ".join(example.answer_text.split()) in words
     v2 = read_training_examples(str(shared / "data/squad/sample-v2.0.json"), True, "first")
     assert (len(v2.examples), sum(example.is_impossible for example in v2.examples)) == (1160, 579)

@@ -26,7 +26,7 @@ def test_lines_are_cut_as_the_original_cuts():
     assert features.token_ids.tolist() == [2, A, B, 3, 2, 3, 2, A, A, 3, B, 3, 2, A, A, A, A, 3]
     assert features.sequences.segment_ids.tolist() == [0] * 10 + [1, 1] + [0] * 6
     assert features.num_truncated == 2
-    assert features.places.tolist() == [0, 1, 2, 3, 0, 1, *range(6), *range(6)]
+    assert features.positions.tolist() == [0, 1, 2, 3, 0, 1, *range(6), *range(6)]
 
 
 def test_chunks_are_bounded_by_lines_and_by_cost():
@@ -41,7 +41,7 @@ def test_windows_by_hand():
     (features,) = chunks(["a b c a b c"], 6, long_text=True)
     assert features.sequences.lengths.tolist() == [6, 6]
     assert features.window_lines.tolist() == [0, 0]
-    assert features.places.tolist() == [0, 1, 2, 3, -1, -1, -1, -1, 4, 5, 6, 7]
+    assert features.positions.tolist() == [0, 1, 2, 3, -1, -1, -1, -1, 4, 5, 6, 7]
     assert features.token_ids.tolist() == [2, A, B, C, A, B, C, 3]
     assert features.num_truncated == 0
 
@@ -59,8 +59,8 @@ def test_windows_hold_each_token_once(pairs, max_seq_length):
     segments = np.zeros_like(held)
     for window, line in enumerate(features.window_lines):
         for at in range(*sequences.offsets[window : window + 2]):
-            if features.places[at] >= 0:
-                place = features.offsets[line] + features.places[at]
+            if features.positions[at] >= 0:
+                place = features.offsets[line] + features.positions[at]
                 assert held[place] == -1
                 held[place], segments[place] = sequences.token_ids[at], sequences.segment_ids[at]
     assert held.tolist() == features.token_ids.tolist()

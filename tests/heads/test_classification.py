@@ -34,7 +34,8 @@ LOGITS = {"single_label": 3, "multi_label": 3, "regression": 1, "choice": 1}
 
 def make(kind: str):
     """The model without dropout, with the oracle's weights, and these."""
-    model = BertChoice(CONFIG) if kind == "choice" else BertClassifier(CONFIG, LOGITS[kind], problem_type=kind)
+    is_choice = kind == "choice"
+    model = BertChoice(CONFIG, 1, "multiple_choice") if is_choice else BertClassifier(CONFIG, LOGITS[kind], kind)
     model.head_dropout = 0.0
     weights = random_weights(variable_shapes(SIZES, "classification", LOGITS[kind]), seed=2)
     variables = named_weights(model)
@@ -48,7 +49,7 @@ def batch_of(kind: str) -> dict:
     shape = (2, 2, 6) if kind == "choice" else (4, 6)
     arrays = {name: values.reshape(shape) for name, values in zip(INPUTS, SEQUENCES, strict=True)}
     batch = arrays | {"label_ids": LABELS[kind]}
-    for column in (BertChoice(CONFIG) if kind == "choice" else make(kind)[0]).columns:
+    for column in (BertChoice(CONFIG, 1, "multiple_choice") if kind == "choice" else make(kind)[0]).columns:
         assert (batch[column.name].dtype, batch[column.name].ndim) == (column.dtype, len(column.shape))
     return {name: tf.constant(values) for name, values in batch.items()}
 
@@ -143,7 +144,7 @@ def test_what_no_classifier_is(problem_type, count):
 def test_what_the_head_reads(text_input, packed):
     weights = random_weights(variable_shapes(SIZES, "classification", 3), seed=2)
     model = BertClassifier(CONFIG, 3, text_input=text_input)
-    choice = BertChoice(CONFIG, text_input=text_input)
+    choice = BertChoice(CONFIG, 1, "multiple_choice", text_input=text_input)
     for name, variable in named_weights(model).items():
         variable.assign(weights[name])
     for name, variable in named_weights(choice).items():

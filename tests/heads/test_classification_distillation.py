@@ -9,10 +9,10 @@ setup_tensorflow()
 import tensorflow as tf  # noqa: E402
 
 from bert_cli.heads.classification import (  # noqa: E402
-    DistilledClassifier,
-    DistilledWindowsClassifier,
+    BertClassifier,
+    BertWindowsClassifier,
 )
-from bert_cli.heads.losses import FORMULAS  # noqa: E402
+from bert_cli.heads.losses import FORMULAS, Distillation  # noqa: E402
 from bert_cli.problem_types.registry import problem_type  # noqa: E402
 
 TEACHER = np.array([[2.0, 0.0, -1.0], [0.5, 0.5, 3.0]], np.float32)
@@ -37,12 +37,12 @@ def test_divergence_by_hand():
     np.testing.assert_allclose(FORMULAS["multi_label"].divergence(teacher, student), [wanted], rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [DistilledClassifier, DistilledWindowsClassifier])
+@pytest.mark.parametrize("kind", [BertClassifier, BertWindowsClassifier])
 def test_loss(tiny_config, batch_of, kind):
-    model = kind(tiny_config(), 3, seed=1, temperature=2.0, share=0.25)
+    model = kind(tiny_config(), 3, distillation=Distillation(temperature=2.0, share=0.25), seed=1)
     model.head_dropout = 0.0
     inputs = batch_of([7, 5], 7)
-    if kind is DistilledWindowsClassifier:
+    if kind is BertWindowsClassifier:
         inputs = {name: values[:, None] for name, values in inputs.items()}
     logits = model(inputs).numpy()
     labels = {"label_ids": np.array([2, 0], np.int32), "has_label": np.array([1, 0], np.float32)}

@@ -42,6 +42,6 @@ def test_the_small_number_in_the_masked_lm_loss():
 
 
 def test_span_loss_is_the_mean_of_start_and_end():
-    found = span_loss(tf.constant([0, 1]), tf.constant([2, 0]), LOGITS, LOGITS)
+    found = span_loss((tf.constant([0, 1]), tf.constant([2, 0])), (LOGITS, LOGITS))
     wanted = [(math.log(8) + math.log(8 / 5)) / 2, (math.log(4) + math.log(2)) / 2]
     np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -158,7 +158,7 @@ def test_starts_and_ends_by_hand():
     """Three tokens and padding, of the probabilities 1/8, 2/8, 4/8 and 1/8; a share of 0.3 is 0.1 for each token."""
     logits = tf.constant(np.log(np.array([[1.0, 2.0, 4.0, 1.0]], np.float32)))
     is_token = tf.constant([[True, True, True, False]])
-    found = span_loss(tf.constant([0]), tf.constant([2]), logits, logits, LossRule(smoothing=0.3), is_token)
+    found = span_loss((tf.constant([0]), tf.constant([2])), (logits, logits), LossRule(smoothing=0.3), is_token)
     spread = 0.1 * (math.log(8) + math.log(4) + math.log(2))
     np.testing.assert_allclose(found, [(0.7 * math.log(8) + 0.7 * math.log(2)) / 2 + spread], rtol=1e-6)
 

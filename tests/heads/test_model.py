@@ -6,8 +6,6 @@ from bert_cli.heads.classification import (
     BertChoice,
     BertClassifier,
     BertWindowsClassifier,
-    DistilledClassifier,
-    DistilledWindowsClassifier,
 )
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.heads.model import TrainingRule
@@ -20,14 +18,11 @@ CONFIG = BertConfig(
     vocab_size=9, hidden_size=4, num_hidden_layers=2, num_attention_heads=1, intermediate_size=4,
     max_position_embeddings=4, type_vocab_size=2, hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.4,
 )  # fmt: skip
-DISTILLED = {"label_count": 3, "temperature": 2.0, "share": 0.5}
 # Head -> its further arguments and its own rate of dropout.
 HEADS = {
     BertClassifier: ({"label_count": 3}, 0.1),
     BertWindowsClassifier: ({"label_count": 3}, 0.1),
-    DistilledClassifier: (DISTILLED, 0.1),
-    DistilledWindowsClassifier: (DISTILLED, 0.1),
-    BertChoice: ({}, 0.1),
+    BertChoice: ({"label_count": 1, "problem_type": "multiple_choice"}, 0.1),
     BertTagger: ({"label_count": 3}, 0.1),
     BertSpanModel: ({}, 0.0),
     BertPretrainer: ({}, 0.0),

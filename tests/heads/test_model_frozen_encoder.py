@@ -7,7 +7,8 @@ import tensorflow as tf
 from bert_cli.base.head_types import FIRST, MEAN
 from bert_cli.features.ragged import StatedRows
 from bert_cli.features.spec import INPUTS
-from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier, DistilledClassifier
+from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier
+from bert_cli.heads.losses import Distillation
 from bert_cli.model.config import BertConfig
 
 CONFIG = BertConfig(
@@ -23,8 +24,11 @@ CASES = {
         lambda: BertClassifier(CONFIG, 2, problem_type="multi_label", text_input=MEAN),
         np.array([[1, 0], [0, 0], [1, 1], [0, 1]], np.float32),
     ),
-    "choice": (lambda: BertChoice(CONFIG, text_input=FIRST), np.array([1, 0], np.int32)),
-    "distilled": (lambda: DistilledClassifier(CONFIG, 3, temperature=2.0, share=0.5), np.array([2, 0, 1, 1], np.int32)),
+    "choice": (lambda: BertChoice(CONFIG, 1, "multiple_choice", text_input=FIRST), np.array([1, 0], np.int32)),
+    "distilled": (
+        lambda: BertClassifier(CONFIG, 3, distillation=Distillation(2.0, 0.5)),
+        np.array([2, 0, 1, 1], np.int32),
+    ),
 }
 
 

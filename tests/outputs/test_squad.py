@@ -53,7 +53,7 @@ def test_best_span():
     # Starts 5, 6 and 0; ends 9 (a [SEP]), 4 and 6. 4 ends before both starts.
     assert listed(prediction) == [("cat sat", 2.0, 3.0), ("sat", 1.0, 3.0)]
     assert (prediction.text, prediction.span, prediction.null_odds) == ("cat sat", (4, 12), None)
-    assert EXAMPLE.context[4:12] == "cat  sat"
+    assert EXAMPLE.paragraph.context[4:12] == "cat  sat"
     assert prediction.nbest[0].probability == pytest.approx(1 / (1 + math.exp(-1)))
 
 
@@ -214,7 +214,7 @@ def test_answers_are_those_of_the_plain_rule(contexts, gap, n_best, longest, ver
         assert listed(prediction) == (expected or [("empty", 0.0, 0.0)])
         for entry in prediction.nbest:
             if entry.span is not None:
-                there = examples[index].context[entry.span[0] : entry.span[1]]
+                there = examples[index].paragraph.context[entry.span[0] : entry.span[1]]
                 assert " ".join(there.split()) == entry.text
 
 
@@ -236,7 +236,7 @@ def plain_spans(features, example, index, start, end, rules):
                     words = features.word_of(row, i), features.word_of(row, j)
                     first = features.sequences.offsets[row]
                     ids = features.sequences.token_ids[first + i : first + j + 1].tolist()
-                    orig_text = " ".join(example.doc_tokens[words[0] : words[1] + 1])
+                    orig_text = " ".join(example.paragraph.doc_tokens[words[0] : words[1] + 1])
                     pred_text = join_pieces(TOKENIZER.convert_ids_to_tokens(ids))
                     span = slice(*final_span(pred_text, orig_text, TOKENIZER.basic_tokenizer))
                     found.append((orig_text[span], float(start[row][i]), float(end[row][j])))

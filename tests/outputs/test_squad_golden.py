@@ -58,7 +58,9 @@ def check_spans(example, prediction):
         assert (entry.span is None) == (entry.text in ("", "empty"))
         if entry.span is not None:
             first, end = entry.span
-            assert split_context(example.context[first:end]).doc_tokens == split_context(entry.text).doc_tokens
+            assert (
+                split_context(example.paragraph.context[first:end]).doc_tokens == split_context(entry.text).doc_tokens
+            )
 
 
 def test_real_questions(shared):
@@ -76,5 +78,5 @@ def test_real_questions(shared):
     assert same >= 190
     for example, prediction in zip(examples, predictions, strict=True):
         check_spans(example, prediction)
-        first, last = sentence_span(example.context, *prediction.span)
+        first, last = sentence_span(example.paragraph.context, *prediction.span)
         assert first <= prediction.span[0] < prediction.span[1] <= last

@@ -20,15 +20,17 @@ from bert_cli.heads.losses import cross_entropy  # noqa: E402
 from bert_cli.heads.model import tensor_specs  # noqa: E402
 from bert_cli.model.config import BertConfig  # noqa: E402
 from bert_cli.model.layers import named_weights  # noqa: E402
-from bert_cli.training.batch_distribution import check_batch_size, distribute  # noqa: E402
+from bert_cli.training.batch_distribution import (  # noqa: E402
+    check_batch_size,
+    distribute,
+    make_runner,
+)
 from bert_cli.training.checkpoints import training_tensors  # noqa: E402
-from bert_cli.training.inference import make_runner  # noqa: E402
-from bert_cli.training.loss_scale import LossScale  # noqa: E402
 from bert_cli.training.optimizers.adamw import AdamWeightDecay  # noqa: E402
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, layer_factors, rate_factors  # noqa: E402
 from bert_cli.training.optimizers.lamb_nadam import Nadam  # noqa: E402
 from bert_cli.training.scatter import infer  # noqa: E402
-from bert_cli.training.step import make_train_step  # noqa: E402
+from bert_cli.training.step import LossScale, make_train_step  # noqa: E402
 from bert_cli.training.strategy import describe, is_chief, make_strategy  # noqa: E402
 
 CONFIG = BertConfig(
@@ -127,7 +129,7 @@ def apply(strategy, model) -> dict:
 def choose(strategy) -> dict:
     """The loss of six choices of three endings each, and the probabilities of five of them."""
     with strategy.scope():
-        model = BertChoice(CONFIG, seed=1)
+        model = BertChoice(CONFIG, 1, "multiple_choice", seed=1)
         model.head_dropout = 0.0
 
     def loss_fn(batch):

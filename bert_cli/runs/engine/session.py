@@ -32,8 +32,7 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LEAST_TOKENS
 from bert_cli.tf_internals.keras_layers import layers_inside
-from bert_cli.training.batch_distribution import check_batch_size
-from bert_cli.training.inference import make_runner
+from bert_cli.training.batch_distribution import check_batch_size, make_runner
 from bert_cli.training.scatter import infer
 from bert_cli.training.strategy import (
     check_agreement,

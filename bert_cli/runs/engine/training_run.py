@@ -24,11 +24,10 @@ from bert_cli.training.batch_distribution import distribute
 from bert_cli.training.checkpoints import restore_training, save_checkpoint, training_tensors
 from bert_cli.training.compact_embeddings import CompactEmbeddings
 from bert_cli.training.loop import Callback, run_steps
-from bert_cli.training.loss_scale import LossScale
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters, is_frozen
 from bert_cli.training.optimizers.lamb_nadam import Lamb, Nadam
-from bert_cli.training.step import make_train_step
+from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.strategy import StopFlag
 from bert_cli.weights.training_folder import repair_state
 

@@ -72,6 +72,6 @@ def _put_tokens(vectors: np.ndarray, values: np.ndarray, rows: np.ndarray, featu
     """Copy values [B, S, L, H] of the windows `rows` to where the tokens count: `vectors` [T, L, H]."""
     sequences = features.sequences
     for row, window in zip(rows.tolist(), values, strict=True):
-        places = features.places[sequences.offsets[row] : sequences.offsets[row + 1]]
+        places = features.positions[sequences.offsets[row] : sequences.offsets[row + 1]]
         counts = np.flatnonzero(places >= 0)
         vectors[features.offsets[features.window_lines[row]] + places[counts]] = window[counts]

@@ -8,10 +8,8 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import BEST, BEST_FILE, CONFIG
 from bert_cli.model.config import read_module_config
 from bert_cli.runs.loading.builtin import named_checkpoint, training_start
-from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.groups import Hub, ModelFiles, Phases
-from bert_cli.weights import hub_handle
-from bert_cli.weights.path import CheckpointPath, find_checkpoint, model_folder
+from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, model_folder
 from bert_cli.weights.training_folder import latest_checkpoint, newest_whole
 
 LOG = logging.getLogger("bert_cli")
@@ -56,13 +54,6 @@ def run_folders(checkpoint: CheckpointPath) -> list[str]:
     above, name = os.path.split(files.absolute(checkpoint.folder))
     is_best = name == BEST
     return [checkpoint.folder, *([above] if is_best else [])]
-
-
-def find_module(handle: str, flag: str) -> CheckpointPath:
-    """hub_handle.find_module, in a process that is set up for TensorFlow where a download needs it."""
-    if hub_handle.is_url(handle):
-        setup_tensorflow()
-    return hub_handle.find_module(handle, flag)
 
 
 def choose_checkpoint(model: ModelFiles, hub: Hub, phases: Phases) -> CheckpointPath | None:

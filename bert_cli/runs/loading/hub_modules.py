@@ -7,13 +7,12 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.vocabulary import looks_cased, read_vocabulary
-from bert_cli.weights import hub_handle
-from bert_cli.weights.path import CheckpointPath
+from bert_cli.weights.path import CheckpointPath, own_module
 
 
 def trusted_module(config_file: str, config: ModuleConfig, given: str | None) -> str:
     """The handle of a config's module: the one that the user gave, else a path within the config's own folder."""
-    handle = files.absolute(given) if given else hub_handle.own_module(config_file, config.hub_module)
+    handle = files.absolute(given) if given else own_module(config_file, config.hub_module)
     if handle is None:
         raise InputError(
             f"{config_file}: this model was trained on the module {config.hub_module}, which is not in its folder; a module is "

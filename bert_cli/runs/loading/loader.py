@@ -11,7 +11,6 @@ from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, TOKENIZER, T
 from bert_cli.model.config import BertConfig, ModuleConfig, read_config, read_module_config
 from bert_cli.runs.loading import builtin
 from bert_cli.runs.loading.bundle import AnyModel, ModelBundle, ModelPaths, TextModelBundle
-from bert_cli.runs.loading.checkpoints import find_module
 from bert_cli.runs.loading.checks import check_casing, check_sizes
 from bert_cli.runs.loading.hub_modules import module_bert, module_casing, trusted_module
 from bert_cli.runs.output_dir.manifest import check_config, check_vocabulary
@@ -19,7 +18,7 @@ from bert_cli.settings.groups import Hub, ModelFiles
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.tokenizer_json import read_tokenizer_json
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
-from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath
+from bert_cli.weights.path import HUB, HUGGING_FACE, CheckpointPath, find_module
 
 
 @overload

@@ -6,7 +6,7 @@ import re
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.base.names import shard_name
-from bert_cli.corpus.instances import Sampling, make_masking
+from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
 from bert_cli.corpus.store import CorpusSize
 from bert_cli.corpus.text import token_typecode
@@ -50,15 +50,12 @@ def prepare_job(settings: CreateDataSettings) -> Job:
             "--max_seq_length=%d",
             masking.max_predictions_per_seq, -int(-expected // 1), max_seq_length,
         )  # fmt: skip
-    rule = make_masking(
-        vocabulary.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
-    )
     return Job(
         tokenizer=FullTokenizer(vocabulary, text.do_lower_case, CACHE_SIZE),
         typecode=token_typecode(vocabulary.size),
         # One process alone reads as Google's script: there a document goes on from one file into the next.
         files_end_documents=settings.workers.num_workers > 0 or bool(settings.beam.runner),
-        sampling=Sampling(max_seq_length, masking.short_seq_prob, rule),
+        sampling=Sampling.of(vocabulary.ids, max_seq_length, masking),
         dupe_factor=settings.instances.dupe_factor,
         random_seed=settings.seed.random_seed,
     )
@@ -80,7 +77,7 @@ def write_instances(
     with Progress("making instances", total, every=max(1, total // 10), unit=unit) as progress:
         if not workers.count:
             return dict(write_single_stream(job, corpus, folder, paths, progress.update))
-        counts = write_sharded(job, workers, corpus, folder, paths, num_shards, progress.update)
+        counts = write_sharded(workers, corpus, folder, paths, num_shards, progress.update)
     return dict(counts) | {"num_shards": num_shards}
 
 

@@ -19,7 +19,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.lines import read_text
 from bert_cli.base.writing import atomic_paths, write_json
-from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, place_columns
+from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_data import natural_key
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.settings.data import Columns, RowSelection
@@ -44,7 +44,7 @@ class Source:
         stream = read_rows(path, "help")
         sample = list(itertools.islice(stream, SAMPLE))
         refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
-        indices = place_columns(path, sample, columns, header, needs_label=True)
+        indices = find_columns(path, sample, columns, header, needs_label=True)
         refuse_if(
             indices.text_b is not None,
             f"{path}: holds pairs of texts, and the four-column format has one; give the file to bert-classify as it is, "

@@ -12,7 +12,7 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.names import FLAGS, STANDARD
-from bert_cli.corpus.instances import Sampling, make_masking
+from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.saved import read_flags
@@ -109,10 +109,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             LOG.info("%d instances in %d files", len(source), len(paths))
             return source
         assert model.tokenizer is not None, "`load` reads a vocabulary for every text"
-        rules = make_masking(
-            model.tokenizer.ids, masking.max_predictions_per_seq, masking.masked_lm_prob, masking.do_whole_word_mask
-        )
-        sampling = Sampling(length, masking.short_seq_prob, rules)
+        sampling = Sampling.of(model.tokenizer.ids, length, masking)
         return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:

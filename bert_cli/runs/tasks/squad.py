@@ -134,7 +134,7 @@ class SquadDataset(Dataset):
         found = {}
         for name, windows in self.windows.items():
             examples = self.examples[name]
-            texts = [(example.question, example.context) for example in examples]
+            texts = [(example.question, example.paragraph.context) for example in examples]
             answers = [example.answer_text for example in examples]
             found[name] = Survey(texts, answers, windows.sequences.lengths, "window")
         return found

@@ -91,8 +91,8 @@ def answer_record(example: SquadExample, prediction: Prediction) -> dict:
     start, end = prediction.span or (None, None)
     sentence = None
     if prediction.span:
-        first, last = sentence_span(example.context, *prediction.span)
-        sentence = example.context[first:last]
+        first, last = sentence_span(example.paragraph.context, *prediction.span)
+        sentence = example.paragraph.context[first:last]
     record = {
         "id": prediction.qas_id,
         "question": example.question,

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
 from bert_cli.tf_internals import variables
-from bert_cli.tf_internals.variables import memory_of
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
@@ -69,8 +68,14 @@ class WeightSlots(NamedTuple):
     first: tf.Tensor
     second: tf.Tensor
 
-    def read(self) -> list[tf.Tensor]:
-        return [variables.read(handle) for handle in self]
+    def moved(self, gradient: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """The weight, and its moments after this gradient."""
+        weight, first, second = (variables.read(handle) for handle in self)
+        return (
+            weight,
+            BETA_1 * first + (1.0 - BETA_1) * gradient,
+            BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient),
+        )
 
     def assign(self, *values: tf.Tensor) -> None:
         for handle, value in zip(self, values, strict=True):
@@ -175,8 +180,8 @@ class AdamWeightDecay:
         """
         named = {}
         for name in self.weights:
-            named[f"{name}/adam_m"] = memory_of(self.first[name])
-            named[f"{name}/adam_v"] = memory_of(self.second[name]) * self.second_scale
+            named[f"{name}/adam_m"] = variables.memory_of(self.first[name])
+            named[f"{name}/adam_v"] = variables.memory_of(self.second[name]) * self.second_scale
             self._set_second(name, named[f"{name}/adam_v"])
         return named
 

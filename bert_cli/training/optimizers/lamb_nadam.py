@@ -19,9 +19,7 @@ class Lamb(AdamWeightDecay):
     rows_are_independent = False  # the norms are those of the whole variable
 
     def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
-        weight, first, second = slots.read()
-        first = BETA_1 * first + (1.0 - BETA_1) * gradient
-        second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
+        weight, first, second = slots.moved(gradient)
         count = tf.cast(step + 1, tf.float32)
         unbiased_first = first / (1.0 - tf.pow(BETA_1, count))
         unbiased_second = second / (1.0 - tf.pow(BETA_2, count))
@@ -75,8 +73,6 @@ class Nadam(AdamWeightDecay):
         of_first, of_gradient, unbiased = step
         if decays and self.weight_decay:
             decay(slots.weight, rate * self.weight_decay)
-        weight, first, second = slots.read()
-        first = BETA_1 * first + (1.0 - BETA_1) * gradient
-        second = BETA_2 * second + (1.0 - BETA_2) * tf.square(gradient)
+        weight, first, second = slots.moved(gradient)
         update = (of_first * first + of_gradient * gradient) / (tf.sqrt(second / unbiased) + EPSILON)
         slots.assign(weight - rate * update, first, second)

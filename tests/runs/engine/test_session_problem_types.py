@@ -66,7 +66,7 @@ def features_of(kind: str) -> ClassificationFeatures | ChoiceFeatures:
 def make_session(kind: str) -> Session:
     def make_model(dtype: str):
         if kind == "choice":
-            return BertChoice(CONFIG, compute_dtype=dtype, seed=1)
+            return BertChoice(CONFIG, 1, "multiple_choice", compute_dtype=dtype, seed=1)
         return BertClassifier(CONFIG, 2 if kind == "multi_label" else 1, kind, compute_dtype=dtype, seed=1)
 
     devices = Devices(

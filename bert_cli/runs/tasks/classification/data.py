@@ -26,7 +26,6 @@ from bert_cli.examples.own_data import (
     find_problem_type,
     own_examples,
     read_own_file,
-    read_own_table,
 )
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table
@@ -202,7 +201,7 @@ class _Reader:
         flag = "predict_file" if is_plain and split == "test" else f"{split}_file"
         settings, header, needs_label = self.settings, self.settings.data.header, split not in ("test", "unlabeled")
         if split in self.tables:
-            return read_own_table(self.tables[split], split, settings.columns, needs_label)
+            return read_own_file(self.tables[split], split, settings.columns, "yes", flag, needs_label)
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
         if is_plain:
@@ -254,7 +253,7 @@ _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
 
 def _found(file: OwnFile, problem_type: ProblemType) -> dict[str, Any]:
     """Values of flags with which another file is read as this one was."""
-    places = file.places
+    places = file.columns
 
     def written(columns: Sequence[int]) -> tuple[str, ...]:
         names = [places.called(column) for column in columns]

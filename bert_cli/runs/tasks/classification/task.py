@@ -120,19 +120,18 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
         from bert_cli.heads import classification as heads
+        from bert_cli.heads.losses import Distillation
         from bert_cli.heads.model import NetworkOptions
 
         text_input = self.settings.head.text_input
         options = NetworkOptions(compute_dtype=compute_dtype, seed=self.settings.seed.random_seed, rule=rule)
+        given, has_windows = self.settings.distillation, self.settings.encoding.long_text == WINDOWS
+        distillation = Distillation(given.distill_temperature, given.distill_share) if data.teacher else None
+        kind = heads.BertWindowsClassifier if has_windows else heads.BertClassifier
         if data.problem_type.has_endings:
-            return heads.BertChoice(model.config, text_input, **options)
+            kind = heads.BertChoice
         count = data.problem_type.output_count(data.labels)
-        has_windows, given = self.settings.encoding.long_text == WINDOWS, self.settings.distillation
-        arguments = (model.config, count, data.problem_type.name, text_input)
-        if data.teacher:
-            distilled = heads.DistilledWindowsClassifier if has_windows else heads.DistilledClassifier
-            return distilled(*arguments, temperature=given.distill_temperature, share=given.distill_share, **options)
-        return (heads.BertWindowsClassifier if has_windows else heads.BertClassifier)(*arguments, **options)
+        return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
 
     def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
         text_input, long_text = self.settings.head.text_input, self.settings.encoding.long_text

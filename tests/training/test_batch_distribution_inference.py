@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_cli.training.inference import make_runner
+from bert_cli.training.batch_distribution import make_runner
 from bert_cli.training.scatter import infer
 
 DATA = np.arange(10, 17, dtype=np.int32)  # seven rows
