@@ -54,7 +54,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "outputs/vectors/files.py": "commands/test_extract_features.py",
     "problem_types/problem_type.py": "problem_types/test_registry.py",
     "records/example_proto.py": "records/test_tfrecord.py",
-    "report/comparison.py": "report/test_page.py",
     "report/overview.py": "report/test_page.py",
     "report/run_files.py": "report/test_page.py",
     "report/training.py": "report/test_page.py",

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -75,12 +74,13 @@ def _cells(column: Column) -> list[list[str]]:
 _LOWEST, _HIGHEST = 0.0, 5.0
 
 
-def write_glue_submission(folder: str, name: str, ids: Sequence[str], predictions: Sequence[str | float]) -> str:
-    """Write <name>.tsv as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for each; returns its path.
+def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[str | float]) -> None:
+    """Write a file as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for each.
 
-    name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX, as the leaderboard calls the task's file.
-    ids: the column `index` of the test file. predictions: the labels' names, or, where they are numbers, scores, which are
-    brought into 0…5 and written with three decimals. InputError for an id that is no whole number, or that comes twice.
+    path: of <name>.tsv; name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX, as the leaderboard calls
+    the task's file. ids: the column `index` of the test file. predictions: the labels' names, or, where they are numbers,
+    scores, which are brought into 0…5 and written with three decimals. InputError for an id that is no whole number, or that
+    comes twice.
     """
     seen: set[int] = set()
     for row, given in enumerate(ids, 1):
@@ -95,11 +95,9 @@ def write_glue_submission(folder: str, name: str, ids: Sequence[str], prediction
                 f"--glue_submission: the id {given} of row {row} stands there before; give each row its own"
             )
         seen.add(int(given))
-    path = os.path.join(folder, f"{name}.tsv")
     with atomic_write(path) as file:
         file.write("index\tprediction\n")
         file.writelines(f"{given}\t{_cell(value)}\n" for given, value in zip(ids, predictions, strict=True))
-    return path
 
 
 def _cell(value: str | float) -> str:

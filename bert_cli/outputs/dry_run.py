@@ -1,11 +1,11 @@
-"""What --dry_run says: what is in the splits and between them, and how long and in how much memory a run will train.
+"""Statistics of the data, for --dry_run and the report, and the forecast of --dry_run: time and memory of a training.
 
-All of it is computed from what was read and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
+Computed from the data and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
 """
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bert_cli.base.formats import byte_size, clock
 from bert_cli.features.ragged import RaggedFeatures
 
 _SHOWN = 60  # characters of a text in a message
+_BARS = 24  # of the histogram of lengths
 _PERCENTILES = (5, 25, 50, 75, 95, 99)
 # Of the seconds of a training step, what its forward pass takes: the backward pass computes two products for each of its.
 FORWARD_SHARE = 1 / 3
@@ -154,6 +155,7 @@ def make_forecast(
 def forecast_lines(forecast: Mapping[str, float], trial: Trial, steps: int, batch_size: int) -> list[str]:
     """The forecast for the log."""
     total = sum(forecast.values())
+    # Not the mean of the steps that were tried: these are few, and the largest batch is among them.
     step = sum(trial.seconds) / max(1, sum(trial.tokens)) * trial.mean_tokens
     phases = ", ".join(f"{name} {clock(seconds)}" for name, seconds in forecast.items() if seconds >= 0.5)
     memory, checkpoint = (byte_size(size, **_DIGITS) for size in (trial.memory, trial.checkpoint_bytes))
@@ -163,3 +165,24 @@ def forecast_lines(forecast: Mapping[str, float], trial: Trial, steps: int, batc
         f"time: about {clock(total)} ({phases})",
         f"memory: about {memory} ({trial.memory_of}); a checkpoint has {checkpoint}",
     ]
+
+
+def length_figures(lengths: np.ndarray, limit: int) -> dict[str, Any]:
+    """Of int [n] tokens, n > 0, special ones included, none above `limit` (max_seq_length): ready for JSON.
+
+    rows, limit, mean, median, longest; counts: how many have edges[i] tokens or more, and fewer than edges[i + 1].
+    """
+    longest = int(lengths.max())
+    # Whole numbers of tokens, rounded up: bars of unlike widths would look like peaks.
+    width = max(1, -(-longest // _BARS))
+    edges = np.arange(0, longest + width + 1, width)
+    counts, _ = np.histogram(lengths, edges)
+    return {
+        "rows": len(lengths),
+        "limit": limit,
+        "mean": round(float(lengths.mean()), 2),
+        "median": float(np.median(lengths)),
+        "longest": longest,
+        "edges": edges.tolist(),
+        "counts": counts.tolist(),
+    }

@@ -105,18 +105,12 @@ def classification_examples(
     head["rows"] = count
     if labels.thresholds is not None:
         head["thresholds"] = list(map(significant, labels.thresholds.tolist()))
-    return EvalExamples(head, _with_texts(kept, numbers, wrong, text_of))
-
-
-def _with_texts(
-    kept: np.ndarray, numbers: list[dict[str, Any]], wrong: np.ndarray, text_of: Callable[[int], dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The rows; the worst mistakes and the first few with what text_of says of them. wrong: how bad each is, 0 for none."""
     rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
-    mistakes = [int(place) for place in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[place] > 0]
-    for place in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
-        rows[place] |= text_of(int(kept[place]))
-    return rows
+    # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they make most of the file.
+    mistakes = [int(index) for index in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[index] > 0]
+    for index in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
+        rows[index] |= text_of(int(kept[index]))
+    return EvalExamples(head, rows)
 
 
 def tagging_examples(
@@ -137,6 +131,7 @@ def tagging_examples(
 def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
     """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or null."""
     context, first = example.paragraph.context, 0
+    # Around the middle of the cut where there is room on both sides.
     if span and len(context) > MOST_CHARACTERS:
         first = max(0, min(span[0] - MOST_CHARACTERS // 2, len(context) - MOST_CHARACTERS))
     part = context[first : first + MOST_CHARACTERS]
@@ -182,6 +177,7 @@ def blank_examples(
     batch: spec.PRETRAINING of some sequences; logits: float [n, P, V] of their predictions; tokens: id -> token; rows: how
     many sequences there are in all.
     """
+    # The network may have more outputs than the vocabulary has tokens; those mean nothing.
     logits = np.asarray(logits, np.float64)[..., : len(tokens)]
     shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)

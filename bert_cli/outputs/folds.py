@@ -29,7 +29,7 @@ def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Tex
     write_table(path, columns | text_columns([texts[row] for row in rows]), "tsv")
 
 
-class DisputedWord(NamedTuple):
+class SuspectedWord(NamedTuple):
     """A word whose predicted tag is another than that of the data: numbers of its sentence and of the word, from 0.
 
     probability: of the tag of the data.
@@ -40,9 +40,9 @@ class DisputedWord(NamedTuple):
     probability: float
 
 
-def disputed_words(
+def suspected_words(
     given: Sequence[Sequence[str]], predictions: Sequence[TagPrediction], labels: Sequence[str]
-) -> list[DisputedWord]:
+) -> list[SuspectedWord]:
     """Those words whose tag has the least probability first, of equal ones in their order; words without pieces are none.
 
     given: the tags of the data, in BIO; labels: the columns of log_probabilities.
@@ -53,7 +53,7 @@ def disputed_words(
         for word, (tag, predicted) in enumerate(zip(tags, prediction.tags, strict=True)):
             if is_seen[word] and tag != predicted:
                 probability = np.exp(prediction.log_probabilities[word, index[tag]])
-                found.append(DisputedWord(sentence, word, float(probability)))
+                found.append(SuspectedWord(sentence, word, float(probability)))
     return sorted(found, key=lambda each: each.probability)
 
 
@@ -75,13 +75,13 @@ def write_tagging_folds(
 def write_suspects_of_words(
     path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], scheme: str
 ) -> int:
-    """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See `disputed_words`.
+    """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See `suspected_words`.
 
     Columns: id (the line of the sentence's first word), place (of the word in its sentence, from 1), line (of the word), given
     (the tag of the data), predicted, probability (of the given tag), word, text (the sentence).
     """
-    examples, given = file.examples, file.tags
-    words = disputed_words(given, predictions, labels)
+    examples, given = file.examples, file.tags  # each access to tags builds all of them anew
+    words = suspected_words(given, predictions, labels)
     sentences = [examples[each.sentence] for each in words]
     columns: dict[str, Column] = {
         "id": [str(example.line) for example in sentences],

@@ -39,6 +39,7 @@ def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
     """Steps between two lines of (the terminal, the history) in a training of so many. log_steps: 0 where it is not said."""
     if log_steps:
         return log_steps, log_steps
+    # A divisor of _LOG_STEPS, so that the steps of the terminal's lines are among those of the history.
     most = max(1, steps // _CURVE_POINTS)
     return _LOG_STEPS, max(each for each in range(1, _LOG_STEPS + 1) if each <= most and _LOG_STEPS % each == 0)
 
@@ -50,6 +51,7 @@ def read_history(folder: str) -> list[dict[str, Any]]:
         return []
     lines = decode(files.read_bytes(path), path).split("\n")
     entries = []
+    # Without the last piece, which is empty, or a line that a kill has torn.
     for number, line in enumerate(lines[:-1], 1):
         entry = parse_json(line, path, number, _ADVICE)
         member(entry, "step", int, f"{path}:{number}", _ADVICE)
@@ -63,7 +65,8 @@ def plain_number(value: Any) -> float | int:
 
 
 class History:
-    """The history of one run, from its start or from where it goes on. `entries`: the lines up to now.
+    """The history of one run, from its start or from where it goes on. `entries`: the lines up to now; `paused`: seconds
+    since `open` that were no training.
 
     Nothing is written before `open`, and by processes that are not the chief nothing at all.
     """
@@ -74,7 +77,7 @@ class History:
         self.entries = [entry for entry in read_history(folder) if entry["step"] <= start] if start else []
         self._before = float(self.entries[-1].get("seconds", 0.0)) if self.entries else 0.0
         self._began = time.monotonic()
-        self._paused = 0.0
+        self.paused = 0.0
         self._last = (start, 0.0)
 
     @property
@@ -82,32 +85,26 @@ class History:
         """(step, metrics) of each evaluation."""
         return [(entry["step"], entry["metrics"]) for entry in self.entries if "metrics" in entry]
 
-    @property
-    def paused(self) -> float:
-        """Seconds since `open` that were no training."""
-        return self._paused
-
     def open(self, writes: bool) -> None:
         """Begin: the file is cut back to the entries that are known. writes: whether this process writes files."""
-        self._writes, self._began, self._paused = writes, time.monotonic(), 0.0
+        # The clock starts here: reading and compilation before it are no training.
+        self._writes, self._began, self.paused = writes, time.monotonic(), 0.0
         if writes:
             self._write_all()
 
     def add_training(self, step: int, loss: float, rate: float, batch_size: int) -> None:
         """A line of training; loss: mean over the steps since the line before, rate: of learning."""
         position, clock = self._last
-        now = time.monotonic() - self._began - self._paused
+        now = time.monotonic() - self._began - self.paused
         speed = (step - position) * batch_size / max(now - clock, 1e-9)
         self._last = (step, now)
-        self._add(
-            {"step": step, "loss": float(f"{loss:.7g}"), "learning_rate": float(f"{rate:.7g}")},
-            {"examples_per_second": round(speed, 2)},
-        )
+        loss, rate = (float(f"{value:.7g}") for value in (loss, rate))
+        self._add(step=step, loss=loss, learning_rate=rate, examples_per_second=round(speed, 2))
 
     def add_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
         """A line of an evaluation, which is on the disk when this returns; none where this step has one already."""
         if step not in (known for known, _ in self.evaluations):
-            self._add({"step": step, "metrics": {name: plain_number(value) for name, value in metrics.items()}}, {})
+            self._add(step=step, metrics={name: plain_number(value) for name, value in metrics.items()})
 
     @contextlib.contextmanager
     def pausing(self) -> Iterator[None]:
@@ -116,11 +113,10 @@ class History:
         try:
             yield
         finally:
-            self._paused += time.monotonic() - began
+            self.paused += time.monotonic() - began
 
-    def _add(self, values: dict[str, Any], rates: dict[str, Any]) -> None:
-        seconds = round(self._before + time.monotonic() - self._began, 3)
-        entry = values | rates | {"seconds": seconds}
+    def _add(self, **entry: Any) -> None:
+        entry["seconds"] = round(self._before + time.monotonic() - self._began, 3)
         self.entries.append(entry)
         if not self._writes:
             return

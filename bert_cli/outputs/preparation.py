@@ -46,15 +46,15 @@ def vocabulary_table(report: Mapping) -> list[str]:
     """The table of bert-build-vocab; where a vocabulary was extended, the figures of the old one stand beside."""
     before = report.get("before")
 
-    def was(text: str) -> str:
-        return f"{text} before" if before else ""
+    def compared(name: str, key: str, form: str) -> tuple[str, str, str]:
+        return name, format(report[key], form), f"{before[key]:{form}} before" if before else ""
 
     rows = [
         ("words", f"{report['words']:,}", ""),
         ("distinct words", f"{report['distinct_words']:,}", ""),
-        ("vocabulary", f"{report['vocab_size']:,}", was(f"{before['vocab_size']:,}") if before else ""),
-        ("pieces/word", f"{report['pieces_per_word']:.3f}", was(f"{before['pieces_per_word']:.3f}") if before else ""),
-        ("unknown words", f"{report['unknown_share']:.3%}", was(f"{before['unknown_share']:.3%}") if before else ""),
+        compared("vocabulary", "vocab_size", ","),
+        compared("pieces/word", "pieces_per_word", ".3f"),
+        compared("unknown words", "unknown_share", ".3%"),
         ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
     ]
     return text_table(rows)

@@ -45,6 +45,7 @@ def mean_and_deviation(rows: Sequence[Mapping[str, float]]) -> tuple[dict[str, f
     means: dict[str, float] = {}
     deviations: dict[str, float] = {}
     for name, values in columns.items():
+        # Counts, such as eval_examples, would become floats as means.
         if isinstance(values[0], int) and len(set(values)) == 1:
             means[name] = values[0]
             continue

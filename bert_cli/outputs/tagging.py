@@ -42,6 +42,7 @@ def word_log_probabilities(
     behind these are ignored), in any order. Returns float32 [words of all examples, num_labels], 0 for words
     without pieces, and bool [words], False for these. ValueError unless each window comes once; InputError for NaN.
     """
+    # The number of the first word of each example, as all words of a file are rows of one array.
     first_words = np.concatenate([[0], np.cumsum(features.num_words, dtype=np.int64)])
     result = np.zeros((int(first_words[-1]), num_labels), np.float32)
     is_predicted = np.zeros(len(result), bool)
@@ -86,6 +87,7 @@ def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarra
     stands first is taken, from the last word backwards. A probability of 0 counts as next to nothing, so that an
     allowed sequence always beats a forbidden one.
     """
+    # Not -inf, which is the cost of a forbidden transition: two sums of -inf could not be compared.
     emissions = np.maximum(np.asarray(log_probabilities, np.float64), -1e30)
     if not len(emissions):
         return np.zeros(0, np.int64)
@@ -146,6 +148,7 @@ def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
         following = following if tag is None else tag
         filled.append(following)  # where there is no tag, for now: what follows
     filled.reverse()
+    # Forward, so that a word sees the tag that the word before it has got.
     for word, tag in enumerate(tags):
         if tag is None:
             prefix, kind = split_tag(filled[word])
@@ -203,6 +206,7 @@ def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict
     for entity in entities(prediction.tags):
         start, last = starts[entity.start], entity.end - 1
         end = starts[last] + len(example.words[last])
+        # Words without pieces have no probability.
         known = [value for value in probabilities[entity.start : entity.end] if not math.isnan(value)]
         score = sum(known) / len(known)
         found.append(

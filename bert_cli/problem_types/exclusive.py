@@ -132,15 +132,12 @@ class SingleLabel(Exclusive):
         probabilities = found["probabilities"]
         best = probabilities.argmax(axis=1)
         differing = np.flatnonzero(best != label_ids)
-        given = probabilities[differing, label_ids[differing]]
+        given_probability = probabilities[differing, label_ids[differing]]
         # A stable sort, so that equal probabilities stay in file order and a second run writes the same file.
-        rows = differing[np.argsort(given, kind="stable")]
-        columns: dict[str, Column] = {
-            "given": [labels.names[label] for label in label_ids[rows]],
-            "predicted": [labels.names[label] for label in best[rows]],
-            "probability": probabilities[rows, label_ids[rows]].astype(np.float32),
-        }
-        return Suspects(rows.tolist(), columns)
+        rows = differing[np.argsort(given_probability, kind="stable")]
+        given, predicted = ([labels.names[label] for label in each[rows]] for each in (label_ids, best))
+        probability = probabilities[rows, label_ids[rows]].astype(np.float32)
+        return Suspects(rows.tolist(), {"given": given, "predicted": predicted, "probability": probability})
 
 
 SINGLE_LABEL = SingleLabel()

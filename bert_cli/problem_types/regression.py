@@ -92,12 +92,8 @@ class Regression(ProblemType):
         """
         difference = found["values"] - label_ids
         rows = np.argsort(-np.abs(difference), kind="stable")
-        columns: dict[str, Column] = {
-            "given": label_ids[rows].astype(np.float32),
-            "predicted": found["values"][rows].astype(np.float32),
-            "difference": difference[rows].astype(np.float32),
-        }
-        return Suspects(rows.tolist(), columns)
+        columns = {"given": label_ids, "predicted": found["values"], "difference": difference}
+        return Suspects(rows.tolist(), {name: values[rows].astype(np.float32) for name, values in columns.items()})
 
 
 REGRESSION = Regression()

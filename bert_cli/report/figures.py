@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bert_cli.report.components import Card
-from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,13 +87,8 @@ def thinned(values: Sequence[float]) -> np.ndarray:
     return array[np.linspace(0, len(array) - 1, MOST_POINTS).round().astype(int)]
 
 
-def needed_later() -> None:
-    """Something will be drawn: see runtime.background_import."""
-    _hush()
-    BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg")
-
-
-def _hush() -> None:
+def hush() -> None:
+    """Keep matplotlib's log to errors, before it is imported."""
     # It logs that it builds a cache of fonts when it first runs, and where it cannot: nothing that a user can act on.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
@@ -114,7 +108,7 @@ def line_card(
     key: unlike the keys of all other cards of the page. alt: for people who cannot see the plot. axis_labels: of x and y.
     limits: of the y axis. mark: a vertical line at this x.
     """
-    _hush()
+    hush()
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing

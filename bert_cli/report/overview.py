@@ -13,7 +13,17 @@ from bert_cli.report.run_files import Run
 
 # Keys of run.json that are no settings, or have a place of their own in the page.
 _NO_SETTINGS = {"command", "config", "files", "labels", "vocabulary", "training_data"}
-_TEXT = "'a text'"
+# Flags that use a model besides --output_dir, and what they do.
+_USES = {
+    "bert-classify": (
+        ("Answer a text", "--text 'a text'{pair}"),
+        ("Show which words matter", "--explain 'a text'{pair}"),
+        ("Answer a file, a text a line", "--input_file=texts.txt"),
+    ),
+    "bert-tag": (("Tag a text", "--text 'a text'"),),
+    "bert-squad": (("Answer the questions of a file", "--do_predict --predict_file=dev.json"),),
+}
+_CHOICE_USE = ("Choose among the endings of a file with the same columns", "--do_predict --predict_file=FILE")
 
 
 def tiles(run: Run) -> list[Tile]:
@@ -70,31 +80,19 @@ def commands(run: Run) -> list[tuple[str, str]]:
     name, folder = run.command, run.folder if "://" in run.folder else os.path.abspath(run.folder)
     # Quoted: a path may hold spaces, and commands are copied from the page.
     flags, folder = shlex.quote(f"{folder}/{FLAGS}"), shlex.quote(folder)
-    found = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
+    shown = [("Repeat it in another folder", f"{name} --flagfile={flags} --output_dir=ANOTHER_FOLDER")]
     is_choice = problem_type(run.manifest.get("problem_type")).has_endings
-    if is_choice:
-        use = f"{name} --output_dir={folder} --do_predict --predict_file=FILE"
-        found.append(("Choose among the endings of a file with the same columns", use))
-    elif name == "bert-classify":
-        has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
-        pair = " --text_b 'another text'" if has_pairs else ""
-        found += [
-            ("Answer a text", f"{name} --output_dir={folder} --text {_TEXT}{pair}"),
-            ("Show which words matter", f"{name} --output_dir={folder} --explain {_TEXT}{pair}"),
-            ("Answer a file, a text a line", f"{name} --output_dir={folder} --input_file=texts.txt"),
-        ]
-    elif name == "bert-tag":
-        found.append(("Tag a text", f"{name} --output_dir={folder} --text {_TEXT}"))
-    elif name == "bert-squad":
-        use = f"{name} --output_dir={folder} --do_predict --predict_file=dev.json"
-        found.append(("Answer the questions of a file", use))
-    elif name == "bert-pretrain":
-        found.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
-    # An export takes one text or a pair; pre-training has no head that is exported.
-    if name != "bert-pretrain" and not is_choice:
-        found.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
-    found.append(("Make this page again", f"bert-report {folder}"))
-    return found
+    has_pairs = any("text_b" in row for row in (run.examples.rows if run.examples else []))
+    pair = " --text_b 'another text'" if has_pairs else ""
+    for what, use in [_CHOICE_USE] if is_choice else _USES.get(name, ()):
+        shown.append((what, f"{name} --output_dir={folder} {use.format(pair=pair)}"))
+    # An export takes one text or a pair; the heads of pre-training are not exported.
+    if name == "bert-pretrain":
+        shown.append(("Fill in words", f"bert-fill-mask 'the dog [MASK] in the garden.' --init_checkpoint={folder}"))
+    elif not is_choice:
+        shown.append(("Export it", f"bert-export --init_checkpoint={folder} --export_dir=EXPORT/1"))
+    shown.append(("Make this page again", f"bert-report {folder}"))
+    return shown
 
 
 def settings(run: Run) -> list[tuple[str, str]]:

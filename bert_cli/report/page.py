@@ -9,14 +9,13 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.version import __version__
 from bert_cli.base.writing import atomic_write
-from bert_cli.report import figures
 from bert_cli.report.classification import classification_cards
-from bert_cli.report.comparison import comparison_sections, comparison_tiles, names_of
 from bert_cli.report.components import Section, Tile
 from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards
+from bert_cli.report.figures import hush
 from bert_cli.report.overview import lengths_cards, run_cards, tiles
 from bert_cli.report.run_files import Run
-from bert_cli.report.training import training_cards
+from bert_cli.report.training import comparison_sections, comparison_tiles, names_of, training_cards
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ _EVALUATIONS = {
 
 def needed_later() -> None:
     """A page will be written: see runtime.background_import."""
-    figures.needed_later()
-    BACKGROUND_IMPORTS.need("jinja2")
+    hush()
+    BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 
 @functools.cache

@@ -15,8 +15,8 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE
 from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
+from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
-from bert_cli.outputs.lengths import length_figures
 from bert_cli.report.components import clock
 from bert_cli.report.main_metric import best_step, main_metric, score, spoken
 from bert_cli.report.overview import commands

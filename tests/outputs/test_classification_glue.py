@@ -17,14 +17,13 @@ from bert_cli.outputs.classification import write_glue_submission
     ],
 )
 def test_labels(tmp_path, name, labels):
-    path = write_glue_submission(str(tmp_path), name, ["0", "1"], labels)
-    assert path == str(tmp_path / f"{name}.tsv")
+    write_glue_submission(str(tmp_path / f"{name}.tsv"), ["0", "1"], labels)
     assert (tmp_path / f"{name}.tsv").read_bytes() == f"index\tprediction\n0\t{labels[0]}\n1\t{labels[1]}\n".encode()
 
 
 def test_scores_are_brought_into_their_range(tmp_path):
     values = np.array([3.14159, -0.2, 5.4, 4.9996], np.float32)
-    write_glue_submission(str(tmp_path), "STS-B", ["0", "1", "2", "30"], values)
+    write_glue_submission(str(tmp_path / "STS-B.tsv"), ["0", "1", "2", "30"], values)
     assert (tmp_path / "STS-B.tsv").read_bytes() == b"index\tprediction\n0\t3.142\n1\t0.000\n2\t5.000\n30\t5.000\n"
 
 
@@ -38,5 +37,5 @@ def test_scores_are_brought_into_their_range(tmp_path):
 )
 def test_ids_that_the_leaderboard_refuses(tmp_path, ids, message):
     with pytest.raises(InputError, match=message):
-        write_glue_submission(str(tmp_path), "CoLA", ids, ["0", "1"])
+        write_glue_submission(str(tmp_path / "CoLA.tsv"), ids, ["0", "1"])
     assert not list(tmp_path.iterdir())

@@ -5,8 +5,8 @@ import numpy as np
 from bert_cli.examples.tagging import read_columns, read_json_lines
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.folds import (
-    DisputedWord,
-    disputed_words,
+    SuspectedWord,
+    suspected_words,
     write_folds,
     write_suspects,
     write_suspects_of_words,
@@ -74,9 +74,9 @@ PREDICTED = [
 GIVEN = [("O", "O", "O"), ("B-x", "I-x")]
 
 
-def test_disputed_words_come_the_surest_first():
-    found = disputed_words(GIVEN, PREDICTED, TAGS)
-    assert found == [DisputedWord(1, 0, 0.125), DisputedWord(1, 1, 0.125), DisputedWord(0, 0, 0.25)]
+def test_suspected_words_come_the_surest_first():
+    found = suspected_words(GIVEN, PREDICTED, TAGS)
+    assert found == [SuspectedWord(1, 0, 0.125), SuspectedWord(1, 1, 0.125), SuspectedWord(0, 0, 0.25)]
 
 
 def test_words_in_doubt_stand_where_their_file_has_them(tmp_path):

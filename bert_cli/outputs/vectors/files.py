@@ -118,12 +118,12 @@ def check_format(output_format: str) -> None:
 def finished_lines(path: str) -> int:
     """The number of whole lines of a partial output; what stands behind the last of them is cut off."""
     with open(path, "r+b") as file:
-        count = end = position = 0
-        while block := file.read(1 << 20):
-            if found := block.count(b"\n"):
-                count += found
-                end = position + block.rindex(b"\n") + 1
-            position += len(block)
+        count = end = 0
+        for line in file:
+            # A kill may have torn the last line.
+            if line.endswith(b"\n"):
+                count += 1
+                end += len(line)
         file.truncate(end)
     return count
 
@@ -164,6 +164,7 @@ def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
             yield file
             file.flush()
             os.fsync(file.fileno())
+        # The data first, then the name: after a power cut the file is whole or still partial.
         os.replace(partial, path)
         files.remove(f"{partial}.flags")
     except OSError as error:

@@ -67,6 +67,7 @@ def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str
 
     "mean" (of sums) and "max" are those over all tokens of the line; of "cls" and "pooler" windows are averaged.
     """
+    # The windows of a line follow each other, and each line has one at least, as reduceat needs it.
     starts = np.searchsorted(features.window_lines, np.arange(len(features)))
     if pooling == "max":
         return np.maximum.reduceat(vectors, starts)
@@ -99,6 +100,7 @@ def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
         for start, words in zip(features.offsets.tolist(), features.words, strict=False)
         for word in words
     ]
+    # Most words are one piece, which is copied; np.add.reduceat would add in another order than mean.
     means = np.empty((len(spans), *vectors.shape[1:]), np.float32)
     for row, (first, last) in enumerate(spans):
         means[row] = vectors[first] if last == first + 1 else vectors[first:last].mean(axis=0)

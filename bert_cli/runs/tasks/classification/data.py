@@ -1,4 +1,4 @@
-"""The data of a bert-classify run: the files of a task, or a user's own. What kind of problem it is, is asked here alone."""
+"""The data of a bert-classify run: the files of a task, or a user's own, and the problem type that they decide."""
 
 import dataclasses
 import logging
@@ -52,52 +52,8 @@ class ClassificationData:
     found: dict[str, Any]
 
 
-def read_data(
-    settings: ClassifySettings,
-    labels: tuple[str, ...] | None,
-    problem_type: ProblemType | None,
-    tables: Mapping[str, Table] = MappingProxyType({}),
-) -> ClassificationData:
-    """Read what the phases need. labels: of the flag or of the model that is evaluated, None where neither says.
-
-    problem_type: None where the data has to tell it. tables: in memory, by the names of the splits that they are instead of
-    files.
-    """
-    reader = _Reader(settings, labels, problem_type, tables)
-    phases, held_out = settings.phases, settings.data
-    share = settings.dev_split.dev_split if held_out.dev_file is None and "dev" not in tables else 0.0
-    if phases.do_train or (phases.do_eval and share):
-        examples = reader.read("train", settings.data.train_file)
-        if share:
-            given = settings.dev_split.dev_split_seed
-            seed = settings.seed.random_seed if given is None else given
-            examples, reader.splits["dev"] = split_dev(examples, share, seed, reader.problem_type or SINGLE_LABEL)
-            reader.found["dev_split_seed"] = seed
-        reader.splits["train"] = examples
-    if phases.do_train and settings.distillation.unlabeled_file:
-        reader.splits["unlabeled"] = reader.read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
-    if phases.do_eval and not share:
-        reader.read_held_out("dev", held_out.dev_file)
-    if settings.inference.do_predict:
-        path = settings.data.predict_file
-        reader.read_held_out("test", path or held_out.test_file, is_plain=bool(path))
-    needed = {
-        "train": phases.do_train,
-        "unlabeled": True,
-        "dev": phases.do_eval,
-        "test": settings.inference.do_predict,
-    }
-    return ClassificationData(
-        reader.problem_type or SINGLE_LABEL,
-        reader.labels or (),
-        {split: examples for split, examples in reader.splits.items() if needed[split.partition("_")[0]]},
-        reader.task,
-        reader.found,
-    )
-
-
 def known_problem_type(settings: ClassifySettings) -> ProblemType | None:
-    """The task's, else what the flags say, which later runs remember; None where the data has to tell it.
+    """The problem type of the task, else of the flags, which later runs remember; None where the data decides it.
 
     InputError where two of them say something, and not the same.
     """
@@ -147,16 +103,19 @@ def check_submission(settings: ClassifySettings) -> None:
         raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
 
 
-class _Reader:
-    """Reads split by split; the first one with labels tells what the others have to be."""
+class DataReader:
+    """Reads split by split; the first one with labels decides the labels and the problem type of the others."""
 
     def __init__(
         self,
         settings: ClassifySettings,
         labels: tuple[str, ...] | None,
         problem_type: ProblemType | None,
-        tables: Mapping[str, Table],
+        tables: Mapping[str, Table] = MappingProxyType({}),
     ):
+        """labels: of the flag or of the model that is evaluated, None where neither has any. problem_type: None where the data
+        decides it. tables: splits in memory, by their names, which are read instead of files.
+        """
         self.settings, self.labels, self.tables = settings, labels, tables
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
@@ -166,34 +125,56 @@ class _Reader:
         self.choice_labels = settings.endings.choice_labels
         if problem_type and problem_type.has_endings:
             self.labels = ()
+        # A model without labels.txt, such as one of Google's, has its outputs in the order of the task.
         elif self.task and labels is None and not settings.phases.do_train:
             self.labels = self.task.labels
 
-    def read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
-        """Read a split, and its other half where the task has one whose file is there; see `read`."""
-        self.splits[split] = self.read(split, path, is_plain)
+    def read_all(self) -> ClassificationData:
+        """Read what the phases need."""
+        settings, phases, data = self.settings, self.settings.phases, self.settings.data
+        fraction = settings.dev_split.dev_split if data.dev_file is None and "dev" not in self.tables else 0.0
+        # The train file first, as it decides labels and problem type. An evaluation alone also needs it where the dev split is
+        # a part of it; the same seed cuts the same rows.
+        if phases.do_train or (phases.do_eval and fraction):
+            examples = self._read("train", data.train_file)
+            if fraction:
+                given = settings.dev_split.dev_split_seed
+                seed = settings.seed.random_seed if given is None else given
+                examples, dev = split_dev(examples, fraction, seed, self.problem_type or SINGLE_LABEL)
+                self.found["dev_split_seed"] = seed
+                if phases.do_eval:
+                    self.splits["dev"] = dev
+            if phases.do_train:
+                self.splits["train"] = examples
+        # Plain: texts without labels, in the columns of the training file.
+        if phases.do_train and settings.distillation.unlabeled_file:
+            self.splits["unlabeled"] = self._read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
+        if phases.do_eval and not fraction:
+            self._read_held_out("dev", data.dev_file)
+        if settings.inference.do_predict:
+            self._read_held_out("test", data.predict_file or data.test_file, is_plain=bool(data.predict_file))
+        labels, problem_type = self.labels or (), self.problem_type or SINGLE_LABEL
+        return ClassificationData(problem_type, labels, self.splits, self.task, self.found)
+
+    def _read_held_out(self, split: str, path: str | None, is_plain: bool = False) -> None:
+        """Read a split, and its other half where the task has one whose file is there; see `_read`."""
+        self.splits[split] = self._read(split, path, is_plain)
         other = split + self.task.other_half if self.task and not path else split
         if self.task and other != split:
+            # Google's run_classifier.py knows the matched half alone, so a folder made for it may lack the other one.
             paths = [os.path.join(self.settings.data.data_dir, layout.file) for layout in self.task.splits[other]]
             if any(map(exists, paths)):
-                self.splits[other] = self.read(other, None)
+                self.splits[other] = self._read(other, None)
 
-    def read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
+    def _read(self, split: str, path: str | None, is_plain: bool = False) -> Examples:
         """is_plain: the file is a user's own even where there is a task, and its labels are not looked at."""
         if self.problem_type and self.problem_type.has_endings:
             return self._read_choices(split, path, is_plain)
         if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
-        settings = self.settings
-        examples = read_examples(
-            self.task_name,
-            split,
-            settings.data.data_dir,
-            settings.data.header,
-            self.labels,
-            settings.task.language,
-            path,
-        )
+        data, language = self.settings.data, self.settings.task.language
+        examples = read_examples(self.task_name, split, data.data_dir, data.header, self.labels, language, path)
+        # The labels of the first split are those of all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
@@ -204,12 +185,13 @@ class _Reader:
             return read_own_file(self.tables[split], split, settings.columns, "yes", flag, needs_label)
         if not path:
             raise InputError(f"--{flag} is needed{_OTHERS[split]}, or --task_name for the files of a task")
+        # A file to predict comes from elsewhere than the training files, and may have a header where they have none.
         if is_plain:
             header = settings.data.predict_header or header
         return read_own_file(path, split, settings.columns, header, flag, needs_label, choices)
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
-        """As `read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
+        """As `_read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
         settings, endings = self.settings, self.settings.endings
         if self.task and not (is_plain and endings.choice_columns):
             layout = self.task.splits[split][0]
@@ -235,17 +217,14 @@ class _Reader:
         if self.labels is None and settings.phases.do_train and split == "train":
             self.labels = find_own_labels(file, problem_type, separator)
         elif self.labels is None and file.has_labels and split != "test":
-            self.labels = self._labels_of_another_run(file, problem_type)
+            # A model of a stranger: labels that are counted in the rows have no order of its outputs.
+            self.labels = problem_type.stated_labels(file.label_cells(None).columns)
+            if self.labels is None:
+                raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
+        # flags.txt remembers the columns of the training file, by which later runs read theirs.
         if split == "train":
             self.found = _found(file, problem_type)
         return own_examples(file, problem_type, self.labels or (), separator, not is_plain)
-
-    def _labels_of_another_run(self, file: OwnFile, problem_type: ProblemType) -> tuple[str, ...]:
-        """Those of a file to evaluate, for a model of a stranger: labels that are counted have no order of its outputs."""
-        labels = problem_type.stated_labels(file.label_cells(None).columns)
-        if labels is None:
-            raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
-        return labels
 
 
 _OTHERS = {"train": "", "dev": ", or --dev_split", "test": " or --predict_file"}
@@ -257,6 +236,7 @@ def _found(file: OwnFile, problem_type: ProblemType) -> dict[str, Any]:
 
     def written(columns: Sequence[int]) -> tuple[str, ...]:
         names = [places.called(column) for column in columns]
+        # By number where the name cannot be given as a flag: flags split lists at commas and strip spaces.
         is_plain = not any("," in name or name != name.strip() or names.count(name) > 1 for name in names)
         return tuple(names if is_plain else map(str, columns))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.names import TEACHER
+from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.glue import GlueTask
 from bert_cli.features.classification import ClassificationFeatures, classification_features
@@ -16,9 +16,8 @@ from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.tasks.classification.data import ClassificationData
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers, prediction_files
+from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -31,14 +30,16 @@ class ClassificationDataset(DivisibleDataset):
     """What is classified, and how.
 
     answers: the problem type, its labels and their thresholds. splits: those that are needed, dev_mismatched and
-    test_mismatched of mnli among them where their files are there; none for new texts. data: None there, too.
+    test_mismatched of mnli among them where their files are there; none for new texts. glue_task: None for own files. found:
+    values of flags that the data gave.
     """
 
     settings: ClassifySettings
     answers: Answers
     tokenizer: FullTokenizer
     splits: Mapping[str, Split] = dataclasses.field(default_factory=dict)
-    data: ClassificationData | None = None
+    glue_task: GlueTask | None = None
+    found: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     teacher: Teacher | None = None
 
     @property
@@ -55,12 +56,8 @@ class ClassificationDataset(DivisibleDataset):
         return [name for name in self.splits if name.startswith(split)]
 
     @property
-    def glue_task(self) -> GlueTask | None:
-        return self.data.task if self.data else None
-
-    @property
     def evaluation_files(self) -> tuple[str, ...]:
-        return self.answers.evaluation_files
+        return (THRESHOLDS,) if self.answers.tunes else ()
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
@@ -69,12 +66,17 @@ class ClassificationDataset(DivisibleDataset):
 
     def names(self, split: str) -> list[str]:
         """Names of the two tables of a half of the test data, and of the submission, where there is to be one."""
-        results = self.settings.inference
-        return prediction_files(split, results.output_format, self.glue_task if results.glue_submission else None)
+        half, inference = split.removeprefix("test"), self.settings.inference
+        table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{inference.output_format}"
+        names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
+        if inference.glue_submission and self.glue_task:
+            names.append(f"{self.glue_task.submission_of(half)}.tsv")
+        return names
 
     @property
     def metrics(self) -> tuple[str, ...]:
         known = known_metrics(self.problem_type.metrics, self.glue_task.metric if self.glue_task else None)
+        # Sorted, so that the matched half, which has no suffix, comes first and has the main metric.
         halves = sorted(name.removeprefix("dev") for name in self.halves("dev"))
         return tuple(f"{name}{half}" for half in halves or [""] for name in known)
 

@@ -23,7 +23,8 @@ Features = ClassificationFeatures | ChoiceFeatures
 
 
 def trained_features(splits: Mapping[str, Split]) -> Features:
-    """The features of all that is trained on: the train split, and behind it texts without labels."""
+    """The features of all training examples: of the train split, then of texts without labels."""
+    # Texts without labels come last, so that the first rows are those with a label; see with_teacher.
     train, more = splits["train"].features, splits["unlabeled"].features if "unlabeled" in splits else None
     if isinstance(train, ClassificationFeatures) and isinstance(more, ClassificationFeatures):
         return joined(train, more)
@@ -34,7 +35,7 @@ def trained_features(splits: Mapping[str, Split]) -> Features:
 class Teacher:
     """A trained classifier whose probabilities a student learns.
 
-    identity: what the manifest of a run calls it. predict(examples): its probabilities, float32 [n, outputs]. columns: its
+    identity: its name in the manifest of a run. predict(examples): its probabilities, float32 [n, outputs]. columns: its
     outputs that belong to the student's labels, in their order.
     """
 
@@ -43,39 +44,30 @@ class Teacher:
     columns: list[int]
     problem_type: ProblemType
 
-    def logits(self, examples: Sequence[ClassificationExample]) -> np.ndarray:
-        """float32 [n, L] of examples, in the student's order of labels; see ProblemType.logits."""
-        return self.problem_type.logits(self.predict(examples)[:, self.columns])
-
     def teach(
         self, features: Features, splits: Mapping[str, Split], folder: str | None, resumes: bool, writes: bool
     ) -> DistillationFeatures:
-        """trained_features, with the teacher's logits of each example.
+        """trained_features, with the teacher's logits of each example, in the student's order of labels.
 
-        folder, resumes, writes: see kept_logits; a dry run has no folder, and any logits are as good for it.
+        A run that starts computes them and leaves them in its folder, and a run that goes on reads them there: the teacher is
+        not needed any more. writes: whether this process writes files. folder: None for a dry run.
         """
-        assert isinstance(features, ClassificationFeatures), "check_student refuses multiple choice"
+        assert isinstance(features, ClassificationFeatures), "load_teacher refuses multiple choice"
+        # In the order of trained_features.
+        examples = [example for name in _TRAINED if name in splits for example in splits[name].texts]
+        shape, path = (len(examples), len(self.columns)), os.path.join(folder or "", TEACHER)
         if folder is None:
+            # Any logits take the same time in a step, and the teacher may take longer than the whole dry run.
             LOG.info("the time that is told is without that of the teacher, which sees each row once")
-            logits = np.zeros((len(features), len(self.columns)), np.float32)
+            logits = np.zeros(shape, np.float32)
+        elif resumes and files.exists(path):
+            logits = read_logits(path, shape)
         else:
-            # In the order of trained_features.
-            examples = [example for name in _TRAINED if name in splits for example in splits[name].texts]
-            logits = self.kept_logits(examples, folder, resumes, writes)
+            logits = self.problem_type.logits(self.predict(examples)[:, self.columns])
+            if writes:
+                with atomic_write(path, "wb") as file:
+                    np.save(file, logits)
         return with_teacher(features, logits, len(splits["train"].examples))
-
-    def kept_logits(
-        self, examples: Sequence[ClassificationExample], folder: str, resumes: bool, writes: bool
-    ) -> np.ndarray:
-        """`logits`, which a run that starts computes and leaves in its folder, and one that goes on finds there."""
-        path = os.path.join(folder, TEACHER)
-        if resumes and files.exists(path):
-            return read_logits(path, (len(examples), len(self.columns)))
-        found = self.logits(examples)
-        if writes:
-            with atomic_write(path, "wb") as file:
-                np.save(file, found)
-        return found
 
 
 def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
@@ -83,14 +75,9 @@ def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:
     try:
         with files.open_binary(path) as file:
             found = np.load(file, allow_pickle=False)
+    # What np.load raises for a torn file; allow_pickle would run code of whoever wrote it.
     except (ValueError, EOFError):
         found = None
     if not isinstance(found, np.ndarray) or found.dtype != np.float32 or found.shape != shape:
         raise InputError(f"{path}: is not what this run has kept of its teacher; remove it, and it is computed again")
     return found
-
-
-def check_student(problem_type: ProblemType) -> None:
-    """InputError for a problem type whose models have no probabilities of labels."""
-    if problem_type.distillation_refusal:
-        raise InputError(f"--distill_from: {problem_type.distillation_refusal}")

@@ -10,8 +10,8 @@ from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_sha
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
 from bert_cli.problem_types.problem_type import Found
-from bert_cli.runs.tasks.classification.split import Answers, Split
-from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
+from bert_cli.runs.tasks.classification.split import Split
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
@@ -23,8 +23,7 @@ METHOD = "occlusion with [MASK]: Shapley values, the mean over orders in which t
 
 def explain(
     session: "Predictor",
-    tokenizer: FullTokenizer,
-    answers: Answers,
+    data: ClassificationDataset,
     texts: tuple[str, str | None],
     batch_size: int,
     budget: int = BUDGET,
@@ -35,11 +34,13 @@ def explain(
     "words", [{"word", "share"}] in the order of the text, "text_b" at those of the second one. The shares add up to
     score − masked_score. budget: about how many rows are computed.
     """
-    problem_type, labels = answers.problem_type, answers.labels
+    problem_type, labels, tokenizer = data.problem_type, data.answers.labels, data.tokenizer
     tokens = word_tokens(*texts, tokenizer, session.max_seq_length)
+    # With a fixed seed, so that the same text has the same shares in every call.
     orders = uncovering_orders(len(tokens.seen), budget, seed=0)
     sequences = masked_rows(tokens, orders, tokenizer)
     ids = tuple(map(str, range(len(sequences))))
+    # Zeros: the features need labels, whose losses nobody reads here.
     label_ids = problem_type.label_array([None] * len(ids), labels.names)
     # A text is explained in one sequence, also to a model that reads several.
     starts = np.arange(len(ids) + 1) if session.has_windows else None
@@ -55,15 +56,17 @@ def explain(
 
 
 def explained_examples(
-    session: "Predictor", tokenizer: FullTokenizer, split: Split, answers: Answers, found: Found, batch_size: int
+    session: "Predictor", data: ClassificationDataset, split: Split, found: Found, batch_size: int
 ) -> EvalExamples:
     """What the report shows of the rows of a split with these predictions, some of them with `explain` as "explanation":
     short ones, mistakes first.
 
     All processes of a run take part: those of the rows that are computed are the same for all.
     """
-    problem_type = answers.problem_type
-    examples = classification_examples(problem_type, answers.labels, split.features.label_ids, found, split.row_text)
+    problem_type = data.problem_type
+    examples = classification_examples(
+        problem_type, data.answers.labels, split.features.label_ids, found, split.row_text
+    )
     # A choice is not explained: its words are in several texts at once.
     if problem_type.has_endings:
         return examples
@@ -74,7 +77,7 @@ def explained_examples(
     half = DEV_ROWS // 2
     for row in short[:half] + short[half:][-half:]:
         pair = row["text"], row.get("text_b")
-        row["explanation"] = explain(session, tokenizer, answers, pair, batch_size, DEV_BUDGET)
+        row["explanation"] = explain(session, data, pair, batch_size, DEV_BUDGET)
     return examples
 
 
@@ -85,6 +88,7 @@ def coloured(record: Mapping[str, Any]) -> Any:
     text = Text()
     answer = f"{record['label']}  {record['probability']:.4f}" if "label" in record else f"{record['value']:.4f}"
     text.append(f"{answer}\n", style="bold")
+    # Relative to the largest share, which is 0 where no word mattered.
     most = max((abs(word["share"]) for word in record["words"]), default=0.0) or 1.0
     for word in record["words"]:
         strength = abs(word["share"]) / most

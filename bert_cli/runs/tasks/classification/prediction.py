@@ -39,12 +39,6 @@ _OF_TABLES = (
 )  # fmt: skip
 
 
-def plan_texts(settings: ClassifySettings, model: AnyModel, data: ClassificationDataset) -> shards.ShardPlan:
-    """The shards of --input_file."""
-    names = [settings.files.output_file]
-    return _plan(settings, model, data, ("input_file", "output_file"), names, _OF_TEXTS)
-
-
 def alone(settings: ClassifySettings) -> ClassifySettings:
     """See shards.alone."""
     return dataclasses.replace(settings, devices=shards.alone(settings.devices))
@@ -82,6 +76,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
     labels = trained_labels(settings.encoding.labels or (), checkpoint)
     whole = task.for_new_texts(model, labels, [folder, *run_folders(checkpoint)])
     files.make_directory(folder)
+    # The names of a run that is not sharded, from which the plan makes those of each shard.
     names = [os.path.join(folder, name) for name in whole.names("test")]
     plan = _plan(settings, model, whole, ("predict_file", "output_dir"), names, _OF_TABLES)
     todo, session = plan.todo(), None
@@ -91,6 +86,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
             data = part.read(model, stack)
         split = data.splits["test"]
         check_unknown("test", split.features.sequences, model.vocabulary, strict)
+        # Only now, as the session needs a dataset; it serves all further shards.
         session = session or opening.open_trained(part, model, data, alone(settings))
         found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
         write_predictions(shard.targets, split, found, data.answers, settings.inference.output_format)
@@ -119,7 +115,10 @@ def answer_texts(settings: ClassifySettings) -> dict:
     if not labels and problem_type.has_named_outputs:
         raise InputError(f"{checkpoint.folder}: has no labels.txt, so the labels are not known; give --labels")
     data = task.for_new_texts(model, labels, run_folders(checkpoint))
-    plan = plan_texts(settings, model, data) if is_sharded else None
+    # Before TensorFlow is imported: another process may have done all shards already.
+    plan = None
+    if is_sharded:
+        plan = _plan(settings, model, data, ("input_file", "output_file"), [target], _OF_TEXTS)
     todo = plan.todo() if plan else []
     if plan and not todo:
         return data.facts()
@@ -143,7 +142,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
 
     if explained:
         texts, batch_size = (explained, settings.new.text_b or None), settings.inference.predict_batch_size
-        record = explain(session, model.tokenizer, data.answers, texts, batch_size)
+        record = explain(session, data, texts, batch_size)
         if session.is_chief:
             _show({"text": explained} | ({"text_b": texts[1]} if texts[1] else {}) | record)
     elif plan:
@@ -152,6 +151,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
     elif source:
         answer_file(source, target)
     elif session.is_chief:
+        # What is typed is not checked for unknown words, see interactive.unknown_check.
         record = next(answer(lines, lambda sequences: None))
         print(json.dumps({"index": 0} | record, ensure_ascii=False), flush=True)
     return data.facts()

@@ -10,10 +10,9 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.names import PREDICTIONS_TABLE, TEST_RESULTS, THRESHOLDS
+from bert_cli.base.names import THRESHOLDS
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
-from bert_cli.examples.glue import GlueTask
 from bert_cli.features.choice import ChoiceFeatures, choice_features, format_choices
 from bert_cli.features.classification import (
     ClassificationFeatures,
@@ -44,6 +43,7 @@ class Split(NamedTuple):
     @property
     def choices(self) -> list[ChoiceExample]:
         """The rows of multiple choice, [] for texts."""
+        # A split has one type of rows only; isinstance lets mypy know which.
         return [each for each in self.examples if isinstance(each, ChoiceExample)]
 
     @property
@@ -121,11 +121,6 @@ class Answers:
     labels: LabelSet
     tunes: bool = False
 
-    @property
-    def evaluation_files(self) -> tuple[str, ...]:
-        """Names of the files that an evaluation writes besides eval_results.txt."""
-        return (THRESHOLDS,) if self.tunes else ()
-
     def tuned(self, label_ids: np.ndarray, found: Found) -> "Answers":
         """With the thresholds that are best on these predictions, where they are to be tuned."""
         if not self.tunes:
@@ -134,7 +129,7 @@ class Answers:
         return dataclasses.replace(self, labels=self.labels._replace(thresholds=thresholds))
 
     def write_thresholds(self, folder: str) -> None:
-        """Write the evaluation_files."""
+        """Write thresholds.json, where the thresholds were tuned."""
         if self.tunes and self.labels.thresholds is not None:
             multi_label.write_thresholds(os.path.join(folder, THRESHOLDS), self.labels.names, self.labels.thresholds)
 
@@ -155,6 +150,7 @@ def make_answers(
             )
         return Answers(problem_type, LabelSet(names))
     is_tuned = settings.threshold == TUNED
+    # A run that only predicts: an earlier evaluation has left the thresholds.
     if is_tuned and not tunes:
         return Answers(problem_type, LabelSet(names, _read_tuned(names, folders)))
     threshold = multi_label.DEFAULT_THRESHOLD if is_tuned else float(settings.threshold)
@@ -172,28 +168,17 @@ def _read_tuned(names: tuple[str, ...], folders: Sequence[str]) -> np.ndarray:
     return multi_label.read_thresholds(path, names)
 
 
-def prediction_files(split: str, output_format: str, submitted: GlueTask | None) -> list[str]:
-    """Names of the two tables of a half of the test data, and of the submission, where there is to be one of a task."""
-    half = split.removeprefix("test")
-    table = f"{PREDICTIONS_TABLE.removesuffix('.tsv')}{half}.{output_format}"
-    names = [f"{TEST_RESULTS.removesuffix('.tsv')}{half}.tsv", table]
-    if submitted:
-        names.append(f"{submitted.submission_of(half)}.tsv")
-    return names
-
-
 def write_predictions(
     paths: Sequence[str], split: Split, found: dict[str, Any], answers: Answers, output_format: str
 ) -> None:
-    """Write the files that prediction_files names to these paths; found: what the model says of the split."""
+    """Write the files of ClassificationDataset.names to these paths; found: the model's predictions for the split."""
     problem_type, labels = answers.problem_type, answers.labels
     decisions = problem_type.decisions(found, labels)
     write_test_results(paths[0], found[problem_type.output_name])
     columns = {"id": split.features.guids, **problem_type.prediction_columns(found, labels)}
     write_table(paths[1], columns | split.text_columns(decisions), output_format)
     LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
+    # The leaderboard wants the ids of the test file, not the guids of the original.
     for path in paths[2:]:
-        folder, name = os.path.split(path)
-        ids = [example.identifier for example in split.examples]
-        write_glue_submission(folder, name.removesuffix(".tsv"), ids, decisions)
+        write_glue_submission(path, [example.identifier for example in split.examples], decisions)
         LOG.info("wrote %s", path)

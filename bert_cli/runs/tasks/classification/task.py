@@ -25,11 +25,11 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
-from bert_cli.runs.tasks.classification.data import check_submission, known_problem_type, read_data
+from bert_cli.runs.tasks.classification.data import DataReader, check_submission, known_problem_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.distillation import Teacher, check_student, trained_features
+from bert_cli.runs.tasks.classification.distillation import Teacher, trained_features
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.classification.split import Split, make_answers, make_split, write_predictions
+from bert_cli.runs.tasks.classification.split import make_answers, make_split, write_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
@@ -49,7 +49,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     settings: ClassifySettings
 
     def __init__(self, settings: ClassifySettings, tables: Mapping[str, Table] = MappingProxyType({})):
-        """tables: see data.read_data."""
+        """tables: see data.DataReader."""
         super().__init__(settings)
         self.tables = tables
         self._known = known_problem_type(settings)
@@ -71,14 +71,16 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """Labels are those of the checkpoint where it is trained."""
         settings, phases = self.settings, self.settings.phases
         known = self._known
+        # Before any file is read: a wrong combination of flags is reported at once.
         check_submission(settings)
         labels, folders = settings.encoding.labels or (), []
+        # A training takes its labels from the data; a trained model has the order of its outputs.
         if not phases.do_train:
             known = known or model.problem_type
             checkpoint = model.required_checkpoint
             labels = trained_labels(labels, checkpoint)
             folders = [phases.output_dir, *run_folders(checkpoint)]
-        data = read_data(settings, labels or None, known, self.tables)
+        data = DataReader(settings, labels or None, known, self.tables).read_all()
         if not data.labels and data.problem_type.has_named_outputs:
             raise InputError("the model has no labels.txt; give --labels in the order of its outputs")
         # A run that does neither leaves it to a later one to find thresholds.
@@ -90,10 +92,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         }
         if not data.problem_type.has_endings:
             LOG.info("labels: %s", ", ".join(data.labels) or "none, a number is predicted")
+        # Last, as it reads another model: errors of the own data come first.
         teacher = None
         if settings.distillation.distill_from:
             teacher = load_teacher(settings, data.labels, data.problem_type)
-        return ClassificationDataset(settings, answers, model.tokenizer, splits, data, teacher)
+        return ClassificationDataset(settings, answers, model.tokenizer, splits, data.task, data.found, teacher)
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
         features, lower = trained_features(data.splits), model.tokenizer.do_lower_case
@@ -110,7 +113,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             **({} if problem_type is SINGLE_LABEL else {"problem_type": problem_type.name}),
             **({"distill_from": data.teacher.identity} if data.teacher else {}),
         }
-        found = {**(data.data.found if data.data else {}), "problem_type": problem_type.name, "do_lower_case": lower}
+        found = {**data.found, "problem_type": problem_type.name, "do_lower_case": lower}
         found["labels"] = None if has_comma else labels
         weights = controls.class_weights(self.settings.loss, problem_type, data.labels, features.label_ids)
         values = {"decided": decided, "found": found, "labels": labels, "class_weights": weights}
@@ -119,6 +122,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
     def make_model(
         self, model: AnyModel, data: ClassificationDataset, compute_dtype: str, rule: "TrainingRule"
     ) -> "TaskModel":
+        # Here, as heads import TensorFlow, which takes seconds and is not needed where a flag is wrong.
         from bert_cli.heads import classification as heads
         from bert_cli.heads.losses import Distillation
         from bert_cli.heads.model import NetworkOptions
@@ -146,6 +150,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         features = trained_features(data.splits)
         if data.teacher:
             features = data.teacher.teach(features, data.splits, folder, resumes, writes)
+        # The training runs in C++ for minutes, while a thread can import what the scores need.
         if self.settings.phases.do_eval:
             needed_later()
         return RowInput(features, self.settings.inference.eval_batch_size)
@@ -160,10 +165,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         details: dict[str, Any] = {}
         lines: list[str] = []
         answers = data.answers
-        first: tuple[Split, dict[str, Any]] | None = None
+        computed = []
         for name in data.halves("dev"):
             split, half = data.splits[name], name.removeprefix("dev")
             found = predictor.infer(split.features, batch_size, "evaluating")
+            # Of two halves the thresholds of the last one are kept, but no task of two halves has thresholds.
             answers = answers.tuned(split.features.label_ids, found)
             scores = answers.problem_type.evaluate(split.features.label_ids, found, answers.labels, batch_size)
             metrics |= {f"{key}{half}": value for key, value in scores.metrics.items()}
@@ -173,12 +179,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
                 main = main_metrics(task.metric, scores.metrics)
                 listed = ", ".join(f"{key}{half} = {value!s}" for key, value in main.items())
                 lines.append(f"  {self.settings.task.task_name} is measured by {listed}")
-            first = first or (split, found)
+            computed.append((split, found))
+        # Several processes would write the same file at the same time.
         if predictor.is_chief:
             answers.write_thresholds(self.settings.phases.output_dir)
-        assert first is not None, "a run that evaluates has read a dev split"
-        split, found = first
-        examples = functools.partial(explained_examples, predictor, data.tokenizer, split, answers, found, batch_size)
+        split, found = computed[0]
+        # Explanations need the tuned thresholds, too.
+        data = dataclasses.replace(data, answers=answers)
+        examples = functools.partial(explained_examples, predictor, data, split, found, batch_size)
         report = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
         return Evaluation(metrics, lines, report, examples, (answers, found))
 
@@ -186,6 +194,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
     ) -> dict[str, Any]:
         """Write test_results.tsv, predictions.tsv or what it is to be, and the submission; of a second half the same."""
+        # With the thresholds that the evaluation of the same run has tuned.
         answers = evaluation.details[0] if evaluation else data.answers
         rate = 0.0
         for name in data.halves("test"):
@@ -204,7 +213,8 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
     InputError where there is none, or where its problem type or labels are others.
     """
     given = settings.distillation.distill_from
-    check_student(problem_type)
+    if problem_type.distillation_refusal:
+        raise InputError(f"--distill_from: {problem_type.distillation_refusal}")
     checkpoint = find_checkpoint(given, "distill_from")
     check_command(checkpoint, ClassificationTask.command)
     # The group has fields that are flags of other commands only; a value of one of these would be refused.
@@ -220,6 +230,7 @@ def load_teacher(settings: ClassifySettings, labels: tuple[str, ...], problem_ty
         raise InputError(
             f"--distill_from={given}: is a model of {data.problem_type.name}, and {problem_type.name} is to be trained"
         )
+    # The order may differ: Teacher.columns brings the teacher's outputs into that of the student.
     if set(data.labels) != set(labels):
         raise InputError(
             f"--distill_from={given}: its labels are {', '.join(data.labels) or 'not known'}, and those to be trained "

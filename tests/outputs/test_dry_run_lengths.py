@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bert_cli.outputs.lengths import length_figures
+from bert_cli.outputs.dry_run import length_figures
 
 
 def test_figures():
