@@ -20,18 +20,19 @@ CHOICE = "multiple_choice"
 class TextInput:
     """What a classifier of texts reads of the encoder: an entry of HEAD_INPUTS.
 
-    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. reads_tokens: it needs the last
-    layer's output of every token; else the last layer computes [CLS] alone.
+    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. description: for --help.
+    reads_tokens: it needs the last layer's output of every token; else the last layer computes [CLS] alone.
     """
 
     name: str
+    description: str
     reads_pooler: bool = False
     reads_tokens: bool = False
 
 
-POOLED = TextInput("pooled", reads_pooler=True)  # the pooler's output, as in Google's scripts
-FIRST = TextInput("cls")  # the last layer's [CLS]
-MEAN = TextInput("mean", reads_tokens=True)  # the mean over the last layer's tokens
+POOLED = TextInput("pooled", "the pooler's output, Google's", reads_pooler=True)
+FIRST = TextInput("cls", "the last layer's [CLS]")
+MEAN = TextInput("mean", "the mean over the last layer's tokens", reads_tokens=True)
 HEAD_INPUTS = {each.name: each for each in (POOLED, FIRST, MEAN)}
 
 

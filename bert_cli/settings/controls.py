@@ -81,8 +81,7 @@ class Head(FlagGroup, heading="Controls"):
     classifier_dropout: float = deciding(0.1, "dropout of what the classifier reads", lower=0.0, upper=_MOST_DROPOUT)
     head_input: str = deciding(
         POOLED.name,
-        "what the classifier reads: pooled: the pooler's output, Google's; cls: the last layer's [CLS]; mean: the mean over "
-        "the last layer's tokens",
+        f"what the classifier reads: {'; '.join(f'{each.name}: {each.description}' for each in HEAD_INPUTS.values())}",
         choices=tuple(HEAD_INPUTS),
         remembered=True,
     )
