@@ -220,7 +220,7 @@ def _folder(path: str) -> None:
     folder = str(pathlib.Path(path).parent)
     manifest.read_manifest(folder)
     manifest.owned_names(folder)
-    run_folder.read_report(folder)
+    manifest.read_report(folder)
     newest_whole(folder)
     remembered(ClassifySettings, folder, ())
     run_folder.find_state(folder, MANIFEST, False, None)

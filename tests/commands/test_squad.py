@@ -1,7 +1,6 @@
 """bert-squad as a user calls it: training, answers, scores, going on; and that it computes what the original does."""
 
 import dataclasses
-import functools
 import json
 import pathlib
 
@@ -167,7 +166,10 @@ def test_the_loss_is_that_of_the_original(model, trained, run_folder, skip_paddi
 
     values = json.loads((model / "bert_config.json").read_text(encoding="utf-8"))
     config = BertConfig(**values | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
-    make_model = functools.partial(BertSpanModel, config, skip_padding=skip_padding)
+
+    def make_model(compute_dtype):
+        return BertSpanModel(config, skip_padding, compute_dtype=compute_dtype)
+
     session = Session(make_model, Devices(precision="float32"), 26, 4)
     session.load_trained(find_checkpoint(str(trained)))
     rng, lengths = np.random.default_rng(1), np.array([9, 20, 14, 17])

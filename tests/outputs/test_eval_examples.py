@@ -36,7 +36,7 @@ def with_texts(found):
 
 
 def text_of(ids, texts):
-    """What runs.tasks.classification.split.row_text gives."""
+    """What runs.tasks.classification.dataset.Split.row_text gives."""
 
     def of_row(row):
         text, second = texts[row]

@@ -12,8 +12,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
-from bert_cli.features.ragged import Features, row_lengths
-from bert_cli.features.stream import equal_length_groups
+from bert_cli.features.ragged import Features, equal_length_groups, row_lengths
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner, check_packages
 from bert_cli.runs.engine.predictor import OnnxHead, Predictor

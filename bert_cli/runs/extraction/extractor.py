@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.base.head_types import POOLER
 from bert_cli.features.extraction import ExtractionFeatures
-from bert_cli.features.stream import equal_length_groups
+from bert_cli.features.ragged import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner
 from bert_cli.runs.engine.onnx_session import TOKENS, load, network_type, opened

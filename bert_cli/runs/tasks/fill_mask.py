@@ -9,8 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER
 from bert_cli.features import spec
 from bert_cli.features.fill_mask import MaskedText, masked_text
-from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.stream import length_groups
+from bert_cli.features.ragged import RaggedFeatures, length_groups
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.fill_mask import fill_mask_record

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from bert_cli.features.ragged import RaggedFeatures
-from bert_cli.features.stream import check_steps
+from bert_cli.features.ragged import RaggedFeatures, check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples

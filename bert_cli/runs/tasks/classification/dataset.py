@@ -1,28 +1,121 @@
-"""What bert-classify has read: its splits, labels and problem type, and the names of the files that follow from them."""
+"""What bert-classify has read: splits with their features, labels and problem type, and the files that follow from them."""
 
 import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS
-from bert_cli.examples.classification import ClassificationExample
+from bert_cli.examples.choice import ChoiceExample, describe_choices
+from bert_cli.examples.classification import ClassificationExample, describe_examples
 from bert_cli.examples.glue import GlueTask
-from bert_cli.features.classification import ClassificationFeatures, classification_features
+from bert_cli.features.choice import ChoiceFeatures, choice_features, format_choices
+from bert_cli.features.classification import (
+    ClassificationFeatures,
+    classification_features,
+    format_cuts,
+    format_features,
+    joined,
+)
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs import folds as files_of_folds
+from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
 from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.eval_examples import shortened
+from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.runs.tasks.classification.answers import Answers, make_answers
+from bert_cli.runs.tasks.classification.data import Examples
 from bert_cli.runs.tasks.classification.distillation import Teacher
-from bert_cli.runs.tasks.classification.split import Answers, Split, make_answers
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
 from bert_cli.settings.classification import ClassifySettings
+from bert_cli.settings.groups import Encoding
 from bert_cli.text.tokenization import FullTokenizer
 
 LOG = logging.getLogger("bert_cli")
+_TRAINED = ("train", "unlabeled")
+
+
+class Split(NamedTuple):
+    """One file of the data: its rows, all of them texts or all of them choices, and their features."""
+
+    examples: Examples
+    features: ClassificationFeatures | ChoiceFeatures
+
+    @property
+    def choices(self) -> list[ChoiceExample]:
+        """The rows of multiple choice, [] for texts."""
+        # A split has one type of rows only; isinstance lets mypy know which.
+        return [each for each in self.examples if isinstance(each, ChoiceExample)]
+
+    @property
+    def texts(self) -> list[ClassificationExample]:
+        """The rows that are texts or pairs of texts, [] for choices."""
+        return [each for each in self.examples if isinstance(each, ClassificationExample)]
+
+    def row_text(self, row: int) -> dict[str, Any]:
+        """The id and the texts of a row for eval_examples.jsonl, cut to its length."""
+        example, named = self.examples[row], {"id": self.features.guids[row]}
+        if isinstance(example, ChoiceExample):
+            endings = [shortened(each) for each in example.endings]
+            return named | {"text": shortened(example.context), "endings": endings}
+        second = {"text_b": shortened(example.text_b)} if example.text_b else {}
+        return named | {"text": shortened(example.text_a)} | second
+
+    def text_columns(self, decisions: Sequence[Any]) -> dict[str, Column]:
+        """The columns of texts in predictions.tsv; decisions: of a choice, the indices of the endings that were chosen."""
+        if choices := self.choices:
+            endings = [each.endings[chosen] for each, chosen in zip(choices, decisions, strict=True)]
+            return {"text": [each.context for each in choices], "ending": endings}
+        return text_columns([(each.text_a, each.text_b) for each in self.texts])
+
+    def survey(self) -> Survey:
+        """The rows for --dry_run."""
+        labels, sequences = [each.label for each in self.examples], self.features.sequences
+        if isinstance(self.features, ChoiceFeatures):
+            # Endings are cut to the length of a sequence while they are tokenized, so the lengths are those after cutting.
+            return Survey(
+                [(each.context, each.endings) for each in self.choices], labels, sequences.lengths, "sequence"
+            )
+        pairs = [(each.text_a, each.text_b) for each in self.texts]
+        special = np.array([3 if text_b else 2 for _, text_b in pairs])  # [CLS], and [SEP] after each text
+        return Survey(pairs, labels, self.features.text_tokens + special)
+
+    def lines(self, labels: tuple[str, ...], tokenizer: FullTokenizer, count: int) -> list[str]:
+        """The first `count` examples as lines for the log."""
+        if isinstance(self.features, ChoiceFeatures):
+            return format_choices(self.features, tokenizer, count)
+        return format_features(self.features, labels, tokenizer, count)
+
+
+def make_split(
+    name: str,
+    examples: Examples,
+    labels: tuple[str, ...],
+    tokenizer: FullTokenizer,
+    problem_type: ProblemType,
+    encoding: Encoding,
+) -> Split:
+    """Tokenize the rows, and log how many there are and what was cut.
+
+    InputError where --max_seq_length is too short for them.
+    """
+    features: ClassificationFeatures | ChoiceFeatures
+    length = encoding.max_seq_length
+    if choices := [each for each in examples if isinstance(each, ChoiceExample)]:
+        features, described = choice_features(choices, tokenizer, length), describe_choices(choices)
+        cut = features.num_truncated
+        lines = [f"{cut} of {len(features.sequences)} sequences were cut to {length} tokens"] * bool(cut)
+    else:
+        texts = [each for each in examples if isinstance(each, ClassificationExample)]
+        features = classification_features(texts, labels, tokenizer, length, problem_type, encoding.long_text)
+        described, lines = describe_examples(texts, labels), format_cuts(features, length)
+    for line in (described, *lines):
+        LOG.info("%s: %s", name, line)
+    return Split(examples, features)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +178,18 @@ class ClassificationDataset(DivisibleDataset):
         length, long_text = self.settings.encoding.max_seq_length, self.settings.encoding.long_text
         return classification_features(examples, self.labels, self.tokenizer, length, self.problem_type, long_text)
 
+    @property
+    def trained_texts(self) -> list[ClassificationExample]:
+        """The texts of the rows of `training_features`, where they are no choices."""
+        return [example for name in _TRAINED if name in self.splits for example in self.splits[name].texts]
+
+    def training_features(self) -> ClassificationFeatures | ChoiceFeatures:
+        """The features of all training examples: of the train split, then of texts without labels."""
+        # Texts without labels come last, so that the first rows are those with a label; see with_teacher.
+        parts = [self.splits[name].features for name in _TRAINED if name in self.splits]
+        texts = [part for part in parts if isinstance(part, ClassificationFeatures)]
+        return joined(*texts) if len(texts) > 1 else parts[0]
+
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
 
@@ -112,6 +217,22 @@ class ClassificationDataset(DivisibleDataset):
             splits[name] = Split([train.examples[row] for row in rows.tolist()], train.features.take(rows))
             LOG.info("%s: %d of %d rows", name, len(rows), len(held_out))
         return dataclasses.replace(self, splits={**self.splits, **splits}, answers=answers)
+
+    def write_predictions(self, paths: Sequence[str], split: Split, found: dict[str, Any], answers: Answers) -> None:
+        """Write the files of `names` to these paths; found: the model's predictions for the split.
+
+        answers: those of the dataset, or what an evaluation of the same run has made of them.
+        """
+        problem_type, labels = answers.problem_type, answers.labels
+        decisions = problem_type.decisions(found, labels)
+        write_test_results(paths[0], found[problem_type.output_name])
+        columns = {"id": split.features.guids, **problem_type.prediction_columns(found, labels)}
+        write_table(paths[1], columns | split.text_columns(decisions), self.settings.inference.output_format)
+        LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
+        # The leaderboard wants the ids of the test file, not the guids of the original.
+        for path in paths[2:]:
+            write_glue_submission(path, [example.identifier for example in split.examples], decisions)
+            LOG.info("wrote %s", path)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
         train = self.splits["train"]

@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,23 +12,10 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
-from bert_cli.features.choice import ChoiceFeatures
-from bert_cli.features.classification import ClassificationFeatures, DistillationFeatures, joined, with_teacher
+from bert_cli.features.classification import ClassificationFeatures, DistillationFeatures, with_teacher
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.tasks.classification.split import Split
 
 LOG = logging.getLogger("bert_cli")
-_TRAINED = ("train", "unlabeled")
-Features = ClassificationFeatures | ChoiceFeatures
-
-
-def trained_features(splits: Mapping[str, Split]) -> Features:
-    """The features of all training examples: of the train split, then of texts without labels."""
-    # Texts without labels come last, so that the first rows are those with a label; see with_teacher.
-    train, more = splits["train"].features, splits["unlabeled"].features if "unlabeled" in splits else None
-    if isinstance(train, ClassificationFeatures) and isinstance(more, ClassificationFeatures):
-        return joined(train, more)
-    return train
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,16 +32,21 @@ class Teacher:
     problem_type: ProblemType
 
     def teach(
-        self, features: Features, splits: Mapping[str, Split], folder: str | None, resumes: bool, writes: bool
+        self,
+        features: ClassificationFeatures,
+        examples: Sequence[ClassificationExample],
+        label_count: int,
+        folder: str | None,
+        resumes: bool,
+        writes: bool,
     ) -> DistillationFeatures:
-        """trained_features, with the teacher's logits of each example, in the student's order of labels.
+        """The features with the teacher's logits of each example, in the student's order of labels.
+
+        label_count: the first so many examples have labels.
 
         A run that starts computes them and leaves them in its folder, and a run that goes on reads them there: the teacher is
         not needed any more. writes: whether this process writes files. folder: None for a dry run.
         """
-        assert isinstance(features, ClassificationFeatures), "load_teacher refuses multiple choice"
-        # In the order of trained_features.
-        examples = [example for name in _TRAINED if name in splits for example in splits[name].texts]
         shape, path = (len(examples), len(self.columns)), os.path.join(folder or "", TEACHER)
         if folder is None:
             # Any logits take the same time in a step, and the teacher may take longer than the whole dry run.
@@ -67,7 +59,7 @@ class Teacher:
             if writes:
                 with atomic_write(path, "wb") as file:
                     np.save(file, logits)
-        return with_teacher(features, logits, len(splits["train"].examples))
+        return with_teacher(features, logits, label_count)
 
 
 def read_logits(path: str, shape: tuple[int, int]) -> np.ndarray:

@@ -10,8 +10,7 @@ from bert_cli.features.occlusion import masked_rows, uncovering_orders, word_sha
 from bert_cli.outputs.eval_examples import EvalExamples, classification_examples
 from bert_cli.problem_types.columns import significant
 from bert_cli.problem_types.problem_type import Found
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.split import Split
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, Split
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor

@@ -27,7 +27,6 @@ from bert_cli.runs.tasks import interactive, opening
 from bert_cli.runs.tasks.classification.data import check_submission
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
 from bert_cli.runs.tasks.classification.explanation import METHOD, coloured, explain
-from bert_cli.runs.tasks.classification.split import write_predictions
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
 
@@ -89,7 +88,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         # Only now, as the session needs a dataset; it serves all further shards.
         session = session or opening.open_trained(part, model, data, alone(settings))
         found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
-        write_predictions(shard.targets, split, found, data.answers, settings.inference.output_format)
+        data.write_predictions(shard.targets, split, found, data.answers)
     return {"shards": len(todo)}
 
 

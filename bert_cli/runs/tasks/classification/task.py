@@ -15,6 +15,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
+from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, needed_later
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
@@ -25,11 +26,11 @@ from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
+from bert_cli.runs.tasks.classification.answers import make_answers
 from bert_cli.runs.tasks.classification.data import DataReader, check_submission, known_problem_type
-from bert_cli.runs.tasks.classification.dataset import ClassificationDataset
-from bert_cli.runs.tasks.classification.distillation import Teacher, trained_features
+from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, make_split
+from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.classification.split import make_answers, make_split, write_predictions
 from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
@@ -99,7 +100,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         return ClassificationDataset(settings, answers, model.tokenizer, splits, data.task, data.found, teacher)
 
     def plan(self, model: AnyModel, data: ClassificationDataset) -> Plan:
-        features, lower = trained_features(data.splits), model.tokenizer.do_lower_case
+        features, lower = data.training_features(), model.tokenizer.do_lower_case
         sequences, problem_type = features.sequences, data.problem_type
         labels = data.labels or None
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
@@ -154,9 +155,11 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         """The training rows, with a teacher's logits where there is one; it computes them here, once for a run."""
         from bert_cli.runs.engine.training_inputs import RowInput
 
-        features = trained_features(data.splits)
+        features = data.training_features()
         if data.teacher:
-            features = data.teacher.teach(features, data.splits, folder, resumes, writes)
+            assert isinstance(features, ClassificationFeatures), "load_teacher refuses multiple choice"
+            label_count = len(data.splits["train"].examples)
+            features = data.teacher.teach(features, data.trained_texts, label_count, folder, resumes, writes)
         # The training runs in C++ for minutes, while a thread can import what the scores need.
         if self.settings.phases.do_eval:
             needed_later()
@@ -210,7 +213,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             rate = rate or found["examples_per_second"]
             if predictor.is_chief:
                 paths = [os.path.join(self.settings.phases.output_dir, each) for each in data.names(name)]
-                write_predictions(paths, split, found, answers, self.settings.inference.output_format)
+                data.write_predictions(paths, split, found, answers)
         return {"predict_examples_per_second": rate}
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.stream import check_steps, dealt, epoch_order, equal_length_groups, length_groups, training_rows
+from bert_cli.features.ragged import check_steps, dealt, epoch_order, equal_length_groups, length_groups, training_rows
 
 
 def take(count: int, *arguments) -> list[list[int]]:
