@@ -244,6 +244,6 @@ class DistillationFeatures(ClassificationFeatures):
 
 def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled: int) -> DistillationFeatures:
     """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples have labels."""
-    # Labelled examples come first, see runs.tasks.classification.distillation.trained_features.
+    # Labelled examples come first, see ClassificationDataset.training_features.
     has_label = (np.arange(len(features)) < labelled).astype(np.float32)
     return DistillationFeatures(**vars(features), teacher_logits=logits, has_label=has_label)
