@@ -37,7 +37,7 @@ from bert_cli.corpus.workers import Workers
 from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import pretraining_table, shares, warnings
-from bert_cli.runs.preparation.beam import check_beam, check_places, make_with_beam
+from bert_cli.runs.preparation.beam import check_beam, check_reachable, make_with_beam
 from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.groups import check_share
@@ -72,7 +72,7 @@ def run(settings: CreateDataSettings) -> dict:
     job = prepare_job(settings)
     examples = EXAMPLES[LOG.isEnabledFor(logging.DEBUG)]
     if settings.beam.runner:
-        check_places(settings.beam.runner, inputs, outputs)
+        check_reachable(settings.beam.runner, inputs, outputs)
         report = make_with_beam(job, inputs, outputs, num_shards, settings.beam)
         log_first(outputs, job.tokenizer, examples)
     else:

@@ -1,4 +1,4 @@
-"""The scripts of deploy/, as far as they run here; two processes: tests/commands/test_several_devices.py."""
+"""The scripts of deploy/, as far as they run here; two processes: tests/commands/test_mirrored_devices.py."""
 
 import json
 import os

@@ -47,7 +47,7 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
     }
 
 
-def needed_later() -> None:
+def preload() -> None:
     """An evaluation will follow: see runtime.background_import."""
     BACKGROUND_IMPORTS.need("sklearn.metrics", "scipy.stats")
 

@@ -32,7 +32,7 @@ _EVALUATIONS = {
 }
 
 
-def needed_later() -> None:
+def preload() -> None:
     """A page will be written: see runtime.background_import."""
     hush()
     BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")

@@ -23,7 +23,7 @@ from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
-from bert_cli.settings.checks import check_watching, is_sweep
+from bert_cli.settings.checks import check_early_stopping, is_sweep
 from bert_cli.settings.training import TrainingSettings
 
 LOG = logging.getLogger("bert_cli")
@@ -42,7 +42,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
     """A single run. data: what it is about, where that was read before, as by a cross-validation."""
     began, phases, strategy = time.monotonic(), settings.phases, settings.devices.distribution_strategy
     does_predict, folder, is_dry = settings.inference.do_predict, phases.output_dir, settings.phases.dry_run
-    check_watching(settings.watching, phases.do_train, phases.do_eval)
+    check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
     files.check_can_write(folder, "output_dir")
     seen = lock.check_free(folder, strategy)
     with contextlib.ExitStack() as stack:
@@ -65,7 +65,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
         ready = time.monotonic()
         if not is_dry:
             stack.enter_context(lock.held(folder, strategy, task.command, seen))
-        stack.enter_context(worker_failure.others_watched(strategy))
+        stack.enter_context(worker_failure.watch_for_failures(strategy))
         if plan and is_dry:
             return RunResult(try_out(task, model, data, plan, settings, reading, ready))
         trained = (

@@ -71,8 +71,13 @@ class TrainingPlan:
 
 def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainingPlan:
     """InputError where output_dir holds another run."""
-    plan, phases, watching, training = task.plan(model, data), settings.phases, settings.watching, settings.training
-    metric, names = find_metric(watching.metric_for_best, data.metrics), _files(data, settings)
+    plan, phases, early_stopping, training = (
+        task.plan(model, data),
+        settings.phases,
+        settings.early_stopping,
+        settings.training,
+    )
+    metric, names = find_metric(early_stopping.metric_for_best, data.metrics), _files(data, settings)
     # All that decides the result of training: a run with another manifest is another run.
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
     manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
@@ -89,9 +94,9 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
     done = step_number(state) if state else 0
     first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
     history, best = History(phases.output_dir, done), None
-    if watching.eval_every:
-        every = interval(watching.eval_every, plan.examples, training.train_batch_size)
-        best = BestEvaluation(metric, every, watching.early_stopping_patience, first, history)
+    if early_stopping.eval_every:
+        every = interval(early_stopping.eval_every, plan.examples, training.train_batch_size)
+        best = BestEvaluation(metric, every, early_stopping.early_stopping_patience, first, history)
     updates = TrainingHyperparameters(
         steps=plan.steps,
         warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
@@ -117,7 +122,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
 
 
 def _files(data: Data, settings: TrainingSettings) -> tuple[str, ...]:
-    best = (BEST, BEST_FILE) if settings.watching.eval_every else ()
+    best = (BEST, BEST_FILE) if settings.early_stopping.eval_every else ()
     events = (EVENTS,) if settings.saving.tensorboard else ()
     return (*data.prediction_files, *data.evaluation_files, EVAL_EXAMPLES, HISTORY, PAGE, *best, *events)
 
@@ -134,7 +139,7 @@ class _ReportPackages(Callback):
     """Has the libraries of the report page imported in the background while TensorFlow compiles the first step."""
 
     def on_start(self) -> None:
-        page.needed_later()
+        page.preload()
 
 
 def open_and_train(

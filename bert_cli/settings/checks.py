@@ -7,7 +7,7 @@ from bert_cli.flags.option import lists_of, values_of
 from bert_cli.settings.classification import Distillation
 from bert_cli.settings.controls import changed_flags
 from bert_cli.settings.devices import check_engine
-from bert_cli.settings.training import TrainingSettings, Watching
+from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 
 
 def complete(values: dict[str, Any]) -> dict[str, Any]:
@@ -46,11 +46,11 @@ def _check_distillation(values: dict[str, Any]) -> None:
     refuse_if(not temperature > 0, f"--distill_temperature={temperature}: a number above 0 is needed")
 
 
-def check_watching(watching: Watching, does_train: bool, does_eval: bool) -> None:
+def check_early_stopping(early_stopping: EarlyStoppingFlags, does_train: bool, does_eval: bool) -> None:
     """InputError where the flags do not go together, or with what the run does."""
-    every = watching.eval_every
+    every = early_stopping.eval_every
     refuse_if(
-        watching.early_stopping_patience and not every,
+        early_stopping.early_stopping_patience and not every,
         "--early_stopping_patience counts evaluations during training; give --eval_every too",
     )
     refuse_if(every and not does_train, "--eval_every is about training; add --do_train, or leave it out")
@@ -108,6 +108,6 @@ def check_sweep(settings: TrainingSettings, does_train: bool, does_eval: bool, d
         "it without --cross_validation",
     )
     refuse_if(
-        settings.watching.eval_every,
+        settings.early_stopping.eval_every,
         f"{both % 'eval_every'}: the best checkpoint would be chosen by the rows that it is measured on",
     )

@@ -60,7 +60,7 @@ def read_eval_every(text: str) -> str:
     return text
 
 
-class Watching(FlagGroup, heading="Evaluation during training"):
+class EarlyStoppingFlags(FlagGroup, heading="Evaluation during training"):
     """Evaluation during training, the best checkpoint, and early stopping."""
 
     eval_every: str = deciding(
@@ -119,7 +119,7 @@ class _OfEachCommand:
 class TrainingSettings(_OfEachCommand):
     """What the Settings of every command that trains derive from: these groups follow the command's own (see every_flag)."""
 
-    watching: Watching = group(Watching)
+    early_stopping: EarlyStoppingFlags = group(EarlyStoppingFlags)
     page: Page = group(Page)
     rates: LayerRates = group(LayerRates)
     optimization: Optimization = group(Optimization)

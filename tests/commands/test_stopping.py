@@ -8,12 +8,12 @@ import signal
 import time
 
 import pytest
+from tests.commands.test_watching import evaluations
 
 from tests.commands import squad_run, stopping, tag_run
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
 from tests.commands.test_pretrain import write_text
-from tests.commands.test_watching import evaluations
 
 FEW, MANY = 1, 5  # kills of a command
 STEPS = 150

@@ -1,4 +1,4 @@
-"""A process that trains alone ends where it was asked; several together: tests/commands/test_several_devices.py."""
+"""A process that trains alone ends where it was asked; several together: tests/commands/test_mirrored_devices.py."""
 
 import tensorflow as tf
 

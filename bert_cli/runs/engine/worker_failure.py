@@ -11,7 +11,7 @@ _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 
 
 @contextlib.contextmanager
-def others_watched(distribution_strategy: str) -> Iterator[None]:
+def watch_for_failures(distribution_strategy: str) -> Iterator[None]:
     """Within it, what TensorFlow raises where another process has ended or cannot be reached becomes TemporaryError."""
     try:
         yield

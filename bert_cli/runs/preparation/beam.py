@@ -46,7 +46,7 @@ def check_beam(values: dict[str, Any]) -> None:
     )
 
 
-def check_places(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+def check_reachable(runner: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """InputError for local files where the machines that do the work are elsewhere for certain."""
     near = [path for path in (*inputs, *outputs) if not files.is_remote(path)]
     if runner == "dataflow" and near:

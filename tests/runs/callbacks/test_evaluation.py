@@ -17,8 +17,8 @@ from bert_cli.runs.callbacks.evaluation import (
 from bert_cli.runs.callbacks.recording import HistoryCallback
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir.manifest import is_longer, plan_start, plan_warmup
-from bert_cli.settings.checks import check_watching
-from bert_cli.settings.training import Watching, read_eval_every
+from bert_cli.settings.checks import check_early_stopping
+from bert_cli.settings.training import EarlyStoppingFlags, read_eval_every
 from bert_cli.weights.path import find_checkpoint, model_folder
 
 
@@ -168,21 +168,21 @@ def test_intervals():
 
 
 @pytest.mark.parametrize(
-    ("watching", "train", "evaluate", "said"),
+    ("early_stopping", "train", "evaluate", "said"),
     [
         (
-            Watching("", "", 2),
+            EarlyStoppingFlags("", "", 2),
             True,
             True,
             "--early_stopping_patience counts evaluations during training; give --eval_every",
         ),
-        (Watching("epoch"), True, False, "--eval_every evaluates the data that is held out; add --do_eval"),
-        (Watching("5"), False, True, "--eval_every is about training; add --do_train"),
+        (EarlyStoppingFlags("epoch"), True, False, "--eval_every evaluates the data that is held out; add --do_eval"),
+        (EarlyStoppingFlags("5"), False, True, "--eval_every is about training; add --do_train"),
     ],
 )
-def test_what_does_not_go_together(watching, train, evaluate, said):
+def test_what_does_not_go_together(early_stopping, train, evaluate, said):
     with pytest.raises(InputError, match=said):
-        check_watching(watching, train, evaluate)
+        check_early_stopping(early_stopping, train, evaluate)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.flags.option import values_of
-from bert_cli.metrics.classification import main_metrics, needed_later
+from bert_cli.metrics.classification import main_metrics, preload
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runs.engine.predictor import OnnxHead, Predictor
@@ -162,7 +162,7 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
             features = data.teacher.teach(features, data.trained_texts, label_count, folder, resumes, writes)
         # The training runs in C++ for minutes, while a thread can import what the scores need.
         if self.settings.phases.do_eval:
-            needed_later()
+            preload()
         return RowInput(features, self.settings.inference.eval_batch_size)
 
     def evaluate(self, predictor: Predictor, data: ClassificationDataset) -> Evaluation:
