@@ -35,8 +35,9 @@ def evaluations(folder: pathlib.Path) -> dict[int, dict]:
 
 
 @pytest.fixture(scope="module")
-def flags(trained_once) -> list[str]:
-    return [*trained_once[1], *WATCHING]
+def flags(trained_two_layers_once) -> list[str]:
+    # With one layer the best step comes before the first checkpoint, and a stop between the two cannot be tried.
+    return [*trained_two_layers_once[1], *WATCHING]
 
 
 @pytest.fixture(scope="module")
