@@ -8,7 +8,7 @@ import signal
 import time
 
 import pytest
-from tests.commands.test_watching import evaluations
+from tests.commands.test_early_stopping import evaluations
 
 from tests.commands import squad_run, stopping, tag_run
 from tests.commands.conftest import write_cola
