@@ -8,11 +8,11 @@ import signal
 import time
 
 import pytest
-from tests.commands.test_early_stopping import evaluations
 
 from tests.commands import squad_run, stopping, tag_run
 from tests.commands.conftest import write_cola
 from tests.commands.helpers import RunFolder, assert_same_tensors
+from tests.commands.test_early_stopping import evaluations
 from tests.commands.test_pretrain import write_text
 
 FEW, MANY = 1, 5  # kills of a command
