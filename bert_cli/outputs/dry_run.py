@@ -33,7 +33,7 @@ class Survey(NamedTuple):
     unit: str = "row"
 
 
-class Trial(NamedTuple):
+class ProbeResult(NamedTuple):
     """What a few steps of training took.
 
     first: seconds of the first step, which is that of the largest batch and has the compilation in it; seconds and tokens: of
@@ -132,7 +132,7 @@ def leak_lines(surveys: Mapping[str, Survey]) -> list[str]:
 
 
 def make_forecast(
-    trial: Trial, steps: int, epochs: float, saves: int, other_tokens: int, reading: float, starting: float
+    trial: ProbeResult, steps: int, epochs: float, saves: int, other_tokens: int, reading: float, starting: float
 ) -> dict[str, float]:
     """Seconds of each phase of a run of so many steps and checkpoints.
 
@@ -152,7 +152,7 @@ def make_forecast(
     }
 
 
-def forecast_lines(forecast: Mapping[str, float], trial: Trial, steps: int, batch_size: int) -> list[str]:
+def forecast_lines(forecast: Mapping[str, float], trial: ProbeResult, steps: int, batch_size: int) -> list[str]:
     """The forecast for the log."""
     total = sum(forecast.values())
     # Not the mean of the steps that were tried: these are few, and the largest batch is among them.

@@ -13,11 +13,12 @@ from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.weights.checkpoint_index import read_array, read_index
 from bert_cli.weights.hugging_face import HuggingFaceReader
-from bert_cli.weights.names import is_of_training
+from bert_cli.weights.names import STEP_NAME, is_of_training
 from bert_cli.weights.path import HUB, HUGGING_FACE, KERAS, TF1, CheckpointPath
 from bert_cli.weights.training_folder import numbered_checkpoints, step_number
 
 NO_BERT = "it is no whole BERT"
+_ENCODER = "bert/"
 
 
 class Tf1Reader:
@@ -112,6 +113,11 @@ def open_checkpoint(path: CheckpointPath) -> Reader:
     return Tf1Reader(path.location)
 
 
+def saved_step(reader: Reader) -> int:
+    """The global_step of a checkpoint, 0 where it has none."""
+    return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
+
+
 def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
     """Write a TF1 checkpoint that the original's scripts read; the folder must exist."""
     import tensorflow as tf
@@ -143,9 +149,6 @@ def _same_memory(values: np.ndarray) -> np.ndarray:
 def data_files(prefix: str) -> list[str]:
     """The files of a checkpoint written by `write_tf1`; the index, which makes it visible, comes last."""
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
-
-
-_ENCODER = "bert/"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,8 +5,8 @@ import pytest
 
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
+    ProbeResult,
     Survey,
-    Trial,
     forecast_lines,
     leak_lines,
     length_line,
@@ -58,7 +58,7 @@ def test_texts_are_shown_on_one_line():
 
 def test_forecast():
     """10 ms for 100 tokens, 200 tokens a step: 20 ms a step, and a third of 0.1 ms for each token that is evaluated."""
-    trial = Trial(5.0, [0.01, 0.02], [100, 200], 200.0, 1.0, 600_000_000, 1_500_000_000, "of the process")
+    trial = ProbeResult(5.0, [0.01, 0.02], [100, 200], 200.0, 1.0, 600_000_000, 1_500_000_000, "of the process")
     found = make_forecast(trial, 1000, 2.0, 2, 30_000, reading=3.0, starting=7.0)
     assert found == pytest.approx(
         {"reading": 3.0, "starting": 7.0, "training": 20.0, "saving": 2 * (1.0 + 2.0), "evaluating and predicting": 1.0}

@@ -17,8 +17,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.onnx.session import Runner, check_packages
 from bert_cli.runs.engine.predictor import OnnxHead, Predictor
 from bert_cli.settings.devices import INT8, ONNXRUNTIME, Devices
-from bert_cli.weights.checkpoint import load_weights, open_checkpoint
-from bert_cli.weights.names import STEP_NAME
+from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step
 from bert_cli.weights.path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -52,8 +51,7 @@ def load(
     report = load_weights(slots, reader)
     report.check_whole(f"it is not {model}", optional)
     tensors = {name: slot.value for name, slot in slots.items() if slot.value is not None}
-    step = int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
-    return tensors, report.lines(), step
+    return tensors, report.lines(), saved_step(reader)
 
 
 def opened(config: BertConfig | ModuleConfig, devices: Devices) -> tuple[BertConfig, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from bert_cli.heads.model import tensor_specs
-from bert_cli.outputs.dry_run import Trial
+from bert_cli.outputs.dry_run import ProbeResult
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.engine.training_inputs import RowInput, StreamInput
 from bert_cli.runs.engine.training_run import TrainingRun
@@ -24,7 +24,7 @@ _OF_PROCESS, _OF_GPU = "of the process", "of the GPU"
 
 def probe(
     session: Session, source: RowInput | StreamInput, updates: TrainingHyperparameters, factors: Mapping[str, float]
-) -> Trial:
+) -> ProbeResult:
     """Train on a few batches without saving anything; returns what was measured."""
     run = TrainingRun(session, updates, factors, source.token_ids)
     chosen = source.probe_batches(run)
@@ -50,7 +50,7 @@ def probe(
             shapes = min(expected_shapes(tokens, updates.steps), _MOST_SHAPES // 2)
         memory += more_memory(taken, shapes)
     # Where one batch is all that there is, its first step is all that can be told.
-    return Trial(
+    return ProbeResult(
         first=seconds[0],
         seconds=seconds[1:] or seconds,
         tokens=tokens[1:] or tokens,

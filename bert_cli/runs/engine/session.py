@@ -43,7 +43,7 @@ from bert_cli.training.strategy import (
     on_one_cpu,
     peak_device_memory,
 )
-from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint
+from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_checkpoint, saved_step
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
@@ -129,11 +129,11 @@ class Session(Predictor):
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         """See Predictor: a variable may be missing that is `optional` for the model."""
         reader = open_checkpoint(checkpoint)
-        told = f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run"
-        report = self._fill_to_predict(reader, told, self.model.optional)
+        reason = f"it is not {self.model.kind}; add --do_train or give the model.ckpt-N of a training run"
+        report = self._fill_to_predict(reader, reason, self.model.optional)
         for line in report.lines():
             LOG.info(line)
-        return int(reader.read(STEP_NAME)) if STEP_NAME in reader.shapes else 0
+        return saved_step(reader)
 
     def load_initial(self, model: ModelBundle, init_checkpoint: str, state: str | None) -> None:
         """Take the weights that a new run starts from, and say where they come from. init_checkpoint: what the flag says."""
@@ -147,8 +147,8 @@ class Session(Predictor):
             self._deferred.initialize_except([])
         elif checkpoint:
             report = self._fill(open_checkpoint(checkpoint))
-            told = builtin_message(checkpoint, self.model.encoder.config)
-            for line in [told] if told else report.lines():
+            message = builtin_message(checkpoint, self.model.encoder.config)
+            for line in [message] if message else report.lines():
                 LOG.info(line)
         else:
             LOG.log(*random_start_message(init_checkpoint, model.is_builtin))
@@ -159,10 +159,10 @@ class Session(Predictor):
         self._deferred.initialize_except(self.variables[name] for name in report.loaded)
         return report
 
-    def _fill_to_predict(self, reader: Reader, told: str, optional: str | tuple[str, ...]) -> LoadReport:
-        """The same with weights that stay as they are; told, optional: see LoadReport.check_whole."""
+    def _fill_to_predict(self, reader: Reader, reason: str, optional: str | tuple[str, ...]) -> LoadReport:
+        """The same with weights that stay as they are; reason, optional: see LoadReport.check_whole."""
         report = self._fill(reader)
-        report.check_whole(told, optional)
+        report.check_whole(reason, optional)
         self.freeze_for_inference()
         return report
 
@@ -185,7 +185,7 @@ class Session(Predictor):
             self.__dict__.pop("_predict", None)  # it keeps to the weights of before
 
     def runner(self, forward: Callable[[dict], dict], columns: Iterable[Column]) -> Callable:
-        """Compile forward(batch) on batches of these columns; see training.inference.make_runner."""
+        """Compile forward(batch) on batches of these columns; see training.batch_distribution.make_runner."""
         return make_runner(self.strategy, forward, tensor_specs(columns))
 
     @property

@@ -11,8 +11,7 @@ from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.ragged import length_groups
 from bert_cli.heads.model import make_encoder
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.runs.engine.session import Session
-from bert_cli.runs.engine.training_run import memory_advice
+from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.checkpoint import open_checkpoint

@@ -13,6 +13,7 @@ from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS
 from bert_cli.examples.glue import TASKS
+from bert_cli.examples.tag_schemes import OUTSIDE
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
@@ -21,8 +22,6 @@ from bert_cli.runs.output_dir.manifest import check_labels
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
-
-_OUTSIDE = "O"  # the tag of a word outside all entities: labels with it are tags of tokens
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +113,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has neither, and only its labels tell.
         if self.required_checkpoint.kind == HUGGING_FACE:
             kind = _hugging_face_labels(self.required_checkpoint)[1]
-        if "tag_scheme" in saved or (kind is None and "task_name" not in saved and _OUTSIDE in (self.labels or ())):
+        if "tag_scheme" in saved or (kind is None and "task_name" not in saved and OUTSIDE in (self.labels or ())):
             kind = TAGGER
         return self.problem_type.head_type if self.problem_type and self.problem_type.has_endings else kind
 

@@ -51,7 +51,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
 
 
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
-    """The fields of training.hyperparameters.TrainingHyperparameters that say how a batch becomes an update."""
+    """The fields of training.optimizers.hyperparameters.TrainingHyperparameters that say how a batch becomes an update."""
     rules = settings.optimization
     return {
         "optimizer": rules.optimizer,

@@ -13,8 +13,7 @@ from bert_cli.features.ragged import RaggedFeatures, length_groups
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.model.config import BertConfig
 from bert_cli.outputs.fill_mask import fill_mask_record
-from bert_cli.runs.engine.session import Session
-from bert_cli.runs.engine.training_run import memory_advice
+from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.settings.devices import Devices
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.training.scatter import infer

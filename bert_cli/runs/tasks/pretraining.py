@@ -25,7 +25,7 @@ from bert_cli.runs.loading.checks import check_unknown_share
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import LOGGED
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
-from bert_cli.runs.tasks.pretraining_data import TextInput, find_files
+from bert_cli.runs.tasks.pretraining_data import PretrainingText, find_files
 from bert_cli.settings.pretraining import PretrainSettings
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, model_folder
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.training_inputs import StreamInput
 
 LOG = logging.getLogger("bert_cli")
-Data = RecordSource | TextInput
+Data = RecordSource | PretrainingText
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
 
@@ -93,7 +93,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             splits["held_out"] = self._open_data(flag, model, share)
             stack.enter_context(splits["held_out"])
         for data, split in {data: split for split, data in reversed(splits.items())}.items():  # each text once
-            if isinstance(data, TextInput) and model.optional_vocabulary:
+            if isinstance(data, PretrainingText) and model.optional_vocabulary:
                 counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
                 check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
@@ -109,7 +109,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             LOG.info("%d instances in %d files", len(source), len(paths))
             return source
         sampling = Sampling.of(model.tokenizer.ids, length, masking)
-        return TextInput(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
+        return PretrainingText(paths, model.tokenizer, sampling, share, pairs=not settings.task.no_nsp, seed=seed)
 
     def plan(self, model: ModelBundle[BertConfig], data: PretrainingDataset) -> Plan:
         settings, steps = self.settings, self.settings.steps
@@ -122,7 +122,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             )  # fmt: skip
         train = data.splits["train"]
         decided: dict[str, Any] = {"training_data": train.digest}
-        if isinstance(train, TextInput):
+        if isinstance(train, PretrainingText):
             masking, task = settings.masking, settings.task
             values = (masking.masked_lm_prob, masking.do_whole_word_mask, masking.short_seq_prob, task.eval_share)
             decided |= dict(zip(_OF_TEXT, values, strict=True)) | {"do_lower_case": lower}

@@ -31,7 +31,7 @@ def find_files(patterns: str, flag: str) -> tuple[list[str], bool]:
     return paths, any(kinds)
 
 
-class TextInput:
+class PretrainingText:
     """Instances drawn from plain text, to train on and, from other documents, to evaluate on; a context."""
 
     def __init__(
