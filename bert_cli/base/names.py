@@ -56,3 +56,6 @@ RESULT_FILES = (
     EVAL_RESULTS, TEST_RESULTS, PREDICTIONS_TABLE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON, ANSWERS, NBEST_ANSWERS,
     NULL_ODDS,
 )  # fmt: skip
+
+# The tag of a word outside all entities, in every scheme; labels that have it are tags of tokens.
+OUTSIDE = "O"

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from bert_cli.base.names import OUTSIDE
 from bert_cli.settings.tagging import TAG_SCHEMES
 
-OUTSIDE = "O"
 # Prefixes of each scheme; the tags of IO have none.
 PREFIXES = dict(zip(TAG_SCHEMES, ("BI", "BI", "BIES", ""), strict=True))
 _PREFIXED = re.compile(r"[A-Z]-.")

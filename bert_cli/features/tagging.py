@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.examples.tag_schemes import OUTSIDE, join_tag, split_tag
+from bert_cli.base.names import OUTSIDE
+from bert_cli.examples.tag_schemes import join_tag, split_tag
 from bert_cli.examples.tagging import TaggingExample
 from bert_cli.features.packing import check_max_seq_length, doc_spans
 from bert_cli.features.ragged import RaggedFeatures, padded_values, take_ranges

@@ -9,8 +9,9 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
+from bert_cli.base.names import OUTSIDE
 from bert_cli.base.writing import atomic_write
-from bert_cli.examples.tag_schemes import OUTSIDE, entities, from_bio, join_tag, split_tag
+from bert_cli.examples.tag_schemes import entities, from_bio, join_tag, split_tag
 from bert_cli.examples.tagging import DOCUMENT_START, TaggingExample, TaggingFile, split_columns
 from bert_cli.features.tagging import NOTHING, TaggingFeatures
 from bert_cli.metrics.tagging import TaggingScores, tagging_scores

@@ -11,9 +11,8 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
-from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS
+from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.examples.glue import TASKS
-from bert_cli.examples.tag_schemes import OUTSIDE
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType

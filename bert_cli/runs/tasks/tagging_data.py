@@ -13,8 +13,8 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.names import LABELS, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
-from bert_cli.examples.tag_schemes import OUTSIDE, entities, label_list, tag_problem
+from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
+from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
