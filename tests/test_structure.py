@@ -19,8 +19,6 @@ GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
 NETWORK = {"model", "onnx", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
-# The one module of the data rooms that the network reads: the names of its inputs.
-SPEC = "bert_cli.features.spec"
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
 # What each room may import besides itself and the ground. model and training know nothing of text and tasks; outputs knows
 # features (windows, positions), never the model that made its numbers. No command imports another.
@@ -128,9 +126,7 @@ def wrong_layer(module, source):
     return [
         f"line {line}: {layer} imports {name}"
         for line, name, _ in imports(module, source)
-        if name.split(".")[0] == "bert_cli"
-        and layer_of(name) not in allowed
-        and not (layer in NETWORK and f"{name}.".startswith(f"{SPEC}."))
+        if name.split(".")[0] == "bert_cli" and layer_of(name) not in allowed
     ]
 
 
@@ -339,8 +335,8 @@ def test_recorder_tells_the_guilty_module(tmp_path):
         (wrong_layer, "bert_cli.model.a", "from bert_cli.training.step import f"),
         (wrong_layer, "bert_cli.model.a", "from bert_cli.text.vocabulary import Vocabulary"),
         (wrong_layer, "bert_cli.training.a", "from bert_cli.features import stream"),
-        (wrong_layer, "bert_cli.heads.a", "from bert_cli.features.specification import INPUTS"),
-        (wrong_layer, "bert_cli.records.a", "from bert_cli.features.spec import INPUTS"),
+        (wrong_layer, "bert_cli.heads.a", "from bert_cli.features.ragged import Features"),
+        (wrong_layer, "bert_cli.records.a", "from bert_cli.features.ragged import Features"),
         (wrong_layer, "bert_cli.run_squad", "from bert_cli.run_tagging import Settings"),
         (wrong_layer, "bert_cli.runs.a", "from bert_cli import leftovers"),
         (wrong_layer, "bert_cli.outputs.a", "from bert_cli.runs import session"),
@@ -383,11 +379,7 @@ def test_rules_catch(check, module, source):
             "bert_cli.model.a",
             "from bert_cli.base import files\nfrom bert_cli.base.errors import InputError",
         ),
-        (
-            wrong_layer,
-            "bert_cli.heads.a",
-            "from bert_cli.features import spec\nfrom bert_cli.features.spec import INPUTS",
-        ),
+        (wrong_layer, "bert_cli.heads.a", "from bert_cli.base.spec import INPUTS"),
         (wrong_tensorflow, "bert_cli.base.remote", "def f():\n    import tensorflow as tf"),
         (wrong_tensorflow, "bert_cli.runs.a", "import tensorflow as tf"),
         (private_api, "bert_cli.tf_internals.a", "from tensorflow.python.eager import context\nlayer.built = True"),

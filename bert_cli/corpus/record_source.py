@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.spec import pretraining_features
 from bert_cli.features.ragged import training_rows
-from bert_cli.features.spec import pretraining_features
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import RecordIndex
 

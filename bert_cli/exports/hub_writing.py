@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from bert_cli.base import files
+from bert_cli.base import files, spec
 from bert_cli.base.errors import InputError, why_not_written
 from bert_cli.base.names import CONFIG, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import write_json
-from bert_cli.features import spec
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.config import BertConfig, write_config
 from bert_cli.model.encoder import BertEncoder

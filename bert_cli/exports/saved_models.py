@@ -9,6 +9,7 @@ import os
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_cli.base import spec
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
 from bert_cli.base.writing import atomic_write
@@ -16,7 +17,6 @@ from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
 from bert_cli.exports.loaded import load_head_model
 from bert_cli.exports.text_graph import GraphTokenizer, pack, vocabulary_lines
-from bert_cli.features import spec
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import tensor_specs
 from bert_cli.model.layers import named_weights

@@ -40,7 +40,7 @@ class ChoiceFeatures:
         return len(self.sequences) // len(self)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest sequence has."""
+        """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest sequence has."""
         rows = np.asarray(rows)
         # The sequences of an example follow one another, so K numbers in a row are one example.
         indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)

@@ -58,7 +58,7 @@ class ClassificationFeatures:
         )
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.OF_PROBLEM of these examples, padded to `width` tokens; None for as many as the longest has.
+        """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest has.
 
         With windows spec.windowed of it: an example with fewer than another has windows without a token behind its own.
         """

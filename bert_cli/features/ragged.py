@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.spec import INPUT_MASK, INPUTS
+from bert_cli.base.spec import INPUT_MASK, INPUTS
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from typing import Unpack
 
 import tensorflow as tf
 
+from bert_cli.base import spec
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, TextInput
-from bert_cli.features import spec
 from bert_cli.heads.losses import FORMULAS, PLAIN, Distillation, LossRule
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops
@@ -77,7 +77,7 @@ class BertClassifier(TaskModel):
         super().__init__("classifier_model", config, **options)
         self.problem_type, self.text_input = known, text_input
         self.formulas = FORMULAS[problem_type]
-        self.columns = self.prediction_columns = spec.OF_PROBLEM[problem_type]
+        self.columns = self.prediction_columns = known.batch_columns
         self.distillation = distillation
         if distillation:
             if self.formulas.divergence is None:

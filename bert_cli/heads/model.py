@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from bert_cli.base.head_types import POOLED
-from bert_cli.features.spec import Column
+from bert_cli.base.spec import Column
 from bert_cli.heads.losses import PLAIN, LossRule
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.model.encoder import BertEncoder

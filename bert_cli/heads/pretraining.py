@@ -4,7 +4,7 @@ from typing import Unpack
 
 import tensorflow as tf
 
-from bert_cli.features import spec
+from bert_cli.base import spec
 from bert_cli.heads.losses import cross_entropy, softmax_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights
 from bert_cli.model import ops

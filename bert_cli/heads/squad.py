@@ -6,8 +6,8 @@ from typing import Unpack
 
 import tensorflow as tf
 
+from bert_cli.base import spec
 from bert_cli.base.head_types import POOLER
-from bert_cli.features import spec
 from bert_cli.heads.classification import HEAD_STDDEV
 from bert_cli.heads.losses import PLAIN, LossRule, softmax_losses
 from bert_cli.heads.model import NetworkOptions, OutputLayer, TaskModel, mean_weights

@@ -7,7 +7,7 @@ import numpy as np
 from onnx import TensorProto
 
 from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, TextInput
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, BertConfig
 from bert_cli.onnx.graph import Graph, activate
 

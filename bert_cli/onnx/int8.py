@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import TensorProto
 
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import Graph, activate

@@ -7,7 +7,7 @@ import onnx
 from onnx import helper
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, TAGGER, HeadSpec
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import BertConfig
 from bert_cli.onnx.bert import Bert
 from bert_cli.onnx.graph import Graph, assemble

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.base import spec
 from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, json_values, significant
 
@@ -47,7 +48,7 @@ class ProblemType(abc.ABC):
     name             as --problem_type, flags.txt and the manifest spell it; the key of heads.losses.FORMULAS
     summary          in the help of --problem_type
     metrics          keys of eval_results.txt by which one evaluation can be better than another, the main one first
-    label_shape      of label_ids in the letters of features.spec, and label_dtype, as NumPy calls it
+    label_shape      of label_ids in the letters of base.spec, and label_dtype, as NumPy calls it
     head_type        key of base.head_types.HEAD_TYPES
     activation       of the logits: softmax, sigmoid or identity
     output_name      the array of predictions; exported_name: the output of exported models
@@ -88,6 +89,12 @@ class ProblemType(abc.ABC):
         """Whether each output is a label with a name."""
         # Numbers have one output without a name, and endings are different ones in each row.
         return not self.is_numeric and not self.has_endings
+
+    @property
+    def batch_columns(self) -> tuple[spec.Column, ...]:
+        """The arrays of a batch of a classifier; of multiple choice a sequence for each ending."""
+        tokens = spec.windowed(spec.ENCODER) if self.has_endings else spec.ENCODER
+        return (*tokens, spec.Column("label_ids", self.label_shape, self.label_dtype))
 
     def output_count(self, labels: Sequence[str]) -> int:
         """Outputs of the head of a model with these labels."""

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.spec import INPUT_MASK
+from bert_cli.base.spec import INPUT_MASK
 from bert_cli.model.layout import short_width, widths_of
 from bert_cli.training.strategy import is_tpu
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.features.spec import INPUT_MASK
+from bert_cli.base.spec import INPUT_MASK
 from bert_cli.tf_internals import variables
 from bert_cli.training.batch_distribution import SHARD_START, shard_start
 from bert_cli.training.grappler import with_background_imports, with_few_graph_optimizers

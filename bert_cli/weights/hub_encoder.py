@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError, first_line
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import ModuleConfig
 from bert_cli.model.layers import Scoped
 from bert_cli.weights.path import CheckpointPath, find_module

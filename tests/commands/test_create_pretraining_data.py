@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from bert_cli.base.spec import pretraining_features
 from bert_cli.create_pretraining_data import main
-from bert_cli.features.spec import pretraining_features
 from bert_cli.records.example_proto import decode_example
 from bert_cli.records.tfrecord import read_records
 from tests.commands import helpers

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from plain_pretraining import PlainSampler
 
+from bert_cli.base.spec import pretraining_features
 from bert_cli.corpus.instance_rows import RowFormat, count_rows
 from bert_cli.corpus.instances import Instance, Sampling, document_instances, make_masking
 from bert_cli.corpus.random_draws import shuffle
 from bert_cli.corpus.store import Corpus, store_corpus
 from bert_cli.corpus.text import TokenizedBlock
-from bert_cli.features.spec import pretraining_features
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [f"{'##' if number % 3 == 0 else ''}w{number}" for number in range(40)]

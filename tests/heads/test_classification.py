@@ -9,7 +9,7 @@ import tensorflow as tf
 from numpy_bert import encode, loss_and_gradients, random_weights, variable_shapes
 
 from bert_cli.base.head_types import HEAD_INPUTS
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 from bert_cli.heads.classification import BertChoice, BertClassifier
 from bert_cli.model.config import BertConfig
 from bert_cli.model.layers import named_weights

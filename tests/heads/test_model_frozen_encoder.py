@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from bert_cli.base.head_types import FIRST, MEAN
+from bert_cli.base.spec import INPUTS
 from bert_cli.features.ragged import StatedRows
-from bert_cli.features.spec import INPUTS
 from bert_cli.heads.classification import BertChoice, BertClassifier, BertWindowsClassifier
 from bert_cli.heads.losses import Distillation
 from bert_cli.model.config import BertConfig

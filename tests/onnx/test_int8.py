@@ -9,7 +9,7 @@ if importlib.util.find_spec("onnx") is None:
     pytest.skip("needs the extra onnx", allow_module_level=True)
 
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, MEAN, HeadSpec
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 from bert_cli.onnx.int8 import Int8Bert, PaddedInt8Bert, quantized_columns
 from bert_cli.onnx.models import build, encoder_runner
 from bert_cli.onnx.session import make_runner

@@ -8,7 +8,7 @@ import numpy_bert
 import pytest
 
 from bert_cli.base.head_types import CLASSIFIER, FIRST, MEAN, POOLED, TAGGER, HeadSpec
-from bert_cli.features.spec import INPUTS
+from bert_cli.base.spec import INPUTS
 
 if importlib.util.find_spec("onnx") is None:
     pytest.skip("needs the extra onnx", allow_module_level=True)

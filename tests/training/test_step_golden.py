@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_cli.base.spec import INPUTS
 from bert_cli.features.pretraining_batch import training_batch
-from bert_cli.features.spec import INPUTS
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.pretraining import BertPretrainer
 from bert_cli.heads.squad import BertSpanModel

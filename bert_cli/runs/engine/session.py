@@ -16,9 +16,9 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.spec import Column
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.features.ragged import Features, length_groups, row_lengths
-from bert_cli.features.spec import Column
 from bert_cli.heads.classification import BertWindowsClassifier
 from bert_cli.heads.model import TaskModel, tensor_specs
 from bert_cli.model.deferred_initialization import DeferredInitialization

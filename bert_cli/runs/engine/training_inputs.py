@@ -14,9 +14,9 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
+from bert_cli.base.spec import INPUTS
 from bert_cli.features.pretraining_batch import training_batch
 from bert_cli.features.ragged import Batches, Features, StatedRows, row_lengths, training_rows, with_token_ids
-from bert_cli.features.spec import INPUTS
 from bert_cli.features.tagging import NOTHING, TaggingFeatures, TaggingStates
 from bert_cli.heads.model import tensor_specs
 from bert_cli.runs.engine.session import Session

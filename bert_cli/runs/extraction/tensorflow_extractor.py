@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.base import spec
 from bert_cli.base.head_types import POOLER
-from bert_cli.features import spec
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.ragged import length_groups
 from bert_cli.heads.model import make_encoder

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.base import spec
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import HEADS, NEXT_SENTENCE, POOLER
-from bert_cli.features import spec
 from bert_cli.features.fill_mask import MaskedText, masked_text
 from bert_cli.features.ragged import RaggedFeatures, length_groups
 from bert_cli.heads.pretraining import BertPretrainer

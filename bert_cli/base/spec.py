@@ -5,8 +5,6 @@ Letters in shapes: B batch, S sequence, L labels, K endings or windows, P predic
 
 from typing import NamedTuple
 
-from bert_cli.problem_types.registry import PROBLEM_TYPES
-
 
 class Column(NamedTuple):
     """One array of a batch: `shape` in the letters above, `dtype` as NumPy calls it."""
@@ -39,15 +37,6 @@ def stated(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     return (*(column for column in columns if column.name not in INPUTS or column.name == INPUT_MASK), states)
 
 
-# Of a classifier, by the name of its problem type, which says what label_ids are. Of multiple choice a sequence for each
-# ending.
-OF_PROBLEM = {
-    name: (
-        *(windowed(ENCODER) if each.has_endings else ENCODER),
-        Column("label_ids", each.label_shape, each.label_dtype),
-    )
-    for name, each in PROBLEM_TYPES.items()
-}
 # Of the answer's first and last token; 0, which is [CLS], for none.
 SQUAD = (*ENCODER, Column("start_positions", ("B",), "int32"), Column("end_positions", ("B",), "int32"))
 # label_ids: -1 for a piece that is not trained. label_weights: what a piece counts in the loss of the whole batch.

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from bert_cli.features import spec
+from bert_cli.base import spec
 from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.features.pretraining_batch import model_batch, training_batch
 from bert_cli.features.ragged import RaggedFeatures, row_lengths, with_token_ids
 from bert_cli.features.squad import SquadFeatures
 from bert_cli.features.tagging import TaggingFeatures, TaggingStates
+from bert_cli.problem_types.registry import PROBLEM_TYPES
 
 SEQUENCES = RaggedFeatures(np.arange(9, dtype=np.int32), np.ones(9, np.int8), np.array([0, 4, 6, 9]))
 NUMBERS = np.arange(3, dtype=np.int32)
@@ -40,10 +41,10 @@ def pretraining_features(max_seq_length=6, predictions=3) -> dict:
 
 
 FEATURES = {
-    "classification": (spec.OF_PROBLEM["single_label"], classification(NUMBERS).batch),
-    "multi_label": (spec.OF_PROBLEM["multi_label"], classification(np.ones((3, 5), np.float32)).batch),
-    "regression": (spec.OF_PROBLEM["regression"], classification(np.ones(3, np.float32)).batch),
-    "choice": (spec.OF_PROBLEM["multiple_choice"], CHOICES.batch),
+    "classification": (PROBLEM_TYPES["single_label"].batch_columns, classification(NUMBERS).batch),
+    "multi_label": (PROBLEM_TYPES["multi_label"].batch_columns, classification(np.ones((3, 5), np.float32)).batch),
+    "regression": (PROBLEM_TYPES["regression"].batch_columns, classification(np.ones(3, np.float32)).batch),
+    "choice": (PROBLEM_TYPES["multiple_choice"].batch_columns, CHOICES.batch),
     "squad": (spec.SQUAD, squad_features().batch),
     "tagging": (spec.TAGGING, TaggingFeatures(SEQUENCES, LABELS, LABELS, NUMBERS, NUMBERS).batch),
     "states": (spec.TAGGING_STATES, TaggingStates(np.ones((9, 5), np.float32), LABELS, SEQUENCES.offsets).batch),
