@@ -33,7 +33,7 @@ from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.tasks.interactive import chunks_of, write_answers
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
-from bert_cli.settings.devices import refuse_onnxruntime
+from bert_cli.settings.devices import refuse_inference
 from bert_cli.settings.pretraining import FillMaskSettings
 
 LOG = logging.getLogger("bert_cli")
@@ -41,7 +41,7 @@ LOG = logging.getLogger("bert_cli")
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """The checks of the flags that need no file."""
-    refuse_onnxruntime(values)
+    refuse_inference(values)
     if bool(values["texts"]) == bool(values["input_file"]):
         raise InputError('give texts, such as "the man went to the [MASK] .", or --input_file=FILE')
     if "output_file" in given and not values["input_file"]:

@@ -34,7 +34,7 @@ from bert_cli.flags.command import Command
 from bert_cli.runs import driver
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.tasks.pretraining import PretrainingTask
-from bert_cli.settings.devices import refuse_onnxruntime
+from bert_cli.settings.devices import refuse_inference
 from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import PretrainSettings
 
@@ -47,7 +47,7 @@ def check(values: dict, given: frozenset[str]) -> dict:
         # An evaluation may read another text than the training did.
         if name not in given and not (name == "input_file" and values["eval_file"] and not values["do_train"]):
             raise InputError(f"--{name} is needed; --help describes it")
-    refuse_onnxruntime(values)
+    refuse_inference(values)
     values = complete_values(PretrainSettings, values, given)
     check_max_seq_length(values["max_seq_length"], pairs=not values["no_nsp"])
     check_share("masked_lm_prob", values["masked_lm_prob"])

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # What every room may use.
 GROUND = {"base", "runtime", "package"}
 DATA = {"problem_types", "flags", "settings", "text", "examples", "features", "records"}
-NETWORK = {"model", "onnx", "weights", "heads", "training", "training.optimizers"}
+NETWORK = {"model", "onnx", "engines", "weights", "heads", "training", "training.optimizers"}
 ANSWERS = {"metrics", "outputs", "outputs.vectors"}
 _TASKS = DATA | NETWORK | ANSWERS | {"corpus", "runs.output_dir", "runs.loading", "runs.engine", "runs.preparation"}
 # What each room may import besides itself and the ground. model and training know nothing of text and tasks; outputs knows
@@ -29,14 +29,15 @@ MAY_IMPORT = {
     "metrics": set(),
     "problem_types": {"metrics"},
     "flags": set(),
-    "settings": {"flags", "problem_types"},
+    "model": {"tf_internals"},
+    "onnx": {"model"},
+    "engines": {"model", "onnx"},
+    "settings": {"flags", "problem_types", "engines"},
     "text": {"settings"},
     "examples": {"settings", "text", "problem_types"},
     "features": {"settings", "text", "examples", "problem_types"},
     "records": set(),
     "corpus": DATA - {"problem_types"},
-    "model": {"tf_internals"},
-    "onnx": {"model"},
     "weights": {"model", "problem_types", "tf_internals"},
     "heads": {"model", "weights", "problem_types", "tf_internals"},
     "training.optimizers": {"model", "weights", "tf_internals"},
@@ -58,7 +59,7 @@ MAY_IMPORT = {
     "api": _TASKS | {"runs", "runs.tasks", "runs.tasks.classification", "runs.extraction", "exports"},
     "builtin": set(),
 }
-LIGHT = {"base", "runtime", "onnx", "corpus", "report"} | DATA | ANSWERS
+LIGHT = {"base", "runtime", "onnx", "engines", "corpus", "report"} | DATA | ANSWERS
 TENSORFLOW = {"tensorflow", "keras", "tf_keras", "tensorflow_text", "tensorflow_hub"}
 IMPORT_IT_LATER = {"bert_cli.base.remote", "bert_cli.runtime.tensorflow_setup"}
 SLOW_TO_IMPORT = TENSORFLOW | {"pandas", "sklearn", "scipy", "matplotlib"}

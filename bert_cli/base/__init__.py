@@ -1,1 +1,1 @@
-"""What all rooms may use: errors, files, lines, JSON, the names and marks that several places use. No TensorFlow."""
+"""What all rooms may use: errors, files, lines, JSON, names, marks and the columns of batches. No TensorFlow."""

@@ -1,1 +1,1 @@
-"""Records and a vocabulary into integer arrays; spec has the table of all columns. No TensorFlow."""
+"""Records and a vocabulary into integer arrays. No TensorFlow."""

@@ -1,1 +1,1 @@
-"""The network as an ONNX graph, in float32 and int8, and the onnxruntime session that computes it; no TensorFlow."""
+"""The network as an ONNX graph, in float32 and int8, and running one with onnxruntime. No TensorFlow."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from bert_cli.base.log import RESULT
 from bert_cli.base.names import EVAL_RESULTS
+from bert_cli.engines.engine import INT8
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import is_per_cent, score, spoken
@@ -15,7 +16,6 @@ from bert_cli.runs.reporting import keep_examples
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
-from bert_cli.settings.devices import INT8
 from bert_cli.settings.training import TrainingSettings
 
 LOG = logging.getLogger("bert_cli")

@@ -1,27 +1,12 @@
-"""The flags of what computes and where, and what --engine=onnxruntime, for which --precision=int8 asks, too, is for."""
+"""The flags of what computes and where, and what the inference engines, which --engine and --precision ask for, are for."""
 
 from typing import Any
 
-from bert_cli.base.errors import refuse_if
+from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.engines.engine import Inference
+from bert_cli.engines.table import AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
 from bert_cli.flags.option import FlagGroup, option
 from bert_cli.runtime.cluster import trains_together
-
-INT8 = "int8"
-TENSORFLOW, ONNXRUNTIME = "tensorflow", "onnxruntime"
-
-
-def _onnxruntime_flag(engine: str, precision: str) -> str | None:
-    """See Devices.onnxruntime_flag."""
-    refuse_if(
-        precision == INT8 and engine == TENSORFLOW,
-        f"--precision={INT8} is computed by {ONNXRUNTIME}, not by {TENSORFLOW}; leave --engine out",
-    )
-    refuse_if(
-        engine == ONNXRUNTIME and precision not in ("auto", "float32", INT8),
-        f"--engine={ONNXRUNTIME} computes in float32 or {INT8}, not in {precision}; leave --precision out",
-    )
-    by_engine = f"--engine={ONNXRUNTIME}" if engine == ONNXRUNTIME else None
-    return f"--precision={INT8}" if precision == INT8 else by_engine
 
 
 class Devices(FlagGroup, heading="Devices"):
@@ -44,13 +29,13 @@ class Devices(FlagGroup, heading="Devices"):
         "auto",
         "dtype of matrix products; auto is bfloat16 where the hardware has it fast, else float32; int8 is for predictions and "
         "features, on the CPU",
-        choices=("auto", "float32", "bfloat16", "float16", INT8),
+        choices=(AUTO, *PRECISIONS),
     )
     engine: str = option(
         "auto",
-        "what computes predictions and features; auto is onnxruntime for int8, else TensorFlow; onnxruntime starts in a "
-        "second, on the CPU",
-        choices=("auto", TENSORFLOW, ONNXRUNTIME),
+        "what computes predictions and features; auto is onnxruntime for int8, else TensorFlow; "
+        + "; ".join(engine.description for engine in ENGINES.values()),
+        choices=(AUTO, TENSORFLOW, *ENGINES),
     )
     # From here on the flags of Google's scripts, so that old command lines go on working.
     use_tpu: bool = option(False, "run on a TPU (needs tensorflow-tpu 2.20)")
@@ -63,31 +48,28 @@ class Devices(FlagGroup, heading="Devices"):
     use_one_hot_embeddings: bool = option(False, "accepted for Google's commands, without effect", ignored=True)
 
     @property
-    def onnxruntime_flag(self) -> str | None:
-        """The flag that asks for onnxruntime, with its value; None where TensorFlow computes.
-
-        InputError where --engine and --precision do not go together.
-        """
-        return _onnxruntime_flag(self.engine, self.precision)
+    def inference(self) -> Inference | None:
+        """See chosen_inference."""
+        return chosen_inference(self.engine, self.precision)
 
 
 def check_engine(values: dict[str, Any]) -> None:
-    """InputError where onnxruntime does not go with the other flags."""
-    flag = _onnxruntime_flag(values["engine"], values["precision"]) if "precision" in values else None
-    if not flag:
+    """InputError where an inference engine does not go with the other flags."""
+    asked = chosen_inference(values["engine"], values["precision"]) if "precision" in values else None
+    if not asked:
         return
-    strategy = values["distribution_strategy"]
+    flag, strategy = asked.flag, values["distribution_strategy"]
     refuse_if(
         values.get("do_train"), f"{flag} is for predictions: train without it, then predict with it in a second command"
     )
-    # onnxruntime computes on its own; a strategy of TensorFlow would hold devices for nothing.
+    # An engine computes on its own; a strategy of TensorFlow would hold devices for nothing.
     refuse_if(
         strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy),
         f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out",
     )
 
 
-def refuse_onnxruntime(values: dict[str, Any]) -> None:
-    """InputError for onnxruntime where words are predicted, of which there are as many as in the vocabulary."""
-    flag = _onnxruntime_flag(values["engine"], values["precision"])
-    refuse_if(flag, f"{flag} is for predictions and features, not for masked words; leave it out")
+def refuse_inference(values: dict[str, Any]) -> None:
+    """InputError for an inference engine where words are predicted, of which there are as many as in the vocabulary."""
+    if asked := chosen_inference(values["engine"], values["precision"]):
+        raise InputError(f"{asked.flag} is for predictions and features, not for masked words; leave it out")

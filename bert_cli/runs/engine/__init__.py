@@ -1,1 +1,1 @@
-"""What computes: a session of TensorFlow or onnxruntime behind the Predictor interface, and the training run."""
+"""What computes: a session of TensorFlow or of an inference engine behind the Predictor interface, and the training run."""

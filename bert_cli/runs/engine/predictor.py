@@ -18,8 +18,8 @@ _BATCH_FLAGS = "eval_batch_size and --predict_batch_size"
 
 
 @dataclasses.dataclass(frozen=True)
-class OnnxHead:
-    """A head for onnxruntime, and its postprocess(logits, batch): the predictions, as the Keras model of heads/ gives them.
+class InferenceHead:
+    """A head for inference engines, and its postprocess(logits, batch): the predictions of the Keras model in heads/.
 
     model: what a checkpoint should be, for error messages.
     """
@@ -30,7 +30,7 @@ class OnnxHead:
 
 
 class Predictor:
-    """A trained model on its devices: Session with TensorFlow, OnnxSession with onnxruntime.
+    """A trained model on its devices: Session with TensorFlow, InferenceSession with another engine.
 
     `precision`: the dtype of matrix products. `is_chief`: whether this process writes files. `max_seq_length`: in tokens.
     `is_quiet`: no progress is shown, see `quietly`. `has_windows`: whether it reads several windows of a text.

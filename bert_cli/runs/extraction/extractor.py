@@ -1,4 +1,4 @@
-"""What gives vectors: the interface of an encoder, and the one that onnxruntime computes. Imports no TensorFlow."""
+"""What gives vectors: the interface of an encoder, and the one that inference engines compute. Imports no TensorFlow."""
 
 import dataclasses
 import logging
@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bert_cli.base.head_types import POOLER
+from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.extraction import ExtractionFeatures
 from bert_cli.features.ragged import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
-from bert_cli.onnx.session import Runner
-from bert_cli.runs.engine.onnx_session import TOKENS, load, network_type, opened
-from bert_cli.settings.devices import Devices
+from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.weights.path import CheckpointPath
 
 LOG = logging.getLogger("bert_cli")
@@ -40,7 +39,7 @@ class VectorChoice:
 
 
 class Extractor:
-    """An encoder that gives vectors: FeaturesSession with TensorFlow, OnnxFeatures with onnxruntime."""
+    """An encoder that gives vectors: FeaturesSession with TensorFlow, InferenceExtractor with another engine."""
 
     precision: str
     choice: VectorChoice
@@ -82,33 +81,31 @@ class Extractor:
         return vectors, [attention[row] for row in sorted(attention)]
 
 
-class OnnxFeatures(Extractor):
-    """See Extractor; it has no attention, which its graph does not give."""
+class InferenceExtractor(Extractor):
+    """See Extractor; it has no attention, which inference engines do not give."""
 
-    def __init__(self, config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice):
-        self._config, self.precision = opened(config, devices)
-        self.choice = choice
+    _network: Network
+
+    def __init__(self, config: BertConfig | ModuleConfig, inference: Inference, choice: VectorChoice):
+        self._config, self._engine = checked_config(config, inference), inference.engine
+        self.precision, self.choice = inference.precision, choice
         self._layers = () if choice.pooling == "pooler" else tuple(choice.places)
-        self._max_tokens = min(TOKENS, choice.tokens)
-        self._run: Runner | None = None
+        self._max_tokens = min(MAX_TOKENS, choice.tokens)
 
     def load(self, checkpoint: CheckpointPath) -> None:
         """See Extractor."""
-        from bert_cli.onnx.models import encoder_runner
-
         # Many published encoders come without a pooler.
         optional = POOLER if self._layers else ()
-        tensors, _, _ = load(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
-        self._run = encoder_runner(network_type(self.precision), tensors, self._config, self._layers)
+        tensors, _, _ = load_tensors(checkpoint, encoder_shapes(self._config), optional, "the model of this config")
+        self._network = self._engine.encoder(self.precision, tensors, self._config, self._layers)
 
     def batches(
         self, features: ExtractionFeatures, attention: dict[int, np.ndarray]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        assert self._run, "load comes first"
         sequences, lengths = features.sequences, features.sequences.lengths
         for rows in equal_length_groups(lengths, self._max_tokens):
             width = int(lengths[rows[0]])
-            found = self._run(sequences.padded(rows, width))
+            found = self._network(sequences.padded(rows, width))
             if self._layers:
                 states = [found[f"state_{number}"] for number in range(len(self._layers))]
                 yield rows, self._pooled(states, features.counted(rows, width))

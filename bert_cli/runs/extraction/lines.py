@@ -14,7 +14,7 @@ from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
-from bert_cli.runs.extraction.extractor import Extractor, OnnxFeatures, VectorChoice
+from bert_cli.runs.extraction.extractor import Extractor, InferenceExtractor, VectorChoice
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
@@ -26,11 +26,10 @@ LOG = logging.getLogger("bert_cli")
 
 def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:
     """An encoder on its devices, its weights still to be loaded."""
-    flag = devices.onnxruntime_flag
-    if flag:
+    if inference := devices.inference:
         if choice.attention:
-            raise InputError(f"{flag} shows no attention; leave it out")
-        return OnnxFeatures(config, devices, choice)
+            raise InputError(f"{inference.flag} shows no attention; leave it out")
+        return InferenceExtractor(config, inference, choice)
     setup_tensorflow()
     from bert_cli.runs.extraction.tensorflow_extractor import FeaturesSession
 

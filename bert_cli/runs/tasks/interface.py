@@ -10,7 +10,7 @@ from bert_cli.features.ragged import RaggedFeatures, check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import Survey
 from bert_cli.outputs.eval_examples import EvalExamples
-from bert_cli.runs.engine.predictor import OnnxHead, Predictor
+from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.weights.path import CheckpointPath
@@ -164,9 +164,9 @@ class Task(Generic[Model, Data]):
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule: see TrainingRule."""
         raise NotImplementedError
 
-    def onnx_head(self, model: Model, data: Data, flag: str) -> OnnxHead:
-        """The same head for onnxruntime; InputError, naming the flag that asks for it, where there is none."""
-        raise NotImplementedError("settings.devices.refuse_onnxruntime comes first")
+    def inference_head(self, model: Model, data: Data, flag: str) -> InferenceHead:
+        """The same head for inference engines; InputError, naming the flag that asks for one, where there is none."""
+        raise NotImplementedError
 
     def training_input(self, data: Data, folder: str | None, resumes: bool, writes: bool) -> "RowInput | StreamInput":
         """What is trained on. Imports TensorFlow.

@@ -49,15 +49,13 @@ def open_session(
 
 
 def open_predictor(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> Predictor:
-    """As open_session where nothing is trained, for any --engine; onnxruntime needs no TensorFlow."""
-    flag = settings.devices.onnxruntime_flag
-    if flag:
-        from bert_cli.runs.engine.onnx_session import (
-            OnnxSession,  # what reads checkpoints takes a while, which others need later
-        )
+    """As open_session where nothing is trained, for any --engine; inference engines need no TensorFlow."""
+    if inference := settings.devices.inference:
+        # Here, as what reads checkpoints takes a while, and others need it later.
+        from bert_cli.runs.engine.inference_session import InferenceSession
 
-        head = task.onnx_head(model, data, flag)
-        return OnnxSession(head, model.config, settings.encoding.max_seq_length, settings.devices)
+        head = task.inference_head(model, data, inference.flag)
+        return InferenceSession(head, model.config, settings.encoding.max_seq_length, inference)
     return open_session(task, model, data, settings)
 
 

@@ -153,7 +153,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
 
     def evaluate(self, predictor: Predictor, data: PretrainingDataset) -> Evaluation:
         """Accuracies and losses of masked words and next sentences."""
-        session = cast("Session", predictor)  # refuse_onnxruntime leaves no other one
+        session = cast("Session", predictor)  # refuse_inference leaves no other one
         batch_size, most_steps = self.settings.inference.eval_batch_size, self.settings.steps.max_eval_steps
         count, is_cut, chunks = data.splits["held_out"].evaluation(most_steps * batch_size or None)
         if is_cut and not session.is_quiet:

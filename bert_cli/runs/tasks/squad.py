@@ -37,7 +37,7 @@ from bert_cli.outputs.squad import (
     write_null_odds,
     write_predictions,
 )
-from bert_cli.runs.engine.predictor import OnnxHead, Predictor
+from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
@@ -210,11 +210,11 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         skip, keep = settings.squad_training.skip_padding, settings.answers.keep_padding
         return BertSpanModel(model.config, skip, keep, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
-    def onnx_head(self, model: AnyModel, data: SquadDataset, flag: str) -> OnnxHead:
+    def inference_head(self, model: AnyModel, data: SquadDataset, flag: str) -> InferenceHead:
         if self.settings.answers.keep_padding:
             raise InputError(f"--keep_padding: {flag} computes no padding; leave one of them out")
         spec = HeadSpec(SPANS, 2)
-        return OnnxHead(
+        return InferenceHead(
             spec, lambda logits, _: {"start": logits[..., 0], "end": logits[..., 1]}, "fine-tuned to answer questions"
         )
 

@@ -31,7 +31,7 @@ from bert_cli.outputs.tagging import (
     write_json_lines,
 )
 from bert_cli.problem_types.exclusive import SINGLE_LABEL, log_softmax
-from bert_cli.runs.engine.predictor import OnnxHead, Predictor
+from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, interactive, opening
@@ -102,9 +102,9 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         seed, layers = self.settings.seed.random_seed, data.layers
         return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
-    def onnx_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> OnnxHead:
+    def inference_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> InferenceHead:
         spec = HeadSpec(TAGGER, len(data.labels), layers=tuple(data.layers))
-        return OnnxHead(
+        return InferenceHead(
             spec, lambda logits, _: {"log_probabilities": log_softmax(logits)}, "a model that bert-tag trained"
         )
 

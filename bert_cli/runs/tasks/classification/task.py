@@ -20,7 +20,7 @@ from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, preload
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runs.engine.predictor import OnnxHead, Predictor
+from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import run_folders
 from bert_cli.runs.loading.trained import check_command, load_with_settings, trained_labels
@@ -138,14 +138,14 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         count = data.problem_type.output_count(data.labels)
         return kind(model.config, count, data.problem_type.name, text_input, distillation, **options)
 
-    def onnx_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> OnnxHead:
+    def inference_head(self, model: AnyModel, data: ClassificationDataset, flag: str) -> InferenceHead:
         problem_type, long_text = data.problem_type, self.settings.encoding.long_text
         if problem_type.has_endings or long_text == WINDOWS:
             what = "a choice of endings" if problem_type.has_endings else f"--long_text={WINDOWS}"
             raise InputError(f"{flag} is not for {what}; leave it out")
         count, text_input = problem_type.output_count(data.labels), self.settings.head.text_input
         spec = HeadSpec(CLASSIFIER, count, text_input, activation=problem_type.activation)
-        return OnnxHead(
+        return InferenceHead(
             spec, lambda logits, batch: problem_type.postprocess(logits, batch["label_ids"]), "a fine-tuned classifier"
         )
 

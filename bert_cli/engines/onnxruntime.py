@@ -1,0 +1,43 @@
+"""onnxruntime: the network as an ONNX graph without padding, in float32 or int8 (see onnx.models and onnx.int8)."""
+
+from collections.abc import Sequence
+
+from bert_cli.base.head_types import HeadSpec
+from bert_cli.engines.engine import FLOAT32, INT8, InferenceEngine, Network, Tensors
+from bert_cli.model.config import BertConfig
+
+
+class OnnxRuntime(InferenceEngine):
+    """See InferenceEngine; it has no bfloat16 on the CPU."""
+
+    name = "onnxruntime"
+    precisions = (FLOAT32, INT8)
+    description = "onnxruntime starts in a second, on the CPU"
+
+    def check_installed(self, flag: str) -> None:
+        from bert_cli.onnx.session import check_packages
+
+        check_packages(flag)
+
+    def versions(self) -> dict[str, str]:
+        import onnxruntime
+
+        return {self.name: onnxruntime.__version__}
+
+    def encoder(self, precision: str, tensors: Tensors, config: BertConfig, layers: Sequence[int]) -> Network:
+        from bert_cli.onnx.models import encoder_runner
+
+        return encoder_runner(_graph_type(precision), tensors, config, layers)
+
+    def logits(self, precision: str, tensors: Tensors, config: BertConfig, head: HeadSpec) -> Network:
+        from bert_cli.onnx.models import logits_runner
+
+        return logits_runner(_graph_type(precision), tensors, config, head)
+
+
+def _graph_type(precision: str) -> type:
+    """What builds the graph of this precision, an onnx.models.UnpaddedBert."""
+    from bert_cli.onnx.int8 import Int8Bert
+    from bert_cli.onnx.models import UnpaddedBert
+
+    return Int8Bert if precision == INT8 else UnpaddedBert

@@ -1,0 +1,53 @@
+"""The values of --engine and --precision: which engine they choose, in which precision, and what is refused."""
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.engines.table import ENGINES, PRECISIONS, chosen_inference
+
+
+@pytest.mark.parametrize(
+    ("engine", "precision", "chosen"),
+    [
+        ("auto", "int8", ("onnxruntime", "int8", "--precision=int8")),
+        ("onnxruntime", "int8", ("onnxruntime", "int8", "--precision=int8")),
+        ("onnxruntime", "auto", ("onnxruntime", "float32", "--engine=onnxruntime")),
+        ("onnxruntime", "float32", ("onnxruntime", "float32", "--engine=onnxruntime")),
+    ],
+)
+def test_inference_engines(engine, precision, chosen):
+    found = chosen_inference(engine, precision)
+    assert found
+    assert (found.engine.name, found.precision, found.flag) == chosen
+
+
+@pytest.mark.parametrize("engine", ["auto", "tensorflow"])
+@pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16", "float16"])
+def test_tensorflow_computes(engine, precision):
+    assert chosen_inference(engine, precision) is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "precision", "message"),
+    [
+        (
+            "tensorflow",
+            "int8",
+            "--precision=int8 is computed by onnxruntime, not by tensorflow; leave --engine out",
+        ),
+        (
+            "onnxruntime",
+            "bfloat16",
+            "--engine=onnxruntime computes in float32 or int8, not in bfloat16; leave --precision out",
+        ),
+    ],
+)
+def test_what_does_not_go_together(engine, precision, message):
+    with pytest.raises(InputError) as caught:
+        chosen_inference(engine, precision)
+    assert str(caught.value) == message
+
+
+def test_the_flags_have_what_the_engines_offer():
+    assert PRECISIONS == ("float32", "bfloat16", "float16", "int8")
+    assert {precision for engine in ENGINES.values() for precision in engine.precisions} <= set(PRECISIONS)
