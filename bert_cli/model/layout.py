@@ -79,6 +79,15 @@ def packed_layout(
     sequences is computed on its own. shard: of a shard of a batch, the third and following numbers of its seed, see
     ops.dropout.
     """
+    # One trace for all graphs of a process. TensorFlow replaces the call by the function's body before it optimizes a graph.
+    make_tables = _traced_tables if tf.inside_function() else _packed_tables
+    return Layout(*_sizes(mask), *make_tables(mask, heads, is_trained, bucketed, shard))
+
+
+def _packed_tables(
+    mask: tf.Tensor, heads: int, is_trained: bool, bucketed: bool, shard: tf.Tensor | None
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, HeadRows, HeadRows]:
+    """Slots, rows, real, whole and bucketed of a packed Layout."""
     batch, length = _sizes(mask)
     width = _rounded(length, WIDTHS)
     mask = tf.pad(mask, [[0, 0], [0, width - length]])  # [B, W]
@@ -125,7 +134,10 @@ def packed_layout(
             buckets, tf.expand_dims(starts + position, 1) + tf.expand_dims(own, 1) * tf.range(heads)
         )
     rows, real = (tf.reshape(table[:, :length], [-1]) for table in (tables.rows, tables.real))
-    return Layout(batch, length, slots, rows, real, whole, bucketed_rows)
+    return slots, rows, real, whole, bucketed_rows
+
+
+_traced_tables = tf.function(_packed_tables, autograph=False)
 
 
 class _Tables(NamedTuple):
