@@ -17,6 +17,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from bert_cli.model.config import MASKED_SCORE
+from bert_cli.model.ops import traced_once
 
 # Each new shape of a product costs milliseconds before it is computed, as code is made for it. So the sizes that differ from
 # batch to batch are multiples of these: ROWS of numbers below 512, twice as many below 1,024, four times below 2,048 and so on.
@@ -79,11 +80,10 @@ def packed_layout(
     sequences is computed on its own. shard: of a shard of a batch, the third and following numbers of its seed, see
     ops.dropout.
     """
-    # One trace for all graphs of a process. TensorFlow replaces the call by the function's body before it optimizes a graph.
-    make_tables = _traced_tables if tf.inside_function() else _packed_tables
-    return Layout(*_sizes(mask), *make_tables(mask, heads, is_trained, bucketed, shard))
+    return Layout(*_sizes(mask), *_packed_tables(mask, heads, is_trained, bucketed, shard))
 
 
+@traced_once
 def _packed_tables(
     mask: tf.Tensor, heads: int, is_trained: bool, bucketed: bool, shard: tf.Tensor | None
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, HeadRows, HeadRows]:
@@ -135,9 +135,6 @@ def _packed_tables(
         )
     rows, real = (tf.reshape(table[:, :length], [-1]) for table in (tables.rows, tables.real))
     return slots, rows, real, whole, bucketed_rows
-
-
-_traced_tables = tf.function(_packed_tables, autograph=False)
 
 
 class _Tables(NamedTuple):

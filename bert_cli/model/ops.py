@@ -3,7 +3,9 @@
 On a CPU, fine-tuning on short texts is bound by these passes as much as by the matrix products.
 """
 
+import functools
 import math
+from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -14,6 +16,21 @@ _GELU_CUBIC = 0.044715
 _PHILOX = 1  # TensorFlow's number of this generator of random bits, which its devices all take
 
 
+def traced_once(function: Callable) -> Callable:
+    """Within a graph the function is traced once for all graphs of a process, and each graph calls that trace.
+
+    TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is computed at the same speed.
+    """
+    traced = tf.function(function, autograph=False)
+
+    @functools.wraps(function)
+    def call(*args, **options):
+        return (traced if tf.inside_function() else function)(*args, **options)
+
+    return call
+
+
+@traced_once
 def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
     """Layer normalisation over the last axis with the biased variance (Ba et al., 2016); inside, float32.
 
@@ -123,6 +140,7 @@ def offset_seed(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
     return seed + tf.constant([first, second] + [0] * (seed.shape[0] - 2))
 
 
+@traced_once
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
     """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
 

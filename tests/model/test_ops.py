@@ -1,4 +1,4 @@
-"""Pieces whose gradients are written by hand where TensorFlow's own are not exact enough."""
+"""Pieces whose gradients are written by hand where TensorFlow's own are not exact enough, and traces that graphs share."""
 
 import numpy as np
 import pytest
@@ -54,3 +54,18 @@ def test_biased_product_has_the_values_and_gradients_of_float32(sizes):
     for own, exact in zip(found(given[0]), wanted, strict=True):
         assert own.dtype == tf.bfloat16
         np.testing.assert_allclose(tf.cast(own, tf.float32), exact, rtol=0.01, atol=0.02 * np.abs(exact).max())
+
+
+def test_one_trace_serves_all_graphs():
+    traces = []
+
+    @ops.traced_once
+    def double(x, factor=2.0):
+        traces.append(tf.inside_function())
+        return x * factor
+
+    graphs = [tf.function(lambda x: double(double(x)) + 1.0), tf.function(lambda x: double(x, factor=2.0))]
+    assert [float(graph(tf.constant(3.0))) for graph in graphs] == [13.0, 6.0]
+    assert traces == [True]
+    assert float(double(tf.constant(3.0), factor=5.0)) == 15.0
+    assert traces == [True, False]

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.model.encoder import WORDS
+from bert_cli.model.ops import traced_once
 from bert_cli.tf_internals import variables
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
@@ -110,8 +111,6 @@ class AdamWeightDecay:
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
         # log of the factor by which decay alone has shrunk a word embedding since this was set to 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
-        # One trace for all weights of a shape; TensorFlow replaces the calls by its body before it optimizes.
-        self._traced_update = tf.function(self._update, autograph=False)
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
 
@@ -132,7 +131,7 @@ class AdamWeightDecay:
         for name, gradient in gradients.items():
             slots = WeightSlots(*(table[name].handle for table in (self.weights, self.first, self.second)))
             scaled = tf.convert_to_tensor(gradient) * clip
-            self._traced_update(slots, decays(name), scaled, self._own_rate(name, rate), common)
+            self._update(slots, decays(name), scaled, self._own_rate(name, rate), common, self.weight_decay)
         # The count must not change before the rate has read it.
         with tf.control_dependencies([step]):
             variables.add(self.step.handle, tf.constant(1, tf.int64))
@@ -145,17 +144,23 @@ class AdamWeightDecay:
         return rate if factor == 1.0 else rate * factor
 
     def _common(self, step: tf.Tensor) -> Any:
-        """What the updates of all weights need to know of the number of finished steps: here this number."""
-        return step
+        """What the updates of all weights need to know of the number of finished steps: here β₁ᵗ and β₂ᵗ, 0 for no bias
+        correction.
+        """
+        if not self.updates.bias_correction:
+            return 0.0, 0.0
+        count = tf.cast(step + 1, tf.float32)
+        return tf.pow(BETA_1, count), tf.pow(BETA_2, count)
 
-    def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
-        """Update one weight and its moments; `rate` is its own, `step` what `_common` says."""
-        if decays and self.weight_decay:
-            decay(slots.weight, rate * self.weight_decay)
-        first_power = second_power = 0.0
-        if self.updates.bias_correction:
-            count = tf.cast(step + 1, tf.float32)
-            first_power, second_power = tf.pow(BETA_1, count), tf.pow(BETA_2, count)
+    @staticmethod
+    @traced_once
+    def _update(
+        slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, common: Any, weight_decay: float
+    ) -> None:
+        """Update one weight and its moments; `rate` is its own, `common` what `_common` says."""
+        if decays and weight_decay:
+            decay(slots.weight, rate * weight_decay)
+        first_power, second_power = common
         # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a float32 β, which for 0.999 is
         # 1.3e-5 off, more than the original's results allow. So it works on V = v/d, with d = 0.001/(1 − β) as the kernel
         # sees it, and rate and epsilon divided by √d undo that.

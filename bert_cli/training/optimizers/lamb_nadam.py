@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from bert_cli.model.ops import traced_once
 from bert_cli.training.optimizers.adamw import BETA_1, BETA_2, EPSILON, AdamWeightDecay, WeightSlots, decay
 
 
@@ -18,14 +19,20 @@ class Lamb(AdamWeightDecay):
     second_scale = np.float32(1.0)
     rows_are_independent = False  # the norms are those of the whole variable
 
-    def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
-        weight, first, second = slots.moved(gradient)
+    def _common(self, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """1 − β₁ᵗ and 1 − β₂ᵗ of update t."""
         count = tf.cast(step + 1, tf.float32)
-        unbiased_first = first / (1.0 - tf.pow(BETA_1, count))
-        unbiased_second = second / (1.0 - tf.pow(BETA_2, count))
-        update = unbiased_first / (tf.sqrt(unbiased_second) + EPSILON)
+        return 1.0 - tf.pow(BETA_1, count), 1.0 - tf.pow(BETA_2, count)
+
+    @staticmethod
+    @traced_once
+    def _update(
+        slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, common: Any, weight_decay: float
+    ) -> None:
+        weight, first, second = slots.moved(gradient)
+        update = first / common[0] / (tf.sqrt(second / common[1]) + EPSILON)
         if decays:
-            update += self.weight_decay * weight
+            update += weight_decay * weight
             weight_norm, update_norm = tf.norm(weight), tf.norm(update)
             # A weight or a step of norm 0 has no direction to scale; the inner `where` keeps 0/0 out of the graph.
             usable = tf.logical_and(weight_norm > 0.0, update_norm > 0.0)
@@ -69,10 +76,14 @@ class Nadam(AdamWeightDecay):
         # Powers and products are the same for all weights: computed once, outside of the trace that they share.
         return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
 
-    def _update(self, slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, step: Any) -> None:
-        of_first, of_gradient, unbiased = step
-        if decays and self.weight_decay:
-            decay(slots.weight, rate * self.weight_decay)
+    @staticmethod
+    @traced_once
+    def _update(
+        slots: WeightSlots, decays: bool, gradient: tf.Tensor, rate: tf.Tensor, common: Any, weight_decay: float
+    ) -> None:
+        of_first, of_gradient, unbiased = common
+        if decays and weight_decay:
+            decay(slots.weight, rate * weight_decay)
         weight, first, second = slots.moved(gradient)
         update = (of_first * first + of_gradient * gradient) / (tf.sqrt(second / unbiased) + EPSILON)
         slots.assign(weight - rate * update, first, second)
