@@ -16,7 +16,7 @@ _TIME = rf"(?:\d+:)?\d+:\d\d|{_NUMBER} (?:ms|s|seconds|min|h)\b"
 # What stands in a log, a table or a page -> what is compared in its place.
 _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?)?"), "DATE"),
-    (re.compile(r"\b[EWIF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "), "LOG "),
+    (re.compile(r"\b[EWIF]\d{4} \d\d:\d\d:\d+\.\d+ +\d+ "), "LOG "),
     (re.compile(rf"(\b\w+/s(?:econd)? +){_NUMBER}"), r"\1RATE"),
     (re.compile(rf"{_NUMBER} ((?:\w+/s\b)|a second)"), r"RATE \1"),
     (re.compile(rf"(\bseconds +){_NUMBER}(?: +{_NUMBER} of them)?"), r"\1TIME"),
