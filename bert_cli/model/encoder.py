@@ -1,6 +1,7 @@
 """The BERT encoder: token ids in, vectors out."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import keras
@@ -16,13 +17,15 @@ from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class SharedTrace:
-    """The layers of an encoder. Within a graph each is a call of one function, whose arguments are the layer's weights."""
+    """The layers of all encoders of one config. Within a graph each is a call of one function, whose arguments are the layer's
+    weights.
+    """
 
     # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is computed is what tracing
     # each layer would have made, at the same speed.
 
-    def __init__(self, layers: Sequence[TransformerLayer]):
-        self._pattern = layers[0]
+    def __init__(self):
+        self._pattern: TransformerLayer | None = None
         self._traced = tf.function(self._run, autograph=False)
 
     def call(
@@ -32,14 +35,26 @@ class SharedTrace:
         # Outside of a graph nothing is traced, and a call of a tf.function would only be slower.
         if not tf.inside_function():
             return layer(x, layout=layout, first_only=first_only, seeds=seeds)
-        weights = [tf.convert_to_tensor(variable.value) for variable in layer.trainable_variables]
+        weights = [tf.convert_to_tensor(variable.value) for variable in layer.variables]
         # As a tuple: a tf.function does not look for tensors inside a dataclass.
         parts = tuple(getattr(layout, field.name) for field in dataclasses.fields(layout))
-        return self._traced(weights, x, parts, first_only, tuple(seeds))
+        # Any layer of the config serves for tracing. It is not kept: the traces outlive the models.
+        self._pattern = layer
+        try:
+            return self._traced(weights, x, parts, first_only, tuple(seeds))
+        finally:
+            self._pattern = None
 
     def _run(self, weights, x, parts, first_only, seeds):
-        with keras.StatelessScope(state_mapping=list(zip(self._pattern.trainable_variables, weights, strict=True))):
-            return self._pattern(x, layout=Layout(*parts), first_only=first_only, seeds=seeds)
+        layer = self._pattern
+        assert layer is not None, "call sets it"
+        with keras.StatelessScope(state_mapping=list(zip(layer.variables, weights, strict=True))):
+            return layer(x, layout=Layout(*parts), first_only=first_only, seeds=seeds)
+
+
+@functools.cache
+def _shared_trace(config: BertConfig) -> SharedTrace:
+    return SharedTrace()
 
 
 WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in checkpoints
@@ -63,7 +78,7 @@ class BertEncoder(keras.Model):
         self.product_dtype = tf.as_dtype(compute_dtype)
         self.embeddings = Embeddings(config, seed)
         self.transformer_layers = [TransformerLayer(i, config, seed) for i in range(config.num_hidden_layers)]
-        self._shared_trace = SharedTrace(self.transformer_layers)
+        self._shared_trace = _shared_trace(config)
         self._frozen: list[FrozenLayer] = []
         hidden = config.hidden_size
         self.pooler = Dense("bert/pooler/dense", hidden, hidden, config.initializer_range, seed)
