@@ -5,6 +5,7 @@ A test of text/tokenization.py is tests/text/test_tokenization.py; where one fil
 the topic stands behind the name: test_tokenization_golden.py. Commands are tested in tests/commands/, as they are called.
 """
 
+import functools
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -113,10 +114,11 @@ TESTED_END_TO_END: dict[str, str] = {
 }
 
 
-def modules() -> set[str]:
+@functools.cache
+def modules() -> frozenset[str]:
     """Paths below bert_cli/ of all modules but commands, and what explains a folder."""
     paths = (path.relative_to(ROOT / "bert_cli") for path in (ROOT / "bert_cli").rglob("*.py"))
-    return {path.as_posix() for path in paths if len(path.parts) > 1 and not path.name.startswith("__")}
+    return frozenset(path.as_posix() for path in paths if len(path.parts) > 1 and not path.name.startswith("__"))
 
 
 def files_of_tests() -> set[str]:

@@ -5,6 +5,7 @@ in their order: a room imports only what stands above it, so there is no cycle o
 """
 
 import ast
+import functools
 import json
 import pathlib
 import re
@@ -92,10 +93,18 @@ def problems(check):
     return {module: found for module in MODULES if (found := check(module, read(module)))}
 
 
+@functools.cache
 def read(module):
     return MODULES[module].read_text(encoding="utf-8")
 
 
+@functools.cache
+def parsed(source):
+    """The tree of a source text, which every check reads: made once."""
+    return ast.parse(source)
+
+
+@functools.cache
 def imports(module, source):
     """(line, dotted name, inside a function) of each import; for `from a import b` the name is a.b."""
     found = []
@@ -113,7 +122,7 @@ def imports(module, source):
         for child in ast.iter_child_nodes(node):
             visit(child, inside)
 
-    visit(ast.parse(source), False)
+    visit(parsed(source), False)
     return found
 
 
@@ -144,7 +153,7 @@ def wrong_tensorflow(module, source):
 
 def long_functions(module, source):
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = node.end_lineno - node.lineno
             if ast.get_docstring(node) is not None:
@@ -167,7 +176,7 @@ def swallowed_exceptions(module, source):
         )
 
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.ExceptHandler):
             guilty = (node.type is None or everything(node.type)) and all(map(nothing, node.body))
         else:
@@ -194,7 +203,7 @@ def private_api(module, source):
         for line, name, _ in imports(module, source)
         if f"{name}.".startswith(tuple(f"{private}." for private in PRIVATE_MODULES))
     ]
-    tree = ast.parse(source)
+    tree = parsed(source)
     own = _private_names(tree) | PUBLIC_UNDERSCORES
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
@@ -215,7 +224,7 @@ def _private_names(tree):
     return {name for name in names | {node.id for node in stored if isinstance(node, ast.Name)} if name.startswith("_")}
 
 
-OWN_PRIVATE = set().union(*(_private_names(ast.parse(read(module))) for module in MODULES))
+OWN_PRIVATE = set().union(*(_private_names(parsed(read(module))) for module in MODULES))
 
 
 def too_long(module, source):
