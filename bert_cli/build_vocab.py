@@ -23,12 +23,12 @@ Examples:
       --extend=bert_cli/builtin/vocab.txt --output_file=bert_output/extended.txt
 """
 
-import logging
 import time
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
 from bert_cli.corpus.vocabulary import first_tokens
@@ -44,7 +44,6 @@ from bert_cli.runs.preparation.vocabulary import (
 from bert_cli.settings.pretraining import VOCAB_SIZE, BuildVocabSettings
 from bert_cli.text.tokenization import BasicTokenizer
 
-LOG = logging.getLogger("bert_cli")
 _CACHE_SIZE = 1 << 16  # chunks of text that each process remembers
 
 

@@ -13,11 +13,11 @@ Examples:
       --to=bert_output/bert_google/bert_model.ckpt
 """
 
-import logging
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.writing import staging_folder
 from bert_cli.exports.conversion_plan import check_dtype, check_words, find_source, warn_of_google
 from bert_cli.exports.target import check_free, find_target, publish
@@ -25,8 +25,6 @@ from bert_cli.flags.command import Command
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ConvertSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

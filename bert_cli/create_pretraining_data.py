@@ -29,7 +29,7 @@ from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.log import EXAMPLES
+from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.writing import atomic_paths
 from bert_cli.corpus.shards import Job
 from bert_cli.corpus.text import find_inputs
@@ -42,8 +42,6 @@ from bert_cli.runs.preparation.corpus import LOGGED, read_corpus
 from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepare_job, write_instances
 from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import CreateDataSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

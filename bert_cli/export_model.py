@@ -15,18 +15,16 @@ Examples:
       --export_dir=bert_output/modules
 """
 
-import logging
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.exports.exported import check_target, exporting, find_exported, read_dev
 from bert_cli.flags.command import Command
 from bert_cli.onnx.session import check_packages
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.tools import ExportSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

@@ -17,11 +17,11 @@ Examples:
 """
 
 import functools
-import logging
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.packing import check_max_seq_length
@@ -37,8 +37,6 @@ from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.tools import ExtractSettings
 from bert_cli.weights.path import find_module
-
-LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

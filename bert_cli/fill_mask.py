@@ -18,13 +18,13 @@ Examples:
 """
 
 import functools
-import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.features.fill_mask import masked_text
 from bert_cli.flags.command import Command
@@ -35,8 +35,6 @@ from bert_cli.runs.tasks.interactive import chunks_of, write_answers
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import refuse_inference
 from bert_cli.settings.pretraining import FillMaskSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

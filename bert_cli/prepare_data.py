@@ -23,17 +23,15 @@ Examples:
       --text_column=3 --label_column=1 --balance
 """
 
-import logging
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import preparation_table
 from bert_cli.runs.preparation.prepare_data import Source, check_folder, count_labels, plan, write_splits
 from bert_cli.settings.data import PrepareSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:

@@ -10,12 +10,12 @@ Examples:
     bert-report bert_output/tag --output_file=bert_output/tagger.html
 """
 
-import logging
 import os
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import MANIFEST, PAGE, STANDARD
 from bert_cli.flags.command import Command
 from bert_cli.report.page import comparison_page, is_our_page, run_page, write_page
@@ -23,7 +23,6 @@ from bert_cli.report.run_files import read_run
 from bert_cli.runs.reporting import make_page, members_of
 from bert_cli.settings.tools import ReportSettings
 
-LOG = logging.getLogger("bert_cli")
 _COMPARISON = "comparison.html"
 
 

@@ -44,7 +44,7 @@ _OWN_FILES = ("train_file", "dev_file", "test_file", "predict_file")
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
-    is_for_text = interactive.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
+    is_for_text = interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
     if values["text_b"] and not values["text"] and not values["explain"]:
         raise InputError("--text_b is the second text of a pair; give the first one with --text")
     for one, other in (("test_file", "predict_file"), ("dev_file", "dev_split")):

@@ -36,7 +36,7 @@ _FILES = ("data_dir", "dev_file", "test_file")
 
 def check(values: dict, given: frozenset[str]) -> dict:
     """The values of all flags, with what a training run left in flags.txt; InputError for what does not go together."""
-    interactive.check_asked(values, given, ("do_train", "do_eval", "do_predict"))
+    interactive.check_interactive_flags(values, given, ("do_train", "do_eval", "do_predict"))
     values = complete_values(TagSettings, values, given, _FILES if "data_dir" in given else ())
     values["doc_stride"] = window_stride(values["doc_stride"], values["max_seq_length"])
     return values

@@ -35,7 +35,7 @@ from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.hugging_face import HuggingFaceReader
 from bert_cli.weights.keras_weights import KerasReader
 from bert_cli.weights.path import TF1, CheckpointPath, find_checkpoint, find_module
-from bert_cli.weights.training_folder import newest_whole
+from bert_cli.weights.training_folder import newest_undamaged
 
 PARTS = [
     b"", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\n", b"\r", b"\r\n", b"\t", b" ", b",", b'"', b'""', b"'", b"{", b"}",
@@ -221,7 +221,7 @@ def _folder(path: str) -> None:
     manifest.read_manifest(folder)
     manifest.owned_names(folder)
     manifest.read_report(folder)
-    newest_whole(folder)
+    newest_undamaged(folder)
     remembered(ClassifySettings, folder, ())
     run_folder.find_state(folder, MANIFEST, False, None)
 
@@ -251,7 +251,7 @@ def _tensors(reader) -> None:
 
 def _checkpoint(path: str) -> None:
     prefix = path.removesuffix(".index").removesuffix(".data-00000-of-00001")
-    newest_whole(str(pathlib.Path(path).parent), to_train=True)
+    newest_undamaged(str(pathlib.Path(path).parent), to_train=True)
     find_checkpoint(prefix)
     _tensors(Tf1Reader(prefix))
 

@@ -53,7 +53,7 @@ def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
     return values
 
 
-def kind_of(value: object) -> str:
+def json_type(value: object) -> str:
     """What a value of JSON is, for messages: `an object`, `null`, …"""
     return _KINDS.get(type(value), "null")
 
@@ -62,7 +62,7 @@ def expect(value: object, kind: type, place: str, advice: str) -> Any:
     """The value, if it is of that type (dict, list, str, bool or int); InputError at `place` otherwise."""
     if type(value) is not kind:  # isinstance would take true for a whole number
         wanted = "a whole number" if kind is int else _KINDS[kind]
-        raise InputError(f"{place}: is {kind_of(value)}, {wanted} is needed; {advice}")
+        raise InputError(f"{place}: is {json_type(value)}, {wanted} is needed; {advice}")
     return value
 
 

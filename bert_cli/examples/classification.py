@@ -5,7 +5,6 @@ is an InputError that says `file:line`, a byte-order mark and blank lines do no 
 against the header rule of its file is neither lost nor learnt without a word.
 """
 
-import logging
 import os
 import sys
 from array import array
@@ -15,12 +14,11 @@ from dataclasses import dataclass, field
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed, more, quoted
 from bert_cli.examples import tables
 from bert_cli.examples.glue import FileLayout, find_task
 from bert_cli.examples.tables import Row
-
-LOG = logging.getLogger("bert_cli")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,16 @@
 """Which columns of a user's own table are texts, label and id, and whether its first row names them."""
 
-import logging
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
 from bert_cli.examples.tables import LABEL_COLUMN_NAMES, KeyColumns, Row, header_reason, is_number
 from bert_cli.settings.data import Columns
 
-LOG = logging.getLogger("bert_cli")
 # Names that leave no doubt, as `_plain` writes them.
 _TEXT_NAMES = frozenset((
     "text", "sentence", "review", "comment_text", "comment", "content", "body", "message", "tweet", "utterance", "post",

@@ -6,7 +6,6 @@ checks the labels of a file against them.
 
 import difflib
 import itertools
-import logging
 import re
 import sys
 from collections import Counter
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import more, quoted
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
@@ -26,7 +26,6 @@ from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.settings.data import Columns
 
-LOG = logging.getLogger("bert_cli")
 _MOST_DIGITS = 4300  # of a number that int() takes
 
 

@@ -11,7 +11,6 @@ import gzip
 import io
 import itertools
 import json
-import logging
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,10 +18,10 @@ from typing import Any
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, open_binary
 from bert_cli.base.lines import decode_lines, without_nul
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.tables import Row
 
-LOG = logging.getLogger("bert_cli")
 TSV, CSV, JSONL, TEXTS = "tsv", "csv", "jsonl", "txt"
 _FORMATS = {"tsv": TSV, "tab": TSV, "csv": CSV, "jsonl": JSONL, "ndjson": JSONL, "json": JSONL, "txt": TEXTS}
 _LONGEST_CELL = 1 << 27  # characters; csv's own limit of 131,072 is below what people have

@@ -4,7 +4,6 @@ The words of a context and where an answer stands are those of Google's run_squa
 does not fit is an InputError that says where: `train.json: data[3].paragraphs[0].qas[2]: has no "question"; …`.
 """
 
-import logging
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,10 +12,9 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import expect, member, parse_json, read_json
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.settings.squad import MULTIPLE_ANSWERS
-
-LOG = logging.getLogger("bert_cli")
 
 # The original's white space: U+202F splits, other spaces of Unicode such as U+00A0 and U+3000 are parts of words.
 _WORD = re.compile("[^ \t\r\n\u202f]+")

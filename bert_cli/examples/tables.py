@@ -1,6 +1,5 @@
 """Files of tab-separated rows without quoting (`"` is an ordinary character); how to tell a header row from data."""
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,9 +8,8 @@ from typing import Any, NamedTuple
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary
 from bert_cli.base.lines import decode_lines, without_nul
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import more, quoted
-
-LOG = logging.getLogger("bert_cli")
 
 # Names that people give to a label column. Only used where the labels of a file are not known beforehand.
 LABEL_COLUMN_NAMES = frozenset(

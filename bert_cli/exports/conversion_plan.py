@@ -3,18 +3,17 @@
 Imports no TensorFlow.
 """
 
-import logging
 import re
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
+from bert_cli.base.log import LOG
 from bert_cli.exports.target import Target
 from bert_cli.model.config import BertConfig
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import CheckpointPath, find_checkpoint, find_module, is_url
 
-LOG = logging.getLogger("bert_cli")
 # Of settings.tools.MODEL_FORMATS.
 TITLES = {
     "tf1": "TF1 checkpoint",
@@ -40,7 +39,7 @@ def check_dtype(dtype: str, target: Target) -> None:
         raise InputError(f"--{dtype}: a {TITLES[target.format]} holds float32; this is for Hugging Face folders")
 
 
-def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
+def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
     """A key of HEAD_TYPES for --head and the heads that were found; None where the target takes several side by side.
 
     InputError where it cannot.
@@ -58,7 +57,7 @@ def choose_kind(head: str, found: tuple[str, ...], model: ModelBundle, target: T
         return head
     # A classifier, a tagger and a choice of endings have the same variables; only the files beside them tell.
     if found == (CLASSIFIER,):
-        return model.classifier_kind if model.classifier_kind in (TAGGER, CHOICE) else CLASSIFIER
+        return model.classifier_type if model.classifier_type in (TAGGER, CHOICE) else CLASSIFIER
     # Exactly these heads: a class of Hugging Face has a fixed set of them, and no other can be loaded into it.
     kind = next((name for name, kind in HEAD_TYPES.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":

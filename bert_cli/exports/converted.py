@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import logging
 import os
 
 import numpy as np
@@ -10,9 +9,10 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, POOLER, TAGGER, head_of
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
-from bert_cli.exports.conversion_plan import TITLES, check_label_names, choose_kind
+from bert_cli.exports.conversion_plan import TITLES, check_label_names, choose_head_type
 from bert_cli.exports.hub_writing import reported_writing, save_encoder
 from bert_cli.exports.loaded import Loaded, largest_differences, load, open_source
 from bert_cli.exports.target import Target
@@ -29,7 +29,6 @@ from bert_cli.weights.hugging_face import generic_labels, hugging_face_config, w
 from bert_cli.weights.keras_weights import write_keras
 from bert_cli.weights.path import find_checkpoint
 
-LOG = logging.getLogger("bert_cli")
 _MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of sums
 
 
@@ -37,7 +36,7 @@ _MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of 
 class Converted:
     """What is written: `tensors` (Google's name -> float32 array) of `config`, and `labels` of its classifier.
 
-    source: the model that is converted; loaded: its weights; kind, heads: which of its heads go along, see choose_kind;
+    source: the model that is converted; loaded: its weights; kind, heads: which of its heads go along, see choose_head_type;
     dtype: what a Hugging Face folder stores; left_out: names that the target does not have.
     """
 
@@ -60,7 +59,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
     """
     config, reader = model.config, open_source(model.required_checkpoint, changes.average_last)
     found = tuple(sorted({head for name in reader.shapes if (head := head_of(name))}))
-    kind = choose_kind(changes.head, found, model, target)
+    kind = choose_head_type(changes.head, found, model, target)
     heads = found if kind is None else HEAD_TYPES[kind].heads
     loaded = load(reader, config, heads, of_tokens=kind == TAGGER)
     shape = loaded.tensors["output_weights"].shape if CLASSIFIER in heads else None
@@ -140,7 +139,7 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         return extras + ([os.path.join("assets", VOCABULARY)] if model.optional_vocabulary else [])
     vocabulary, path = model.optional_vocabulary, functools.partial(os.path.join, staged)
     if target.format == "hf":
-        assert converted.kind is not None, "choose_kind finds one for every Hugging Face folder"
+        assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
         # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD] where it has one.
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
         values = hugging_face_config(config, converted.kind, converted.labels, pad, converted.dtype, model.problem_type)
@@ -173,7 +172,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
     target, tensors, config, source = converted.target, converted.tensors, converted.config, converted.source
     path = os.path.join(staged, target.name)
     if target.format == "hf":
-        assert converted.kind is not None, "choose_kind finds one for every Hugging Face folder"
+        assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
         write_safetensors(path, tensors, converted.kind, converted.dtype)
         return
     if target.format == "hub" and not any(name.startswith(POOLER) for name in tensors):

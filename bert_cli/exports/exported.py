@@ -5,13 +5,13 @@ Imports no TensorFlow.
 
 import contextlib
 import dataclasses
-import logging
 import os
 from collections.abc import Iterator
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CHOICE, TAGGER
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import publish_folder, staging_folder
 from bert_cli.examples.classification import read_examples
@@ -30,7 +30,6 @@ from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
 
-LOG = logging.getLogger("bert_cli")
 # The default of the commands that train.
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
@@ -96,7 +95,7 @@ def trained_on_pairs(saved: dict[str, str]) -> bool:
 
 def _check_text_classifier(model: ModelBundle) -> None:
     """InputError for a model that reads several sequences for an answer, which no signature takes."""
-    if model.classifier_kind == CHOICE:
+    if model.classifier_type == CHOICE:
         raise InputError(
             f"{model.folder}: this model chooses one of several endings, which no signature takes; predict with bert-classify, "
             "or export the encoder with --format=hub"
@@ -111,7 +110,7 @@ def _check_text_classifier(model: ModelBundle) -> None:
 
 def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tuple[str, ...]:
     """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
-    if model.classifier_kind == TAGGER:
+    if model.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
     names = agreed_labels(labels, model.labels, model.folder)
     if not names:
@@ -128,7 +127,7 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
     None for a model without labels that exclude each other, and where --data_dir is not given and the training run's is gone.
     """
     model, saved, labels = exported.model, exported.model.saved_flags, exported.labels
-    if model.classifier_kind == TAGGER or not labels or not exported.problem_type.is_exclusive:
+    if model.classifier_type == TAGGER or not labels or not exported.problem_type.is_exclusive:
         return None
     # A model from elsewhere has no data that we know.
     if "task_name" not in saved and not data_dir:

@@ -125,7 +125,7 @@ def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: Prob
     kind = SPANS if SPANS in heads else ENCODER
     if CLASSIFIER in heads:
         # Both have the same variables; only the files beside the checkpoint tell them apart.
-        kind = TAGGER if model.classifier_kind == TAGGER else CLASSIFIER
+        kind = TAGGER if model.classifier_type == TAGGER else CLASSIFIER
     if kind == CLASSIFIER and problem_type.is_numeric and count != 1:
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
     layers = model.layers if kind == TAGGER else (-1,)

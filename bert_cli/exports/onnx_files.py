@@ -4,7 +4,6 @@ Imports TensorFlow, which computes what the file should give.
 """
 
 import json
-import logging
 import os
 
 import numpy as np
@@ -14,6 +13,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
 from bert_cli.base.head_types import CLASSIFIER, POOLER, TAGGER
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, LABELS, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, write_json, write_lines
 from bert_cli.exports.exported import MODEL, QUANTIZED, Exported
@@ -27,7 +27,6 @@ from bert_cli.onnx.models import build
 from bert_cli.onnx.session import make_runner
 from bert_cli.weights.checkpoint import open_checkpoint
 
-LOG = logging.getLogger("bert_cli")
 # onnxruntime fuses operators, so sums are taken in another order.
 _MAX_DIFFERENCE = 1e-4
 # In a batch on which accuracies are computed.

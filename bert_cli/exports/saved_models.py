@@ -3,7 +3,6 @@
 The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back. Imports TensorFlow.
 """
 
-import logging
 import os
 
 import tensorflow as tf
@@ -12,6 +11,7 @@ import tensorflow_text as tf_text
 from bert_cli.base import spec
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, HeadSpec
+from bert_cli.base.log import LOG
 from bert_cli.base.writing import atomic_write
 from bert_cli.exports.exported import Exported, exporting
 from bert_cli.exports.hub_writing import reported_writing, save_encoder, write_extras
@@ -23,7 +23,6 @@ from bert_cli.model.layers import named_weights
 from bert_cli.text.vocabulary import CLS, MASK, PAD_ID, SEP, Vocabulary
 from bert_cli.weights.checkpoint import Reader, open_checkpoint
 
-LOG = logging.getLogger("bert_cli")
 TOKENS_SIGNATURE = "token_ids"
 _TEXTS = tf.TensorSpec([None], tf.string, name="text")
 _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_if
-from bert_cli.base.log import RESULT
+from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.version import __version__
-from bert_cli.flags.completion import asked_shell, completion
+from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import help_text
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
@@ -88,7 +88,7 @@ class Command:
             print(help_text(self.settings_class, self.name, self.description), flush=True)
         elif "version" in asked:
             print(f"{self.name} {__version__}", flush=True)
-        elif shell := asked_shell(arguments):
+        elif shell := requested_shell(arguments):
             print(completion(self.settings_class, self.name, shell), flush=True)
         else:
             values, given = self._parsed(arguments)
@@ -96,13 +96,12 @@ class Command:
 
     def _parsed(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
         """See parser.parse; the log is set up, too."""
-        log = logging.getLogger("bert_cli")
         # Commands may share a process, as in tests: one handler is enough.
-        if not any(isinstance(handler, _StderrHandler) for handler in log.handlers):
-            log.addHandler(_StderrHandler())
-            log.propagate = False
+        if not any(isinstance(handler, _StderrHandler) for handler in LOG.handlers):
+            LOG.addHandler(_StderrHandler())
+            LOG.propagate = False
         values, given = parse(self.settings_class, arguments)
         is_quiet, is_verbose = values["quiet"], values["verbose"]
         refuse_if(is_quiet and is_verbose, "--quiet and --verbose do not go together; give one of them")
-        log.setLevel(RESULT if is_quiet else logging.DEBUG if is_verbose else logging.INFO)
+        LOG.setLevel(RESULT if is_quiet else logging.DEBUG if is_verbose else logging.INFO)
         return values, given

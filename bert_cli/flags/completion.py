@@ -39,7 +39,7 @@ _ALWAYS = (
 )
 
 
-def asked_shell(arguments: Sequence[str]) -> str | None:
+def requested_shell(arguments: Sequence[str]) -> str | None:
     """The shell of --completion=SHELL, or None where it is not given. InputError for another one."""
     for argument, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
         name, _, value = argument.partition("=")

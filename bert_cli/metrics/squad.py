@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.json_files import expect, kind_of, read_json
+from bert_cli.base.json_files import expect, json_type, read_json
 from bert_cli.base.messages import quoted
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -52,7 +52,7 @@ def read_null_odds(path: str) -> dict[str, float]:
     found = expect(read_json(path), dict, path, advice)
     for qas_id, value in found.items():
         if type(value) not in (int, float):
-            raise InputError(f"{path}: {quoted(qas_id)}: is {kind_of(value)}, a number is needed; {advice}")
+            raise InputError(f"{path}: {quoted(qas_id)}: is {json_type(value)}, a number is needed; {advice}")
         if not math.isfinite(value):
             raise InputError(f"{path}: {quoted(qas_id)}: {value} is not a finite number; {advice}")
     return found

@@ -21,7 +21,7 @@ _DIGITS = {"bytes": 0, "kB": 0, "MB": 1, "GB": 1}  # of amounts of memory
 _DISK = 300e6  # bytes a second that a checkpoint is taken to be written with
 
 
-class Survey(NamedTuple):
+class SplitStatistics(NamedTuple):
     """The n rows of a split. texts: what makes two rows the same; labels: None where there are none, also for one row.
 
     lengths: tokens of each row before anything is cut, or of each window; unit: what these are called.
@@ -81,29 +81,29 @@ def unknown_line(sequences: RaggedFeatures, unknown_id: int, special_ids: Sequen
     return f"[UNK]: {unknown} of {total} tokens ({unknown / max(1, total):.2%})"
 
 
-def repeated_lines(survey: Survey) -> list[str]:
+def repeated_lines(statistics: SplitStatistics) -> list[str]:
     """Rows that come again within a split, and texts with more than one label; rows are numbered from 1."""
     # By the text itself, not by its hash: a collision would be a false alarm.
     first: dict[Hashable, int] = {}
     again: list[tuple[int, int]] = []
     conflicts: dict[Hashable, tuple[int, int]] = {}
-    for row, text in enumerate(survey.texts):
+    for row, text in enumerate(statistics.texts):
         before = first.setdefault(text, row)
         if before == row:
             continue
         again.append((before, row))
-        if survey.labels[before] != survey.labels[row]:
+        if statistics.labels[before] != statistics.labels[row]:
             conflicts.setdefault(text, (before, row))
     lines = []
     if again:
         before, row = again[0]
         lines.append(
             f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} that of row {before + 1}: "
-            f"{shown(survey.texts[row])}"
+            f"{shown(statistics.texts[row])}"
         )
     if conflicts:
         text, (before, row) = next(iter(conflicts.items()))
-        one, other = survey.labels[before], survey.labels[row]
+        one, other = statistics.labels[before], statistics.labels[row]
         lines.append(
             f"conflicting labels: {len(conflicts)} texts have different labels, such as rows {before + 1} ({one}) and "
             f"{row + 1} ({other}): {shown(text)}"
@@ -111,22 +111,22 @@ def repeated_lines(survey: Survey) -> list[str]:
     return lines
 
 
-def leak_lines(surveys: Mapping[str, Survey]) -> list[str]:
+def leak_lines(splits: Mapping[str, SplitStatistics]) -> list[str]:
     """For each two splits the rows of the second one whose text is also in the first one."""
     lines = []
-    for one, other in itertools.combinations(surveys, 2):
+    for one, other in itertools.combinations(splits, 2):
         # Reversed, so that of equal texts the label of the first row counts.
-        known = dict(zip(reversed(surveys[one].texts), reversed(surveys[one].labels), strict=True))
-        survey = surveys[other]
-        rows = [row for row, text in enumerate(survey.texts) if text in known]
+        known = dict(zip(reversed(splits[one].texts), reversed(splits[one].labels), strict=True))
+        statistics = splits[other]
+        rows = [row for row, text in enumerate(statistics.texts) if text in known]
         if not rows:
             continue
-        pairs = [(survey.labels[row], known[survey.texts[row]]) for row in rows]
+        pairs = [(statistics.labels[row], known[statistics.texts[row]]) for row in rows]
         differing = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
         lines.append(
-            f"leak: {len(rows)} of {len(survey.texts)} rows of {other} are in {one} too"
+            f"leak: {len(rows)} of {len(statistics.texts)} rows of {other} are in {one} too"
             + (f", {differing} of them with another label" if differing else "")
-            + f", such as row {rows[0] + 1}: {shown(survey.texts[rows[0]])}"
+            + f", such as row {rows[0] + 1}: {shown(statistics.texts[rows[0]])}"
         )
     return lines
 

@@ -169,7 +169,7 @@ def squad_examples(
     return EvalExamples({"kind": "squad", "rows": len(scored)}, rows)
 
 
-def blank_examples(
+def masked_word_examples(
     batch: Mapping[str, np.ndarray], logits: np.ndarray, tokens: Sequence[str], rows: int
 ) -> EvalExamples:
     """Of bert-pretrain: sequences with their blanks as the model fills them.

@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from bert_cli.base.formats import clock
+from bert_cli.base.log import LOG
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-LOG = logging.getLogger("bert_cli")
 _LEAST_BAR = 4  # columns; rich makes none narrower
 _SHORT = {"learning rate": "lr"}  # names on the terminal, where every column counts
 

@@ -87,7 +87,7 @@ def thinned(values: Sequence[float]) -> np.ndarray:
     return array[np.linspace(0, len(array) - 1, MOST_POINTS).round().astype(int)]
 
 
-def hush() -> None:
+def silence_matplotlib() -> None:
     """Keep matplotlib's log to errors, before it is imported."""
     # It logs that it builds a cache of fonts when it first runs, and where it cannot: nothing that a user can act on.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
@@ -108,7 +108,7 @@ def line_card(
     key: unlike the keys of all other cards of the page. alt: for people who cannot see the plot. axis_labels: of x and y.
     limits: of the y axis. mark: a vertical line at this x.
     """
-    hush()
+    silence_matplotlib()
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing

@@ -42,7 +42,7 @@ def main_metric(names: Mapping[str, object], manifest: Mapping[str, object]) -> 
     return next((name for name in (chosen, *own, *_ORDER) if name in names), "")
 
 
-def spoken(metric: str) -> str:
+def display_name(metric: str) -> str:
     """The name of a metric for people."""
     return _NAMES.get(metric, metric.removeprefix("eval_").replace("_", " "))
 

@@ -8,7 +8,7 @@ from bert_cli.base.names import EVAL_RESULTS, FLAGS
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.report.components import Card, ReportTable, Tile, clock, facts, memory, number
 from bert_cli.report.figures import Line, line_card
-from bert_cli.report.main_metric import best_step, main_metric, score, spoken
+from bert_cli.report.main_metric import best_step, display_name, main_metric, score
 from bert_cli.report.run_files import Run
 
 # Keys of run.json that are no settings, or have a place of their own in the page.
@@ -34,10 +34,12 @@ def tiles(run: Run) -> list[Tile]:
     if metric:
         rows = report.get("eval", {}).get("eval_examples")
         note = f"on {number(rows)} held-out rows" if rows else "on held-out data"
-        shown.append(Tile(score(run.command, metric, run.results[metric]), spoken(metric), note))
+        shown.append(Tile(score(run.command, metric, run.results[metric]), display_name(metric), note))
     best = best_step(run.evaluations, metric) if metric else None
     if best and len(run.evaluations) > 1:
-        shown.append(Tile(number(best[0]), "best step", f"{spoken(metric)} {score(run.command, metric, best[1])}"))
+        shown.append(
+            Tile(number(best[0]), "best step", f"{display_name(metric)} {score(run.command, metric, best[1])}")
+        )
     if step is not None:
         time = clock(report.get("train_seconds"))
         # global_step is the step of the best checkpoint where the run kept one, and last_step the end of the training.

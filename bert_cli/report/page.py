@@ -12,7 +12,7 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.report.classification import classification_cards
 from bert_cli.report.components import Section, Tile
 from bert_cli.report.evaluations import pretraining_cards, squad_cards, tagging_cards
-from bert_cli.report.figures import hush
+from bert_cli.report.figures import silence_matplotlib
 from bert_cli.report.overview import lengths_cards, run_cards, tiles
 from bert_cli.report.run_files import Run
 from bert_cli.report.training import comparison_sections, comparison_tiles, names_of, training_cards
@@ -34,7 +34,7 @@ _EVALUATIONS = {
 
 def preload() -> None:
     """A page will be written: see runtime.background_import."""
-    hush()
+    silence_matplotlib()
     BACKGROUND_IMPORTS.need("matplotlib.figure", "matplotlib.backends.backend_svg", "jinja2")
 
 

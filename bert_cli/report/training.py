@@ -8,7 +8,7 @@ from typing import Any
 from bert_cli.metrics.selection import best_of
 from bert_cli.report.components import Card, ReportTable, Section, Tile, clock, number
 from bert_cli.report.figures import SERIES, Line, line_card
-from bert_cli.report.main_metric import best_step, main_metric, score, spoken
+from bert_cli.report.main_metric import best_step, display_name, main_metric, score
 from bert_cli.report.run_files import Run
 
 
@@ -30,7 +30,7 @@ def training_cards(run: Run) -> list[Card]:
     best = best_step(evaluations, metric)
     # One evaluation is a number, which is at the top of the page, and no curve.
     if best and len(evaluations) > 1:
-        name, line = spoken(metric), Line(spoken(metric), *run.held_out(metric), points=True)
+        name, line = display_name(metric), Line(display_name(metric), *run.held_out(metric), points=True)
         alt, note = "Held-out metric over the steps", f"Best: {number(best[1])} after step {best[0]:,}."
         cards.append(line_card("metric", f"Held-out data: {name}", alt, [line], ("step", name), note))
     speed = run.series("examples_per_second")
@@ -62,10 +62,10 @@ def comparison_tiles(runs: Sequence[Run]) -> list[Tile]:
         return tiles
     best, command = best_of(metric, values), runs[0].command
     owner = names_of(runs)[[run.results.get(metric) for run in runs].index(best)]
-    tiles.append(Tile(score(command, metric, best), f"best {spoken(metric)}", owner))
+    tiles.append(Tile(score(command, metric, best), f"best {display_name(metric)}", owner))
     if len(values) > 1:
         mean, spread = score(command, metric, statistics.mean(values)), number(statistics.stdev(values))
-        tiles.append(Tile(mean, f"mean {spoken(metric)}", f"± {spread} (sd)"))
+        tiles.append(Tile(mean, f"mean {display_name(metric)}", f"± {spread} (sd)"))
     return tiles
 
 
@@ -110,8 +110,8 @@ def _curves(runs: Sequence[Run]) -> list[Card]:
         Line(name, *run.held_out(metric), points=True) for name, run in shown if best_step(run.evaluations, metric)
     ]
     if curves:
-        title, alt = f"Held-out data: {spoken(metric)}", "Held-out metric over the steps"
-        cards.append(line_card("metric", title, alt, curves, ("step", spoken(metric)), note))
+        title, alt = f"Held-out data: {display_name(metric)}", "Held-out metric over the steps"
+        cards.append(line_card("metric", title, alt, curves, ("step", display_name(metric)), note))
     return cards
 
 

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.log import EXAMPLES
+from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
@@ -25,8 +25,6 @@ from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
 from bert_cli.settings.checks import check_early_stopping, is_sweep
 from bert_cli.settings.training import TrainingSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """--dry_run of any command that trains: a survey of its data, then a trial of its model; see driver.run."""
 
-import logging
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from bert_cli.base.log import RESULT
+from bert_cli.base.log import LOG, RESULT
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
     forecast_lines,
@@ -21,8 +20,6 @@ from bert_cli.runs.tasks.opening import open_session
 from bert_cli.runs.training import TrainingPlan
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.text.vocabulary import CLS, SEP, UNK
-
-LOG = logging.getLogger("bert_cli")
 
 
 def report_statistics(model: Model, data: Dataset, max_seq_length: int) -> None:

@@ -1,24 +1,21 @@
 """The evaluation of a run: eval_results.txt, log, history and report, and what --precision=int8 costs."""
 
 import dataclasses
-import logging
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from bert_cli.base.log import RESULT
+from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import EVAL_RESULTS
 from bert_cli.engines.engine import INT8
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
-from bert_cli.report.main_metric import is_per_cent, score, spoken
+from bert_cli.report.main_metric import display_name, is_per_cent, score
 from bert_cli.runs.reporting import keep_examples
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
 from bert_cli.settings.training import TrainingSettings
-
-LOG = logging.getLogger("bert_cli")
 
 
 def evaluate(
@@ -63,6 +60,6 @@ def _log_cost(command: str, metric: str, whole: Mapping[str, Any], precision: st
     values = f"{score(command, metric, before)} in {precision}, {score(command, metric, after)} in {INT8}"
     lost = after - before if lower_is_better(metric) else before - after
     if lost > (1 if is_per_cent(command, metric) else 0.01):
-        LOG.warning("warning: %s costs more than a point: %s: %s", INT8, spoken(metric), values)
+        LOG.warning("warning: %s costs more than a point: %s: %s", INT8, display_name(metric), values)
     else:
-        LOG.log(RESULT, "%s: %s", spoken(metric), values)
+        LOG.log(RESULT, "%s: %s", display_name(metric), values)

@@ -1,6 +1,5 @@
 """The end of a run: what is told of its machine, its page report.html, and a few lines at the terminal."""
 
-import logging
 import os
 import platform
 import time
@@ -12,13 +11,14 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, MANIFEST, PAGE
 from bert_cli.base.version import __version__
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import EvalExamples, write_eval_examples
 from bert_cli.report.components import clock
-from bert_cli.report.main_metric import best_step, main_metric, score, spoken
+from bert_cli.report.main_metric import best_step, display_name, main_metric, score
 from bert_cli.report.overview import commands
 from bert_cli.report.page import comparison_page, run_page, write_page
 from bert_cli.report.run_files import Run, read_run
@@ -29,8 +29,6 @@ from bert_cli.settings.training import Page
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
-
-LOG = logging.getLogger("bert_cli")
 
 
 def run_facts(session: "Predictor", sequences: Mapping[str, RaggedFeatures]) -> dict[str, Any]:
@@ -146,7 +144,7 @@ def summary(run: Run, *written: str) -> list[str]:
     metric, step = main_metric(run.results, run.manifest), run.report.get("global_step")
     told = f"done in {clock(run.report.get('total_seconds'))}"
     if metric:
-        told += f": {spoken(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
+        told += f": {display_name(metric)} {score(run.command, metric, run.results[metric])} at step {step}"
     best = best_step(run.evaluations, metric)
     if best and best[0] != step:
         told += f" (best {score(run.command, metric, best[1])} at step {best[0]})"

@@ -1,11 +1,11 @@
 """The training phase of a run: its plan, made before TensorFlow is imported; then begin or go on, or take what is finished."""
 
 import dataclasses
-import logging
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, FLAGS, HISTORY, PAGE
 from bert_cli.flags.option import deciding_values
 from bert_cli.flags.saved import flags_to_save, write_flags
@@ -34,8 +34,6 @@ from bert_cli.weights.training_folder import step_number
 
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
-
-LOG = logging.getLogger("bert_cli")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,7 +50,7 @@ def _addresses(members: dict[str, Any], kind: str) -> list[str]:
     return [expect(address, str, place, _FORM) for address in expect(members.get(kind, []), list, place, _FORM)]
 
 
-def trains_together(distribution_strategy: str) -> bool:
+def is_multi_worker(distribution_strategy: str) -> bool:
     """Whether this process is one of several that train together, but for a TPU's."""
     return distribution_strategy in ("auto", "multi_worker") and read_cluster().computing > 1
 

@@ -7,15 +7,14 @@ once a connection to each of the others succeeds. Nothing is sent; from then on 
 
 import contextlib
 import functools
-import logging
 import socket
 import time
 from collections.abc import Iterator
 
 from bert_cli.base.errors import InputError, TemporaryError
+from bert_cli.base.log import LOG
 from bert_cli.runtime.cluster import Cluster, read_cluster
 
-LOG = logging.getLogger("bert_cli")
 _LOGGED_EVERY = 30.0  # seconds
 _PAUSE = 0.5  # between two rounds
 _CONNECTING = 2.0

@@ -6,7 +6,7 @@ from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.engines.engine import Inference
 from bert_cli.engines.table import AUTO, ENGINES, PRECISIONS, TENSORFLOW, chosen_inference
 from bert_cli.flags.option import FlagGroup, option
-from bert_cli.runtime.cluster import trains_together
+from bert_cli.runtime.cluster import is_multi_worker
 
 
 class Devices(FlagGroup, heading="Devices"):
@@ -64,7 +64,7 @@ def check_engine(values: dict[str, Any]) -> None:
     )
     # An engine computes on its own; a strategy of TensorFlow would hold devices for nothing.
     refuse_if(
-        strategy not in ("auto", "one_device") or values["use_tpu"] or trains_together(strategy),
+        strategy not in ("auto", "one_device") or values["use_tpu"] or is_multi_worker(strategy),
         f"{flag} computes on the CPU, alone: leave --distribution_strategy, --use_tpu and TF_CONFIG out",
     )
 

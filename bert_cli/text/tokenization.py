@@ -85,7 +85,7 @@ def _clean(character: str) -> str:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _set_apart(character: str) -> str:
+def _separate_punctuation(character: str) -> str:
     """The character, between spaces for punctuation. ASCII symbols such as $ and ^ count as punctuation, € does not."""
     if _ASCII_WORDS.fullmatch(character):
         return character if character.isalnum() else f" {character} "
@@ -94,8 +94,8 @@ def _set_apart(character: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _strip_accent(character: str) -> str:
-    """_set_apart, or nothing for a combining accent; of a character that comes out of NFD."""
-    return "" if unicodedata.category(character) == "Mn" else _set_apart(character)
+    """_separate_punctuation, or nothing for a combining accent; of a character that comes out of NFD."""
+    return "" if unicodedata.category(character) == "Mn" else _separate_punctuation(character)
 
 
 class BasicTokenizer:
@@ -123,7 +123,7 @@ class BasicTokenizer:
             return tuple(_ASCII_WORDS.findall(_ASCII_CONTROLS.sub("", chunk)))
         text = "".join(map(_clean, chunk))
         if not self.do_lower_case:
-            return tuple("".join(map(_set_apart, text)).split())
+            return tuple("".join(map(_separate_punctuation, text)).split())
         # Lower-casing first: it can itself make an accent (U+0130), and nothing is composed again (Hangul stays jamo).
         # It sees whole words, as a final sigma is told by what surrounds it.
         text = unicodedata.normalize("NFD", text.lower())

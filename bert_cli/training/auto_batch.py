@@ -1,11 +1,10 @@
 """A training step that doubles its accumulation steps until a micro-batch fits into memory."""
 
-import logging
 from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-LOG = logging.getLogger("bert_cli")
+from bert_cli.base.log import LOG
 
 
 class AutoBatch:

@@ -13,7 +13,7 @@ from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, HUGGING_FACE_CONFIG, SAFETENSORS
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights import known_models
-from bert_cli.weights.training_folder import newest_whole
+from bert_cli.weights.training_folder import newest_undamaged
 
 TF1 = "tf1"
 HUGGING_FACE = "hugging_face"
@@ -67,7 +67,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
     """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, a .weights.h5,
     or the folder of a module for tensorflow-hub.
 
-    strict: see newest_whole. Raises InputError, naming `flag`, where nothing that can be read is there.
+    strict: see newest_undamaged. Raises InputError, naming `flag`, where nothing that can be read is there.
     """
     # Any of its files stands for a checkpoint, as a shell completes their names rather than the prefix.
     prefix = _SHARD.sub("", path)
@@ -93,7 +93,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
 def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
     folder = model_folder(folder)
     # A run's own checkpoints come first: its folder may hold an exported model as well.
-    latest = newest_whole(folder, strict)
+    latest = newest_undamaged(folder, strict)
     if latest:
         return CheckpointPath(TF1, latest)
     prefixes = [name.removesuffix(".index") for name in files.list_directory(folder) if name.endswith(".index")]

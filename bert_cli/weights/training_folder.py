@@ -1,18 +1,17 @@
 """The checkpoints of a training run: model.ckpt-N, and the file `checkpoint` that names the newest; no TensorFlow."""
 
 import functools
-import logging
 import os
 import re
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT, STATE
 from bert_cli.base.writing import atomic_write
 from bert_cli.weights.checkpoint_index import check_data, read_index
 from bert_cli.weights.names import is_of_training
 
-LOG = logging.getLogger("bert_cli")
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
 _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 
@@ -30,7 +29,7 @@ def latest_checkpoint(folder: str) -> str | None:
     return os.path.join(folder, f"{CHECKPOINT}{numbers[-1]}") if numbers else None
 
 
-def newest_whole(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
+def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
     """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a warning; strict: InputError.
 
     to_train: what training alone needs must be sound too; InputError where no checkpoint is whole, as nothing of the run's

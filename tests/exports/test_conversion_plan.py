@@ -6,14 +6,14 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, ENCODER, HEAD_TYPES, TAGGER
-from bert_cli.exports.conversion_plan import check_dtype, choose_kind
+from bert_cli.exports.conversion_plan import check_dtype, choose_head_type
 from bert_cli.exports.target import Target
 
 HF, TF1, HUB = (Target(name, ".", "x") for name in ("hf", "tf1", "hub"))
 
 
 def kind_of(head, found, target, own=None):
-    return choose_kind(head, found, types.SimpleNamespace(classifier_kind=own), target)
+    return choose_head_type(head, found, types.SimpleNamespace(classifier_type=own), target)
 
 
 def test_auto_is_the_kind_that_has_what_was_found():

@@ -13,7 +13,7 @@ import pytest
 
 from bert_cli.base.errors import InputError
 from bert_cli.examples.glue import TASKS
-from bert_cli.flags.completion import SHELLS, asked_shell, completion
+from bert_cli.flags.completion import SHELLS, completion, requested_shell
 from bert_cli.flags.option import FlagGroup, group, option
 from bert_cli.run_classifier import main
 from bert_cli.settings.classification import TASK_NAMES
@@ -227,6 +227,6 @@ def test_another_shell(capsys):
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == "bert-classify: error: --completion=tcsh: one of bash, zsh, fish is needed\n"
-    assert asked_shell(["--text=--completion=bash"]) is None
+    assert requested_shell(["--text=--completion=bash"]) is None
     with pytest.raises(InputError, match="--completion=: one of"):
-        asked_shell(["--completion"])
+        requested_shell(["--completion"])

@@ -6,7 +6,7 @@ import pytest
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
     ProbeResult,
-    Survey,
+    SplitStatistics,
     forecast_lines,
     leak_lines,
     length_line,
@@ -18,7 +18,7 @@ from bert_cli.outputs.dry_run import (
 
 
 def survey(*rows):
-    return Survey([text for text, _ in rows], [label for _, label in rows], np.ones(len(rows), int))
+    return SplitStatistics([text for text, _ in rows], [label for _, label in rows], np.ones(len(rows), int))
 
 
 TRAIN = survey(("a", "x"), ("b", "y"), ("a", "x"), ("c", "x"), ("b", "x"), ("b", "y"))

@@ -10,9 +10,9 @@ from bert_cli.examples.squad import SquadExample, split_context
 from bert_cli.outputs import eval_examples
 from bert_cli.outputs.dry_run import length_figures
 from bert_cli.outputs.eval_examples import (
-    blank_examples,
     classification_examples,
     kept_rows,
+    masked_word_examples,
     read_eval_examples,
     shortened,
     squad_examples,
@@ -164,7 +164,9 @@ def test_blanks():
         "masked_lm_weights": np.array([[1.0, 1.0], [1.0, 0.0]], np.float32),
     }
     logits = np.log(np.array([[[1, 2, 1, 4], [6, 1, 1, 8]], [[1, 1, 8, 1], [9, 1, 1, 1]]], np.float64))
-    found = blank_examples(batch, np.concatenate([logits, logits[..., :1] + 9], axis=-1), ["a", "b", "c", "[MASK]"], 7)
+    found = masked_word_examples(
+        batch, np.concatenate([logits, logits[..., :1] + 9], axis=-1), ["a", "b", "c", "[MASK]"], 7
+    )
     assert found.head == {"kind": "pretraining", "rows": 7}
     assert found.rows == [
         {"row": 0, "tokens": ["a", "b", "c"], "blanks": [[1, "[MASK]", 0.5], [2, "[MASK]", 0.5]]},

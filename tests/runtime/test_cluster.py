@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.runtime.cluster import read_cluster, trains_together, writes
+from bert_cli.runtime.cluster import is_multi_worker, read_cluster, writes
 
 TWO = ["a:1", "b:2"]
 
@@ -25,8 +25,8 @@ def test_processes(monkeypatch, config, computing, is_chief, task):
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     found = read_cluster()
     assert (found.computing, found.is_chief, found.task) == (computing, is_chief, task)
-    assert trains_together("auto") is (computing > 1)
-    assert not trains_together("one_device")
+    assert is_multi_worker("auto") is (computing > 1)
+    assert not is_multi_worker("one_device")
     assert writes("auto") is is_chief
     assert writes("tpu")
 

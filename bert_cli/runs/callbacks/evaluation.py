@@ -7,7 +7,6 @@ killed between the two finds the one that it needs.
 """
 
 import dataclasses
-import logging
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, CHECKPOINT
 from bert_cli.metrics.selection import Selection, select
 from bert_cli.outputs.history import History, plain_number
@@ -27,7 +27,6 @@ from bert_cli.weights.training_folder import latest_checkpoint, numbered_checkpo
 if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
 
-LOG = logging.getLogger("bert_cli")
 _SHOWN = 4  # metrics in the line of an evaluation
 
 

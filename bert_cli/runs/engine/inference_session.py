@@ -4,7 +4,6 @@ Imports no TensorFlow, so that a text is answered in the time that TensorFlow ta
 """
 
 import dataclasses
-import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import POOLER
+from bert_cli.base.log import LOG
 from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.ragged import Features, equal_length_groups, row_lengths
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
@@ -19,7 +19,6 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.weights.checkpoint import load_weights, open_checkpoint, saved_step
 from bert_cli.weights.path import CheckpointPath
 
-LOG = logging.getLogger("bert_cli")
 # That are computed at once: with more, activations do not stay in the processor's cache.
 MAX_TOKENS = 1024
 

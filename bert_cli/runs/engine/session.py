@@ -5,7 +5,6 @@ What differs from task to task is in its model (heads/) and its features.
 
 import contextlib
 import functools
-import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.spec import Column
 from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.features.ragged import Features, length_groups, row_lengths
@@ -47,8 +47,6 @@ from bert_cli.weights.checkpoint import LoadReport, Reader, load_weights, open_c
 from bert_cli.weights.hub_encoder import ModuleEncoder
 from bert_cli.weights.names import STEP_NAME
 from bert_cli.weights.path import CheckpointPath
-
-LOG = logging.getLogger("bert_cli")
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ The first batches of each are also what a probe of the training measures; see pr
 
 import dataclasses
 import itertools
-import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ import tensorflow as tf
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.formats import byte_size
+from bert_cli.base.log import LOG
 from bert_cli.base.spec import INPUTS
 from bert_cli.features.pretraining_batch import training_batch
 from bert_cli.features.ragged import Batches, Features, StatedRows, row_lengths, training_rows, with_token_ids
@@ -26,8 +26,6 @@ from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.scatter import put_rows
 from bert_cli.weights.checkpoint import Tf1Reader
 from bert_cli.weights.names import POSITION_NAME
-
-LOG = logging.getLogger("bert_cli")
 
 
 def frozen_states(session: Session, features: Features, batch_size: int) -> Batches:

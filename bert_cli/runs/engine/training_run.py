@@ -1,7 +1,6 @@
 """One training of a session's model: optimizer, step function, the loop with its callbacks, checkpoints. Imports TensorFlow."""
 
 import contextlib
-import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import TemporaryError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT
 from bert_cli.model.encoder import WORDS
 from bert_cli.model.layers import named_weights
@@ -31,7 +31,6 @@ from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.strategy import StopFlag
 from bert_cli.weights.training_folder import repair_state
 
-LOG = logging.getLogger("bert_cli")
 _OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from bert_cli.base.errors import TemporaryError
-from bert_cli.runtime.cluster import read_cluster, trains_together
+from bert_cli.runtime.cluster import is_multi_worker, read_cluster
 
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 
@@ -16,7 +16,7 @@ def watch_for_failures(distribution_strategy: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not trains_together(distribution_strategy):
+        if not is_multi_worker(distribution_strategy):
             raise
         import tensorflow as tf  # by now it is there
 

@@ -1,7 +1,6 @@
 """What gives vectors: the interface of an encoder, and the one that inference engines compute. Imports no TensorFlow."""
 
 import dataclasses
-import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,8 +12,6 @@ from bert_cli.features.ragged import equal_length_groups
 from bert_cli.model.config import BertConfig, ModuleConfig, encoder_shapes
 from bert_cli.runs.engine.inference_session import MAX_TOKENS, checked_config, load_tensors
 from bert_cli.weights.path import CheckpointPath
-
-LOG = logging.getLogger("bert_cli")
 
 
 @dataclasses.dataclass(frozen=True)

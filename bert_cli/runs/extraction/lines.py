@@ -2,11 +2,11 @@
 
 import contextlib
 import itertools
-import logging
 import sys
 import time
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -20,8 +20,6 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.tools import Attention, ExtractSettings
 from bert_cli.text.tokenization import FullTokenizer
-
-LOG = logging.getLogger("bert_cli")
 
 
 def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:

@@ -5,7 +5,6 @@ Imports no TensorFlow: what is wrong with the files or does not suit the model i
 
 import contextlib
 import itertools
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.text_lines import TextLine, read_text_lines
 from bert_cli.features.extraction import ExtractionFeatures
@@ -29,7 +29,6 @@ from bert_cli.runs.output_dir.shards import ShardPlan
 from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
-LOG = logging.getLogger("bert_cli")
 MAX_LINES = 8192  # that are held at once
 MAX_NUMBERS = 1 << 24  # float32 that are held at once: 64 MB
 

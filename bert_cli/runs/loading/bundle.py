@@ -106,7 +106,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
         return read_hugging_face_problem(os.path.join(checkpoint.location, HUGGING_FACE_CONFIG))
 
     @functools.cached_property
-    def classifier_kind(self) -> str | None:
+    def classifier_type(self) -> str | None:
         """What its classifier is, if it has one: CLASSIFIER, TAGGER or CHOICE; None where no file says it."""
         saved, kind = self.saved_flags, None
         # flags.txt decides over config.json; a checkpoint of a fork of Google's scripts has neither, and only its labels tell.
@@ -118,7 +118,7 @@ class ModelBundle(ModelPaths, Generic[Config]):
 
     def check_files(self) -> None:
         """Read now what is else read when it is first asked for; InputError for a damaged file."""
-        _ = self.labels, self.classifier_kind
+        _ = self.labels, self.classifier_type
 
     @property
     def layers(self) -> tuple[int, ...]:

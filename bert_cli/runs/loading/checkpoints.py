@@ -11,13 +11,13 @@ import pathlib
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, BUILTIN_MODEL, CONFIG, RANDOM, SAFETENSORS, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig, read_module_config
 from bert_cli.settings.groups import Hub, ModelFiles, Phases
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath, find_checkpoint, find_module, model_folder
-from bert_cli.weights.training_folder import latest_checkpoint, newest_whole
+from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged
 
-LOG = logging.getLogger("bert_cli")
 FOLDER = str(pathlib.Path(os.path.abspath(__file__)).parents[2] / "builtin")  # bert_cli/builtin
 PRETRAINED = os.path.join(FOLDER, "pretrained")
 
@@ -36,7 +36,7 @@ def random_model() -> tuple[str, str]:
 
 
 def named_checkpoint(init_checkpoint: str | None, strict: bool = False) -> CheckpointPath | None:
-    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see training_folder.newest_whole."""
+    """What --init_checkpoint names; None where it is left out, or says RANDOM. strict: see training_folder.newest_undamaged."""
     return find_checkpoint(init_checkpoint, strict=strict) if init_checkpoint and init_checkpoint != RANDOM else None
 
 
@@ -94,10 +94,10 @@ def trained_checkpoint(init_checkpoint: str | None, output_dir: str, strict: boo
 
     As in the original, the newest checkpoint of output_dir, or the best one where its run kept that, wins over an
     --init_checkpoint from elsewhere; one from within output_dir, such as its model.ckpt-<number>, is taken as it is.
-    InputError where there is none at all. strict: see newest_whole.
+    InputError where there is none at all. strict: see newest_undamaged.
     """
     chosen = named_checkpoint(init_checkpoint, strict)
-    latest = newest_whole(model_folder(output_dir), strict)
+    latest = newest_undamaged(model_folder(output_dir), strict)
     if chosen and (latest is None or _is_of_run(chosen.folder, output_dir)):
         return chosen
     if latest is None:

@@ -1,18 +1,17 @@
 """What speaks against a model's flags and files although it could run: a warning, and an error with --strict."""
 
-import logging
 import os
 from collections.abc import Callable
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
 from bert_cli.weights.path import CheckpointPath
 
-LOG = logging.getLogger("bert_cli")
 MOST_UNKNOWN = 0.05  # share of the words that a vocabulary need not know
 
 # Folder names of Google's releases, from which the original tells the casing.

@@ -10,7 +10,6 @@ import datetime
 import errno
 import fcntl
 import json
-import logging
 import os
 import socket
 import threading
@@ -21,10 +20,10 @@ from typing import Any, NamedTuple
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if, why_not_written
 from bert_cli.base.json_files import parse_json
+from bert_cli.base.log import LOG
 from bert_cli.base.names import LOCK, MANIFEST, STATE
 from bert_cli.runtime.cluster import writes
 
-LOG = logging.getLogger("bert_cli")
 _TOUCHED_EVERY, _BELIEVED = 15, 120  # seconds: a network filesystem may show a time of change a minute late
 _held_here: set[int] = set()  # descriptors of the lock files of this process
 _MOST_BYTES = 1 << 16  # of a lock file that are read

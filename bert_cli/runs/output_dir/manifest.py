@@ -8,7 +8,6 @@ run that was killed half-way goes on with the plan that it began; where its step
 
 import dataclasses
 import hashlib
-import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,12 +16,12 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json, read_json_object
 from bert_cli.base.lines import read_text
+from bert_cli.base.log import LOG
 from bert_cli.base.messages import listed
 from bert_cli.base.names import BEST, CONFIG, LABELS, MANIFEST, REPORT, RESULT_FILES, RUN_FILES, STATE, VOCABULARY
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.weights.path import CheckpointPath
 
-LOG = logging.getLogger("bert_cli")
 COMMAND = "command"  # the key of the command that made the run
 SEVERAL = "several"  # the key of what kind of runs stand in folders within this one
 FILES = "files"  # the key of the names of the files that a run owns

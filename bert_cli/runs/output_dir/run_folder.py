@@ -21,7 +21,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
-from bert_cli.weights.training_folder import latest_checkpoint, newest_whole, step_number
+from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged, step_number
 
 _ANEW = "--overwrite_output_dir starts anew"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
@@ -58,8 +58,8 @@ def find_state(
 
     `manifest` is all that decides a run's result, `start` the checkpoint that a new run starts from, `names` the files
     that the task writes beside those of every run; `defaults` what a run had that is from before a key was listed; strict:
-    see newest_whole. Raises InputError where the folder holds another run and `overwrite` is not set, or a file that the run
-    would write over and that no run of ours has listed. Nothing is changed.
+    see newest_undamaged. Raises InputError where the folder holds another run and `overwrite` is not set, or a file that the
+    run would write over and that no run of ours has listed. Nothing is changed.
     """
     if start and files.real(start.folder) in map(files.real, (folder, os.path.join(folder, BEST))):
         raise InputError(
@@ -86,7 +86,7 @@ def find_state(
         changes = "; ".join(_change(key, before.get(key), now.get(key)) for key in keys)
         raise InputError(f"{folder}: holds another run: {changes}; {_OTHER}")
     run_json.check_ours(folder, names)
-    return newest_whole(folder, strict, to_train=True)
+    return newest_undamaged(folder, strict, to_train=True)
 
 
 def _check_no_run(folder: str, latest: str | None) -> None:

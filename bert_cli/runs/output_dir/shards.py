@@ -7,7 +7,6 @@ among them is refused.
 """
 
 import dataclasses
-import logging
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,15 +15,15 @@ from typing import Any, NamedTuple
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD, shard_name
 from bert_cli.base.writing import write_json
 from bert_cli.corpus.text import find_inputs
 from bert_cli.flags.parser import shown
-from bert_cli.runtime.cluster import read_cluster, trains_together
+from bert_cli.runtime.cluster import is_multi_worker, read_cluster
 from bert_cli.settings.devices import Devices
 from bert_cli.weights.path import CheckpointPath
 
-LOG = logging.getLogger("bert_cli")
 LISTING = ".shards.json"  # behind the name of the outputs
 _SHARD = r"-\d{5}-of-\d{5}"
 _REMOVE = "remove it, and what was made with it"
@@ -61,14 +60,14 @@ def check_shards(values: Mapping[str, Any], given: Collection[str], flags: Mappi
 
 def alone(devices: Devices) -> Devices:
     """The devices of this process without those of the others that TF_CONFIG names: no shard needs them."""
-    if not trains_together(devices.distribution_strategy):
+    if not is_multi_worker(devices.distribution_strategy):
         return devices
     return dataclasses.replace(devices, distribution_strategy="mirrored")
 
 
 def _rank(shard: tuple[int, int] | None, distribution_strategy: str) -> tuple[int, int]:
     """The number of this process, from 0, and of how many."""
-    if shard or not trains_together(distribution_strategy):
+    if shard or not is_multi_worker(distribution_strategy):
         return shard or (0, 1)
     cluster = read_cluster()
     names = list(cluster.addresses)

@@ -1,7 +1,6 @@
 """bert-create-pretraining-data --runner: a pipeline of Apache Beam from beginning to end."""
 
 import importlib.util
-import logging
 import os
 import time
 from collections import Counter
@@ -11,6 +10,7 @@ from typing import Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import move_file, staging_folder
 from bert_cli.corpus import beam
@@ -18,7 +18,6 @@ from bert_cli.corpus.shards import Job
 from bert_cli.corpus.store import check_has_sentences
 from bert_cli.settings.pretraining import Beam
 
-LOG = logging.getLogger("bert_cli")
 _RUNNERS = {
     # Beam's DirectRunner would download a program and run it.
     "direct": "apache_beam.runners.portability.fn_api_runner.FnApiRunner",

@@ -3,18 +3,17 @@
 import contextlib
 import dataclasses
 import hashlib
-import logging
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bert_cli.base.log import LOG
 from bert_cli.corpus import text
 from bert_cli.corpus.store import CorpusSize, check_has_sentences, corpus_files, store_corpus
 from bert_cli.corpus.workers import Workers
 from bert_cli.outputs.progress import Progress
 from bert_cli.text.tokenization import FullTokenizer
 
-LOG = logging.getLogger("bert_cli")
 # Words that each process remembers: half of the usual number, which costs 2 % of the time.
 CACHE_SIZE = 1 << 16
 LOGGED = 20  # names of files in the log

@@ -1,10 +1,10 @@
 """What bert-create-pretraining-data writes: its files, all that decides the instances, and the records themselves."""
 
 import itertools
-import logging
 import re
 
 from bert_cli.base.errors import refuse_if
+from bert_cli.base.log import LOG
 from bert_cli.base.names import shard_name
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.shards import Job, choose_num_shards, write_sharded, write_single_stream
@@ -20,8 +20,6 @@ from bert_cli.runs.preparation.corpus import CACHE_SIZE
 from bert_cli.settings.pretraining import CreateDataSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
-
-LOG = logging.getLogger("bert_cli")
 
 
 def expand_outputs(output_file: str) -> list[str]:

@@ -1,13 +1,13 @@
 """What bert-build-vocab does with a text: count its words, learn a vocabulary from them, or extend one by them."""
 
 import functools
-import logging
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
+from bert_cli.base.log import LOG
 from bert_cli.corpus import vocabulary as corpus
 from bert_cli.corpus.text import read_blocks
 from bert_cli.corpus.vocabulary import count_block, merge_counts
@@ -18,7 +18,6 @@ from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.text.tokenization import BasicTokenizer
 from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
 
-LOG = logging.getLogger("bert_cli")
 # The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where letters are random.
 _MAX_WORDS = 200_000
 _LOGGED = 20  # words in the log

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bert_cli.base import files, names
 from bert_cli.base.errors import DivergedError
-from bert_cli.base.log import RESULT
+from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.names import OUT_OF_FOLD, SUSPECTS
 from bert_cli.examples.splitting import stratified_folds
 from bert_cli.flags.option import changed, lists_of, values_of
@@ -27,8 +27,6 @@ from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResul
 from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.weights.path import model_folder
-
-LOG = logging.getLogger("bert_cli")
 
 
 class Folds:

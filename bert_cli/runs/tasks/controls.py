@@ -9,7 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.messages import listed
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.runtime.cluster import trains_together
+from bert_cli.runtime.cluster import is_multi_worker
 from bert_cli.settings.checks import check_controls
 from bert_cli.settings.controls import BALANCED, NO_WEIGHTS, Dropout, LayerRates, Loss, changed_flags, given_weights
 from bert_cli.settings.training import TrainingSettings
@@ -23,7 +23,7 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
     """InputError for controls that do not go together, or not with the model."""
     rates, layers = settings.rates, config.num_hidden_layers
     check_controls(settings)
-    if settings.optimization.auto_batch and trains_together(settings.devices.distribution_strategy):
+    if settings.optimization.auto_batch and is_multi_worker(settings.devices.distribution_strategy):
         raise InputError(
             "--auto_batch is for one process, as others would wait for the one whose memory does not suffice; give "
             "--gradient_accumulation_steps"

@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -11,19 +10,19 @@ from typing import TypeVar
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import input_name, open_lines, without_nul
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.text.vocabulary import Vocabulary
 
-LOG = logging.getLogger("bert_cli")
 _OF_TEXTS = ("text", "input_file", "explain")
 CHUNK = 512  # lines that are read and computed at a time
 Item = TypeVar("Item")
 
 
-def check_asked(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
+def check_interactive_flags(values: dict, given: frozenset[str], phases: tuple[str, ...]) -> bool:
     """True for a run that answers --text, --input_file or --explain. InputError unless the flags say one thing to do."""
     asked = [name for name in (*phases, *_OF_TEXTS) if values.get(name)]
     if not asked:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bert_cli.features.ragged import RaggedFeatures, check_steps
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import EvalExamples
 from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
@@ -44,7 +44,7 @@ class Dataset:
         """The tokens of each split, as far as they are held in memory."""
         return {}
 
-    def statistics(self) -> dict[str, Survey]:
+    def statistics(self) -> dict[str, SplitStatistics]:
         """What --dry_run reports of each split, as far as it is held in memory."""
         return {}
 

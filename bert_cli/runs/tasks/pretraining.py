@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import logging
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from bert_cli.base import files
+from bert_cli.base.log import LOG
 from bert_cli.base.names import FLAGS, STANDARD
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import RecordSource
@@ -18,7 +18,7 @@ from bert_cli.features.pretraining_batch import model_batch
 from bert_cli.flags.saved import read_flags
 from bert_cli.metrics.pretraining import pretraining_metrics
 from bert_cli.model.config import BertConfig
-from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, blank_examples
+from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_unknown_share
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bert_cli.runs.engine.session import Session
     from bert_cli.runs.engine.training_inputs import StreamInput
 
-LOG = logging.getLogger("bert_cli")
 Data = RecordSource | PretrainingText
 # What decides the result only where training is on text.
 _OF_TEXT = ("masked_lm_prob", "do_whole_word_mask", "short_seq_prob", "eval_share")
@@ -173,7 +172,7 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             assert data.vocabulary is not None, "it is asked for only where there is one"
             batch = model_batch(first, trim=session.packed)
             logits = session.model(batch, packed=session.packed)["masked_lm_logits"]  # float32 [n, P, V]
-            return blank_examples(batch, logits.numpy(), data.vocabulary.tokens, count)
+            return masked_word_examples(batch, logits.numpy(), data.vocabulary.tokens, count)
 
         shown = examples if data.vocabulary and session.packed else None  # a TPU computes nothing op by op
         return Evaluation(metrics, [], {"eval_examples_per_second": rate}, shown)

@@ -1,12 +1,12 @@
 """What bert-pretrain reads: TFRecord files, or plain text that is tokenized first. Both give the same kind of arrays."""
 
 import contextlib
-import logging
 import tempfile
 from collections.abc import Iterator
 from typing import Self
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.corpus.instances import Sampling
 from bert_cli.corpus.record_source import EVALUATED
 from bert_cli.corpus.store import Corpus, CorpusSize
@@ -17,7 +17,6 @@ from bert_cli.records.tfrecord import is_record_file
 from bert_cli.runs.preparation.corpus import Reading, choose_num_workers, corpus_digest, read_corpus
 from bert_cli.text.tokenization import FullTokenizer
 
-LOG = logging.getLogger("bert_cli")
 Position = tuple[int, int]
 
 

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import json
-import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
+from bert_cli.base.log import LOG
 from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad import (
     SquadExample,
@@ -25,7 +25,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.squad import SquadFeatures, check_lengths, format_features, squad_features
 from bert_cli.flags.option import build
 from bert_cli.metrics.squad import read_null_odds, read_predictions, scores_v1, scores_v2
-from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import squad_examples
 from bert_cli.outputs.eval_results import write_eval_results
 from bert_cli.outputs.squad import (
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
 
-LOG = logging.getLogger("bert_cli")
 _SHOWN = 20  # questions in the log with --verbose_logging
 
 
@@ -130,13 +129,13 @@ class SquadDataset(Dataset):
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: windows.sequences for name, windows in self.windows.items()}
 
-    def statistics(self) -> dict[str, Survey]:
+    def statistics(self) -> dict[str, SplitStatistics]:
         found = {}
         for name, windows in self.windows.items():
             examples = self.examples[name]
             texts = [(example.question, example.paragraph.context) for example in examples]
             answers = [example.answer_text for example in examples]
-            found[name] = Survey(texts, answers, windows.sequences.lengths, "window")
+            found[name] = SplitStatistics(texts, answers, windows.sequences.lengths, "window")
         return found
 
     def example_lines(self, count: int) -> Iterator[str]:

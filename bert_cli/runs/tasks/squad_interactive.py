@@ -1,11 +1,11 @@
 """Questions that are asked one by one, for bert-squad: --question at the terminal, --input_file with JSON lines."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bert_cli.base import files
 from bert_cli.base.lines import input_name, open_lines, read_text
+from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.examples.squad import SquadExample, parse_questions, split_context
 from bert_cli.features.squad import squad_features
@@ -21,7 +21,6 @@ from bert_cli.text.tokenization import FullTokenizer
 if TYPE_CHECKING:
     from bert_cli.runs.engine.predictor import Predictor
 
-LOG = logging.getLogger("bert_cli")
 _CHUNK = 256  # questions that are read and computed at a time
 _LEAST_SHOWN = 0.001  # the terminal shows no answer of less probability
 

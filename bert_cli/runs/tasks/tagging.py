@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import TAGGER, HeadSpec
-from bert_cli.base.log import RESULT
+from bert_cli.base.log import LOG, RESULT
 from bert_cli.examples.tag_schemes import from_bio
 from bert_cli.examples.tagging import TaggingExample, TaggingFile
 from bert_cli.examples.text_lines import text_example
@@ -50,8 +49,6 @@ from bert_cli.weights.path import CheckpointPath
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
-
-LOG = logging.getLogger("bert_cli")
 
 
 class TaggingTask(Task[AnyModel, TaggingDataset]):

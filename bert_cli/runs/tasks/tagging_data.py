@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -13,6 +12,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import parse_json
+from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
@@ -20,7 +20,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.folds import write_suspects_of_words, write_tagging_folds
 from bert_cli.runs.loading.bundle import AnyModel, read_labels
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation
@@ -28,7 +28,6 @@ from bert_cli.settings.tagging import Tagging, TagSettings, window_stride
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.weights.path import CheckpointPath
 
-LOG = logging.getLogger("bert_cli")
 _ENDINGS = (".txt", ".jsonl")
 
 
@@ -64,13 +63,13 @@ class TaggingDataset(DivisibleDataset):
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
 
-    def statistics(self) -> dict[str, Survey]:
+    def statistics(self) -> dict[str, SplitStatistics]:
         found = {}
         for name, split in self.splits.items():
             examples = split.file.examples
             labels = [" ".join(example.tags) if example.tags else None for example in examples]
             texts = [" ".join(example.words) for example in examples]
-            found[name] = Survey(texts, labels, split.features.sequences.lengths, "window")
+            found[name] = SplitStatistics(texts, labels, split.features.sequences.lengths, "window")
         return found
 
     def example_lines(self, count: int) -> Iterator[str]:

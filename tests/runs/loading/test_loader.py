@@ -36,7 +36,7 @@ def test_a_google_checkpoint(checkpoint):
     model = load_model(FLAGS, checkpoint, 16)
     assert model.config.hidden_size == 8
     assert model.tokenizer.tokenize("A dog") == ["a", "dog"]
-    assert (model.labels, model.problem_type, model.classifier_kind) == (None, None, None)
+    assert (model.labels, model.problem_type, model.classifier_type) == (None, None, None)
     assert model.text_input.reads_pooler
     assert model.layers == (-1,)
     assert not model.is_builtin
@@ -61,7 +61,7 @@ def test_what_a_run_saved(checkpoint):
     assert model.layers == (-1, 0)
     assert not model.do_lower_case
     (folder / "flags.txt").write_text("--tag_scheme=BIO\n")
-    assert load_model(FLAGS, checkpoint, 16).classifier_kind == TAGGER
+    assert load_model(FLAGS, checkpoint, 16).classifier_type == TAGGER
 
 
 def test_fingerprint_is_of_the_content(checkpoint):

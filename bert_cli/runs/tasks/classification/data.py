@@ -1,7 +1,6 @@
 """The data of a bert-classify run: the files of a task, or a user's own, and the problem type that they decide."""
 
 import dataclasses
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -9,6 +8,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import exists
+from bert_cli.base.log import LOG
 from bert_cli.examples.choice import (
     AUTO,
     CHOICE_LABELS,
@@ -34,7 +34,6 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.settings.classification import ClassifySettings
 
-LOG = logging.getLogger("bert_cli")
 Examples = Sequence[ClassificationExample | ChoiceExample]
 
 

@@ -1,12 +1,12 @@
 """What bert-classify has read: splits with their features, labels and problem type, and the files that follow from them."""
 
 import dataclasses
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_cli.base.log import LOG
 from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
@@ -23,7 +23,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.metrics.classification import known_metrics
 from bert_cli.outputs import folds as files_of_folds
 from bert_cli.outputs.classification import text_columns, write_glue_submission, write_table, write_test_results
-from bert_cli.outputs.dry_run import Survey
+from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import shortened
 from bert_cli.problem_types.columns import Column
 from bert_cli.problem_types.problem_type import ProblemType
@@ -35,7 +35,6 @@ from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import Encoding
 from bert_cli.text.tokenization import FullTokenizer
 
-LOG = logging.getLogger("bert_cli")
 _TRAINED = ("train", "unlabeled")
 
 
@@ -72,17 +71,17 @@ class Split(NamedTuple):
             return {"text": [each.context for each in choices], "ending": endings}
         return text_columns([(each.text_a, each.text_b) for each in self.texts])
 
-    def survey(self) -> Survey:
+    def statistics(self) -> SplitStatistics:
         """The rows for --dry_run."""
         labels, sequences = [each.label for each in self.examples], self.features.sequences
         if isinstance(self.features, ChoiceFeatures):
             # Endings are cut to the length of a sequence while they are tokenized, so the lengths are those after cutting.
-            return Survey(
+            return SplitStatistics(
                 [(each.context, each.endings) for each in self.choices], labels, sequences.lengths, "sequence"
             )
         pairs = [(each.text_a, each.text_b) for each in self.texts]
         special = np.array([3 if text_b else 2 for _, text_b in pairs])  # [CLS], and [SEP] after each text
-        return Survey(pairs, labels, self.features.text_tokens + special)
+        return SplitStatistics(pairs, labels, self.features.text_tokens + special)
 
     def lines(self, labels: tuple[str, ...], tokenizer: FullTokenizer, count: int) -> list[str]:
         """The first `count` examples as lines for the log."""
@@ -193,8 +192,8 @@ class ClassificationDataset(DivisibleDataset):
     def sequences(self) -> dict[str, RaggedFeatures]:
         return {name: split.features.sequences for name, split in self.splits.items()}
 
-    def statistics(self) -> dict[str, Survey]:
-        return {name: split.survey() for name, split in self.splits.items()}
+    def statistics(self) -> dict[str, SplitStatistics]:
+        return {name: split.statistics() for name, split in self.splits.items()}
 
     def example_lines(self, count: int) -> Iterator[str]:
         for split in self.splits.values():

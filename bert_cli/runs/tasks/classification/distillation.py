@@ -1,7 +1,6 @@
 """The teacher of --distill_from: a trained classifier, and what it says of the training data, computed once for a run."""
 
 import dataclasses
-import logging
 import os
 from collections.abc import Callable, Sequence
 
@@ -9,13 +8,12 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.names import TEACHER
 from bert_cli.base.writing import atomic_write
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.features.classification import ClassificationFeatures, DistillationFeatures, with_teacher
 from bert_cli.problem_types.problem_type import ProblemType
-
-LOG = logging.getLogger("bert_cli")
 
 
 @dataclasses.dataclass(frozen=True)

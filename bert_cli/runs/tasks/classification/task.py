@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -13,6 +12,7 @@ import numpy as np
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import CLASSIFIER, HeadSpec
+from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
 from bert_cli.features.classification import ClassificationFeatures
@@ -39,8 +39,6 @@ from bert_cli.weights.path import find_checkpoint
 if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
-
-LOG = logging.getLogger("bert_cli")
 
 
 class ClassificationTask(Task[AnyModel, ClassificationDataset]):
