@@ -29,12 +29,13 @@ Examples:
 """
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
 from bert_cli.runs.tasks import interactive
+from bert_cli.runs.tasks.classification.data import has_own_test
 from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
 from bert_cli.runs.tasks.classification.task import ClassificationTask
 from bert_cli.settings.classification import ClassifySettings
@@ -59,13 +60,25 @@ def check(values: dict, given: frozenset[str]) -> dict:
     # What the training files are says nothing of another file.
     values["predict_header"] = values["predict_header"] or (values["header"] if "header" in given else "auto")
     if values["task_name"]:
-        find_task(values["task_name"])
+        task = find_task(values["task_name"])
+        if not has_own_test(task, values["predict_file"], values["test_file"]):
+            _check_task_columns(values["task_name"], given)
     elif not is_for_text and not any(values[name] for name in _OWN_FILES):
         raise InputError(
             f"--task_name is needed: {', '.join(TASKS)} (the four-column format is cola); or your own files, with "
             "--train_file, --dev_file, --test_file, --predict_file"
         )
     return values
+
+
+def _check_task_columns(task_name: str, given: frozenset[str]) -> None:
+    """InputError for a flag about the columns of own files where all files are those of a task, which it would not change."""
+    for name in ("text_column", "label_column", "predict_header"):
+        refuse_if(
+            name in given,
+            f"--{name}: the columns of --task_name={task_name} are known; leave it out, or leave --task_name out and name your "
+            "own files",
+        )
 
 
 def run(settings: ClassifySettings) -> dict:

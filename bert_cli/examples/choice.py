@@ -3,7 +3,7 @@
 import string
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
@@ -117,14 +117,14 @@ def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     return [spellings[_cell(row)] for row in file.rows]
 
 
-def read_choice_file(path: str, split: str, layout: FileLayout, flag: str) -> OwnFile:
+def read_choice_file(path: str, split: str, layout: FileLayout, flag: str, id_column: str | None = None) -> OwnFile:
     """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
     assert layout.named is not None, "the layouts of a choice have names"
     # The file is opened twice: the message about a missing column names all columns of the task, which read_own_file
     # does not know.
     first = next(iter(read_rows(path, flag)), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
-    named = layout.named
+    named = replace(layout.named, id_column=id_column)
     wanted = [named.text_column, named.text_b_column, *layout.endings, named.label_column]
     lacking = [name for name in wanted if name and name not in there]
     if first and lacking:

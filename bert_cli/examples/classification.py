@@ -10,7 +10,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.files import check_readable, exists
@@ -44,11 +44,13 @@ def read_examples(
     labels: Sequence[str] | None = None,
     language: str = "zh",
     path: str | None = None,
+    id_column: str | None = None,
 ) -> list[ClassificationExample]:
     """Read the examples of one split ("train", "dev" or "test", or the other half of one) in file order.
 
     `labels` None means the labels of the task; the training file of cola may then hold any labels (see `find_labels`).
-    `path` is a file to read in place of the task's own.
+    `path` is a file to read in place of the task's own. `id_column`: the column of the identifiers, by its name in the header
+    or its number from 0, instead of the task's own; a file with labels may lack it.
 
     `header` says whether the first row of a file holds the names of its columns:
       auto  the original's rule: train and dev of cola have none, all other files have one. But a first row whose label
@@ -75,6 +77,8 @@ def read_examples(
     if header == "auto" and has_header and tables.is_data_by_label(rows[0], rows[1:], known, layout.label):
         LOG.info("%s:%d: there is no header, as the first row has a label like the others", path, rows[0].line)
         has_header = False
+    if id_column is not None:
+        layout = replace(layout, identifier=_id_column(path, rows[0], has_header, layout, id_column))
     # Own data is often laid out as CoLA, so its training file may bring other labels; they hold for all other files.
     is_open = task.open_labels and split == "train" and labels is None
     numbers, data = _rows_of_split(path, rows, has_header, layout, language)
@@ -110,6 +114,20 @@ def _open_split(
     width = len(rows[0].cells)
     # Where no layout has this width, the first one gives the error about the columns.
     return next((layout for layout in fitting if layout.minimum == width), fitting[0]), path, rows
+
+
+def _id_column(path: str, first: Row, has_header: bool, layout: FileLayout, name: str) -> int | None:
+    """The column that --id_column names; InputError where a file to predict lacks it."""
+    names = [cell.strip() for cell in first.cells] if has_header else []
+    # A name before a number: columns may be called 0, 1, 2 in another order.
+    if names.count(name) == 1:
+        return names.index(name)
+    if name.isdecimal() and int(name) < len(first.cells):
+        return int(name)
+    if layout.label is not None:
+        return layout.identifier
+    there = f"columns {listed(names)}" if names else f"{len(first.cells)} columns without names"
+    raise InputError(f"{path}:{first.line}: --id_column={name}: there is no such column; the file has {there}")
 
 
 def _rows_of_split(

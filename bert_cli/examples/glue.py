@@ -32,7 +32,7 @@ class FileLayout:
     text_b: int | None = None
     label: int | None = None  # None: the file has no labels
     guid_column: int | None = None
-    identifier: int | None = None  # a column of ids, used only to tell a header from data
+    identifier: int | None = None  # a column of ids, which predictions repeat
     by_language: bool = False  # only rows whose column 0 is the language of the run
     aliases: dict[str, str] = field(default_factory=dict)  # other spellings of labels
     broken_rows: bool = False  # the benchmark's own file has rows that are cut short; they are left out, and told

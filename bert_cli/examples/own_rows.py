@@ -37,6 +37,11 @@ def format_of(path: str) -> str:
     return _FORMATS[ending]
 
 
+def is_tab_separated(path: str) -> bool:
+    """Whether a file can be in the layout of a task: its name does not say that it is CSV, JSON lines or a list of texts."""
+    return _FORMATS.get(path.lower().removesuffix(".gz").rpartition(".")[2], TSV) == TSV
+
+
 def read_rows(path: str, flag: str) -> Iterator[Row]:
     """All rows of a file in their order, in bounded memory; `flag` is named where the file is not there.
 

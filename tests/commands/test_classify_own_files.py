@@ -114,6 +114,23 @@ def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
     done = classify("--do_predict", f"--predict_file={tmp_path / 'new.csv'}", f"--output_dir={trained}")
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
+    # A test file that is no TSV is read in the same way.
+    done = classify("--do_predict", f"--test_file={tmp_path / 'new.csv'}", f"--output_dir={trained}", "--text_column=text")
+    assert done.code == 0, done.err
+    assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
+
+
+def test_the_ids_of_a_file_of_a_task_are_repeated(classify, trained, tmp_path):
+    test = tmp_path / "test.tsv"
+    test.write_text("id\tsentence\tkey\nx7\ta dog .\tk7\nx8\ta cat .\tk8\n", encoding="utf-8")
+    for flags, ids in ([], ["x7", "x8"]), (["--id_column=id"], ["x7", "x8"]), (["--id_column=2"], ["k7", "k8"]):
+        done = classify("--do_predict", f"--test_file={test}", f"--output_dir={trained}", *flags)
+        assert done.code == 0, done.err
+        assert [row["id"] for row in read_predictions(trained)] == ids
+    done = classify("--do_predict", f"--test_file={test}", f"--output_dir={trained}", "--id_column=no")
+    done.assert_refused(f"{test}:1: --id_column=no: there is no such column; the file has columns id, sentence, key")
+    done = classify("--do_predict", f"--test_file={test}", f"--output_dir={trained}", "--text_column=sentence")
+    done.assert_refused("--text_column: the columns of --task_name=cola are known; leave it out")
 
 
 @pytest.mark.slow

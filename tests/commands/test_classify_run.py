@@ -67,7 +67,7 @@ def test_test_results_has_a_line_per_row(trained):
 def test_predictions_has_the_same_numbers_with_names(trained, run_folder):
     table = run_folder(trained).predictions()
     assert list(table.columns) == ["id", "label", "prob_0", "prob_1", "text"]
-    assert list(table["id"]) == [f"test-{number}" for number in range(1, 14)]  # the header is row 0, as in the original
+    assert list(table["id"]) == [f"s{number:02}" for number in range(3, 16)]  # the ids of test.tsv
     probabilities = run_folder(trained).probabilities()
     np.testing.assert_array_equal(table[["prob_0", "prob_1"]], probabilities)
     assert list(table["label"]) == [str(best) for best in probabilities.argmax(axis=1)]

@@ -47,8 +47,8 @@ def test_pairs(task, request, trained_flags, tmp_path, classify, run_folder):
     assert outcome.code == 0, outcome.err
     table, eval_results = run_folder(output_dir).predictions(), run_folder(output_dir).eval_results()
     labels, rows, first, steps = {
-        "mrpc": (["0", "1"], 9, ("test-1", "a farmer opens the house , and not the garden ."), 4),
-        "mnli": (["contradiction", "entailment", "neutral"], 8, ("test-0", "the old farmer buys bread ."), 3),
+        "mrpc": (["0", "1"], 9, ("0", "a farmer opens the house , and not the garden ."), 4),
+        "mnli": (["contradiction", "entailment", "neutral"], 8, ("0", "the old farmer buys bread ."), 3),
     }[task]
     assert list(table.columns) == ["id", "label", *(f"prob_{label}" for label in labels), "text", "text_b"]
     assert len(table) == rows

@@ -27,6 +27,7 @@ from bert_cli.examples.own_data import (
     own_examples,
     read_own_file,
 )
+from bert_cli.examples.own_rows import is_tab_separated
 from bert_cli.examples.splitting import split_dev
 from bert_cli.examples.tables import Table
 from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
@@ -102,6 +103,13 @@ def check_submission(settings: ClassifySettings) -> None:
         raise InputError(f"--glue_submission: is about the test file of a task of GLUE: {taken}")
 
 
+def has_own_test(task: GlueTask | None, predict_file: str, test_file: str | None) -> bool:
+    """Whether the file to predict is a table of the user's own also where there is a task: its files have tabs, or endings."""
+    return bool(predict_file) or (
+        task is not None and not task.problem_type.has_endings and not is_tab_separated(test_file or "")
+    )
+
+
 class DataReader:
     """Reads split by split; the first one with labels decides the labels and the problem type of the others."""
 
@@ -151,7 +159,11 @@ class DataReader:
         if phases.do_eval and not fraction:
             self._read_held_out("dev", data.dev_file)
         if settings.inference.do_predict:
-            self._read_held_out("test", data.predict_file or data.test_file, is_plain=bool(data.predict_file))
+            self._read_held_out(
+                "test",
+                data.predict_file or data.test_file,
+                is_plain=has_own_test(self.task, data.predict_file, data.test_file),
+            )
         labels, problem_type = self.labels or (), self.problem_type or SINGLE_LABEL
         return ClassificationData(problem_type, labels, self.splits, self.task, self.found)
 
@@ -172,13 +184,22 @@ class DataReader:
         if not self.task_name or is_plain:
             return self._read_own(split, path, is_plain)
         data, language = self.settings.data, self.settings.task.language
-        examples = read_examples(self.task_name, split, data.data_dir, data.header, self.labels, language, path)
+        examples = read_examples(
+            self.task_name,
+            split,
+            data.data_dir,
+            data.header,
+            self.labels,
+            language,
+            path,
+            self.settings.columns.id_column,
+        )
         # The labels of the first split are those of all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
         return examples
 
     def _own_file(self, split: str, path: str | None, is_plain: bool, choices: Sequence[str] = ()) -> OwnFile:
-        flag = "predict_file" if is_plain and split == "test" else f"{split}_file"
+        flag = "predict_file" if split == "test" and self.settings.data.predict_file else f"{split}_file"
         settings, header, needs_label = self.settings, self.settings.data.header, split not in ("test", "unlabeled")
         if split in self.tables:
             return read_own_file(self.tables[split], split, settings.columns, "yes", flag, needs_label)
@@ -195,7 +216,9 @@ class DataReader:
         if self.task and not (is_plain and endings.choice_columns):
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
-            return choice_examples(read_choice_file(path, split, layout, "data_dir"), FROM_0, not is_plain)
+            return choice_examples(
+                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column), FROM_0, not is_plain
+            )
         if not endings.choice_columns:
             raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")
         file = self._own_file(split, path, is_plain, endings.choice_columns)

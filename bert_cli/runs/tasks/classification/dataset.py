@@ -1,8 +1,9 @@
 """What bert-classify has read: splits with their features, labels and problem type, and the files that follow from them."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ from bert_cli.text.tokenization import FullTokenizer
 _TRAINED = ("train", "unlabeled")
 
 
-class Split(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Split:
     """One file of the data: its rows, all of them texts or all of them choices, and their features."""
 
     examples: Examples
@@ -55,9 +57,14 @@ class Split(NamedTuple):
         """The rows that are texts or pairs of texts, [] for choices."""
         return [each for each in self.examples if isinstance(each, ClassificationExample)]
 
+    @functools.cached_property
+    def ids(self) -> list[str]:
+        """What outputs call the rows: the ids that the file has, else the guids of the original, such as test-1."""
+        return [each.identifier or guid for each, guid in zip(self.examples, self.features.guids, strict=True)]
+
     def row_text(self, row: int) -> dict[str, Any]:
         """The id and the texts of a row for eval_examples.jsonl, cut to its length."""
-        example, named = self.examples[row], {"id": self.features.guids[row]}
+        example, named = self.examples[row], {"id": self.ids[row]}
         if isinstance(example, ChoiceExample):
             endings = [shortened(each) for each in example.endings]
             return named | {"text": shortened(example.context), "endings": endings}
@@ -225,18 +232,17 @@ class ClassificationDataset(DivisibleDataset):
         problem_type, labels = answers.problem_type, answers.labels
         decisions = problem_type.decisions(found, labels)
         write_test_results(paths[0], found[problem_type.output_name])
-        columns = {"id": split.features.guids, **problem_type.prediction_columns(found, labels)}
+        columns = {"id": split.ids, **problem_type.prediction_columns(found, labels)}
         write_table(paths[1], columns | split.text_columns(decisions), self.settings.inference.output_format)
         LOG.info("wrote %s and %s: %d predictions", *paths[:2], len(split.examples))
-        # The leaderboard wants the ids of the test file, not the guids of the original.
         for path in paths[2:]:
-            write_glue_submission(path, [example.identifier for example in split.examples], decisions)
+            write_glue_submission(path, split.ids, decisions)
             LOG.info("wrote %s", path)
 
     def write_folds(self, paths: tuple[str, str], folds: np.ndarray, evaluations: Sequence[Evaluation]) -> int:
         train = self.splits["train"]
         texts = [(each.text_a, each.text_b) for each in train.texts]
-        ids, label_ids = train.features.guids, train.features.label_ids
+        ids, label_ids = train.ids, train.features.label_ids
         problem_type, labels = self.problem_type, self.answers.labels
         thresholds = [each.details[0].labels.thresholds for each in evaluations]
         if problem_type.has_thresholds:
