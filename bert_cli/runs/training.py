@@ -101,7 +101,6 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         learning_rate=training.learning_rate,
         batch_size=training.train_batch_size,
         random_seed=settings.seed.random_seed,
-        bias_correction=plan.bias_correction,
         first_step=first,
         **controls.update_rules(settings),
     )

@@ -5,7 +5,7 @@ from typing import Any
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import lists_of, values_of
 from bert_cli.settings.classification import Distillation
-from bert_cli.settings.controls import changed_flags
+from bert_cli.settings.controls import ADAM, Optimization, changed_flags
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.training import EarlyStoppingFlags, TrainingSettings
 
@@ -62,6 +62,11 @@ def check_early_stopping(early_stopping: EarlyStoppingFlags, does_train: bool, d
 def check_controls(settings: TrainingSettings) -> None:
     """InputError where the flags of layers, of the loss or of the batch do not go together."""
     rates, loss, batch_size = settings.rates, settings.loss, settings.training.train_batch_size
+    decay = settings.optimization.weight_decay
+    refuse_if(
+        settings.optimization.optimizer == ADAM and decay not in (0, Optimization().weight_decay),
+        f"--optimizer={ADAM} has no --weight_decay; --optimizer=adamw --bias_correction has",
+    )
     refuse_if(
         rates.layerwise_lr_decay == 0,
         "--layerwise_lr_decay=0.0: a number above 0 is needed; --freeze_encoder trains the head alone",

@@ -8,6 +8,7 @@ from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TextInput
 from bert_cli.flags.option import FlagGroup, deciding, option
 
 LOSSES = ("cross_entropy", "focal")
+ADAM = "adam"  # of --optimizer
 BALANCED, NO_WEIGHTS = "balanced", "none"  # of --class_weights
 _MOST_DROPOUT = 0.99
 
@@ -40,9 +41,12 @@ class Optimization(FlagGroup, heading="Controls"):
 
     optimizer: str = deciding(
         "adamw",
-        "adamw: Google's; lamb: for large batches; nadam: Adam with Nesterov's momentum; --bias_correction is about adamw "
-        "alone",
-        choices=("adamw", "lamb", "nadam"),
+        "adamw: Google's; adam: with bias correction and without weight decay, as in Keras; lamb: for large batches; nadam: "
+        "Adam with Nesterov's momentum",
+        choices=("adamw", ADAM, "lamb", "nadam"),
+    )
+    bias_correction: bool = deciding(
+        False, "of adamw: divide its moments by 1 - beta^t, as other libraries do; Google's scripts do not"
     )
     weight_decay: float = deciding(
         0.01, "what each weight but biases and normalisation shrinks by, times the learning rate", lower=0.0

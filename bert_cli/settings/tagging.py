@@ -4,7 +4,7 @@ import dataclasses
 
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
-from bert_cli.settings.controls import Head
+from bert_cli.settings.controls import Head, Optimization
 from bert_cli.settings.data import DataFiles
 from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
 from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
@@ -104,7 +104,8 @@ class TagSettings(TrainingSettings):
     )
     training: Training = group(Training, {"train_batch_size": "windows in a training batch, over all devices"})
     # Adam without it learns tags too slowly; Google's scripts have none.
-    fine_tuning: FineTuning = group(FineTuning, bias_correction=True)
+    fine_tuning: FineTuning = group(FineTuning)
+    optimization: Optimization = group(Optimization, bias_correction=True)
     head: Head = group(Head, only=("classifier_dropout",))
     sweep: Sweep = group(
         Sweep,

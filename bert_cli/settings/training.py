@@ -27,9 +27,6 @@ class FineTuning(FlagGroup, heading="Training"):
     warmup_proportion: float = deciding(
         0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0
     )
-    bias_correction: bool = deciding(
-        False, "divide Adam's moments by 1 - beta^t, as other libraries do; Google's scripts do not"
-    )
 
 
 class Seed(FlagGroup, heading="Training"):

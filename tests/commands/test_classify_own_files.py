@@ -115,7 +115,9 @@ def test_predict_file_of_a_model_of_a_task(classify, trained, tmp_path):
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
     # A test file that is no TSV is read in the same way.
-    done = classify("--do_predict", f"--test_file={tmp_path / 'new.csv'}", f"--output_dir={trained}", "--text_column=text")
+    done = classify(
+        "--do_predict", f"--test_file={tmp_path / 'new.csv'}", f"--output_dir={trained}", "--text_column=text"
+    )
     assert done.code == 0, done.err
     assert [(row["id"], row["text"]) for row in read_predictions(trained)] == [("7", "a dog , a cat")]
 

@@ -136,6 +136,7 @@ def test_hugging_face_has_no_place_for_it(runs, tmp_path, capfd):
         (("--gradient_accumulation_steps=3",), ("--gradient_accumulation_steps=3", "--train_batch_size=4")),
         (("--focal_gamma=1",), ("--loss=focal",)),
         (("--optimizer=sgd",), ("--optimizer", "adamw")),
+        (("--optimizer=adam", "--weight_decay=0.1"), ("--optimizer=adam has no --weight_decay",)),
     ],
 )
 def test_what_is_refused(refused, flags, cola, two_layer_flags, parts):

@@ -18,6 +18,7 @@ from bert_cli.outputs.history import lines_each
 from bert_cli.outputs.progress import Progress
 from bert_cli.runs.engine.session import Session, memory_advice
 from bert_cli.runtime.signals import Stopped, deferred
+from bert_cli.settings.controls import ADAM
 from bert_cli.settings.training import Saving
 from bert_cli.training.auto_batch import AutoBatch
 from bert_cli.training.batch_distribution import distribute
@@ -31,7 +32,7 @@ from bert_cli.training.step import LossScale, make_train_step
 from bert_cli.training.strategy import StopFlag
 from bert_cli.weights.training_folder import repair_state
 
-_OPTIMIZERS = {"adamw": AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
+_OPTIMIZERS = {"adamw": AdamWeightDecay, ADAM: AdamWeightDecay, "lamb": Lamb, "nadam": Nadam}
 
 
 class TrainingInput(Protocol):

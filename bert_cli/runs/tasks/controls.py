@@ -11,7 +11,16 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.runtime.cluster import is_multi_worker
 from bert_cli.settings.checks import check_controls
-from bert_cli.settings.controls import BALANCED, NO_WEIGHTS, Dropout, LayerRates, Loss, changed_flags, given_weights
+from bert_cli.settings.controls import (
+    ADAM,
+    BALANCED,
+    NO_WEIGHTS,
+    Dropout,
+    LayerRates,
+    Loss,
+    changed_flags,
+    given_weights,
+)
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.optimizers.hyperparameters import FROZEN_ENCODER, layer_factors, rate_factors
 
@@ -53,9 +62,11 @@ def check(settings: TrainingSettings, config: BertConfig | ModuleConfig, freezes
 def update_rules(settings: TrainingSettings) -> dict[str, Any]:
     """The fields of training.optimizers.hyperparameters.TrainingHyperparameters that say how a batch becomes an update."""
     rules = settings.optimization
+    is_adam = rules.optimizer == ADAM
     return {
         "optimizer": rules.optimizer,
-        "weight_decay": rules.weight_decay,
+        "bias_correction": is_adam or rules.bias_correction,
+        "weight_decay": 0.0 if is_adam else rules.weight_decay,
         "lr_schedule": rules.lr_schedule,
         "accumulation_steps": rules.gradient_accumulation_steps,
         "auto_batch": rules.auto_batch,

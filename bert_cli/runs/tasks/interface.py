@@ -89,7 +89,6 @@ class Plan(NamedTuple):
     decided: dict[str, Any]
     found: dict[str, Any]
     labels: tuple[str, ...] | None = None
-    bias_correction: bool = False
     examples: int = 0
     class_weights: tuple | None = None
 
@@ -158,7 +157,7 @@ class Task(Generic[Model, Data]):
         training, fine_tuning = self.settings.training, self.settings.fine_tuning
         steps = check_steps(rows, training.train_batch_size, fine_tuning.num_train_epochs)
         warmup_steps = int(steps * fine_tuning.warmup_proportion)
-        return Plan(steps, warmup_steps, examples=examples, bias_correction=fine_tuning.bias_correction, **values)
+        return Plan(steps, warmup_steps, examples=examples, **values)
 
     def make_model(self, model: Model, data: Data, compute_dtype: str, rule: "TrainingRule") -> "TaskModel":
         """The encoder with the task's head, a keras.Model; its file in heads/ has the loss. rule: see TrainingRule."""

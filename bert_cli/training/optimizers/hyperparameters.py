@@ -10,7 +10,7 @@ class TrainingHyperparameters:
 
     learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see learning_rate).
     auto_batch: double the accumulation steps while memory does not suffice for the first update.
-    random_seed: of the order of the rows and of dropout. optimizer: "adamw", "lamb" or "nadam". bias_correction: see
+    random_seed: of the order of the rows and of dropout. optimizer: "adamw", "adam", "lamb" or "nadam". bias_correction: see
     AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from there.
     """
 

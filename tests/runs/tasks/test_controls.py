@@ -4,6 +4,7 @@ import dataclasses
 import json
 import types
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,6 +12,7 @@ from tensorflow.python.eager import context
 
 from bert_cli.base.errors import InputError
 from bert_cli.flags.option import build
+from bert_cli.flags.parser import parse
 from bert_cli.heads.classification import BertClassifier
 from bert_cli.heads.model import PLAIN_TRAINING, TrainingRule, tensor_specs
 from bert_cli.model.config import BertConfig, ModuleConfig
@@ -20,6 +22,9 @@ from bert_cli.runs.engine.session import Session
 from bert_cli.runs.tasks import controls
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.controls import Loss, check_class_weights
+from bert_cli.settings.pretraining import PretrainSettings
+from bert_cli.settings.squad import SquadSettings
+from bert_cli.settings.tagging import TagSettings
 from bert_cli.training.optimizers.adamw import AdamWeightDecay
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from bert_cli.training.step import make_train_step
@@ -305,3 +310,27 @@ def test_the_rates_of_dropout_are_those_of_the_flags():
     config = dataclasses.replace(CONFIG, hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.3)
     kept, _ = make_model(config, controls.training_rule(ClassifySettings(), None))
     assert (kept.encoder.transformer_layers[0].rate, kept.encoder.transformer_layers[0].attention.rate) == (0.4, 0.3)
+
+
+@pytest.mark.parametrize("settings_class", [ClassifySettings, PretrainSettings, SquadSettings, TagSettings])
+def test_adam_is_that_of_keras_in_every_command_that_trains(settings_class):
+    """But for the clip, which these gradients are too small for, and the epsilon, which they are too large for."""
+    values, _ = parse(settings_class, ["--optimizer=adam", "--lr_schedule=constant"])
+    rules = controls.update_rules(build(settings_class, values))
+    updates = TrainingHyperparameters(5, 0, 0.01, 1, 0, **rules)
+    rng = np.random.default_rng(4)
+    start = rng.normal(size=(5, 3)).astype(np.float32)
+    ours, theirs = tf.Variable(start), keras.Variable(start)
+    optimizer = training_run._OPTIMIZERS[updates.optimizer]({"kernel": ours}, updates)
+    adam = keras.optimizers.Adam(0.01)
+    for _ in range(5):
+        gradient = tf.constant(rng.uniform(0.02, 0.1, size=(5, 3)), tf.float32)
+        optimizer.apply({"kernel": gradient})
+        adam.apply([gradient], [theirs])
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), atol=5e-6)
+    assert np.abs(ours.numpy() - start).min() > 1e-3
+
+
+def test_bias_correction_is_a_flag_of_pretraining():
+    values, _ = parse(PretrainSettings, ["--bias_correction"])
+    assert controls.update_rules(build(PretrainSettings, values))["bias_correction"]
