@@ -26,8 +26,8 @@ from bert_cli.runs.extraction.plan import chunk_limits
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import ready_checkpoint
 from bert_cli.runs.loading.trained import load_with_settings
-from bert_cli.settings.groups import ModelFiles
-from bert_cli.settings.tools import LAST_LAYER, POOLINGS, Extraction, ExtractSettings
+from bert_cli.settings.groups import LAST_LAYER, ModelFiles
+from bert_cli.settings.tools import POOLINGS, Extraction, ExtractSettings
 
 
 class TokenFeatures(NamedTuple):
@@ -50,7 +50,7 @@ class FeatureExtractor:
         cls,
         path: str | None = None,
         pooling: str = "mean",
-        layers: str = LAST_LAYER,
+        layers: str | int | Sequence[int | str] = LAST_LAYER,
         normalize: bool = Extraction.normalize,
         max_seq_length: int | None = None,
         long_text: bool = Extraction.long_text,
@@ -61,13 +61,15 @@ class FeatureExtractor:
     ) -> "FeatureExtractor":
         """Load a checkpoint with vocabulary and config beside it; by default the pre-trained model in the box.
 
-        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers; W is the
-        hidden size times their number, side by side. normalize: divide each vector by its length. max_seq_length: in tokens,
-        by default 128; what is longer is cut, or, with long_text, computed in windows that overlap by half. precision: auto,
-        float32, bfloat16, float16 or int8. engine: auto, tensorflow or onnxruntime. hub_module: the handle of the module that
-        the model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something
-        is missing, damaged, or does not fit together.
+        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers, or a list
+        of its parts; W is the hidden size times their number, side by side. normalize: divide each vector by its length.
+        max_seq_length: in tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap
+        by half. precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow or onnxruntime. hub_module: the
+        handle of a module for tensorflow-hub: the encoder itself where path is None, else the one that the model was trained
+        on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged,
+        or does not fit together.
         """
+        layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         given = loading.flags_of(locals())
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")

@@ -14,6 +14,7 @@ POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
 # A classifier with one output, for each ending of a context; its name is also that of its problem type.
 CHOICE = "multiple_choice"
+EMBEDDING = "embedding"  # among the numbers of layers, what the lowest layer reads
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,19 +37,27 @@ MEAN = TextInput("mean", "the mean over the last layer's tokens", reads_tokens=T
 HEAD_INPUTS = {each.name: each for each in (POOLED, FIRST, MEAN)}
 
 
+def state_place(layer: int | str, layer_count: int) -> int:
+    """The place of a layer's output among the states of an encoder: 0 for EMBEDDING, n for the n-th of its layers.
+
+    Numbers of layers count as in the original: 0 is the first, -1 the last.
+    """
+    return 0 if layer == EMBEDDING else int(layer) % layer_count + 1
+
+
 @dataclasses.dataclass(frozen=True)
 class HeadSpec:
     """A head and what it reads, from which its Keras and its ONNX network are built.
 
     kind: CLASSIFIER, TAGGER, SPANS, or ENCODER for none. count: of its outputs. text_input: of a classifier of texts; layers:
-    of a head of tokens, whose outputs it reads side by side, counted as Python does. activation: of
-    a classifier of texts: softmax, sigmoid or identity.
+    of a head of tokens, whose outputs it reads side by side: see state_place. activation: of a classifier of texts: softmax,
+    sigmoid or identity.
     """
 
     kind: str
     count: int = 0
     text_input: TextInput = POOLED
-    layers: tuple[int, ...] = (-1,)
+    layers: tuple[int | str, ...] = (-1,)
     activation: str = "softmax"
 
     @property

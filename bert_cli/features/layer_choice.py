@@ -1,11 +1,11 @@
-"""Which layers of the encoder are asked for: --layers of bert-extract-features."""
+"""Which layers of the encoder are asked for: --layers of bert-extract-features and bert-tag."""
 
 import re
 from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import EMBEDDING, state_place
 
-EMBEDDING = "embedding"
 ALL = "all"
 _RANGE = re.compile(r"^\s*(?:(-?\d+)\s*:\s*(-?\d+)|(\d+)\s*-\s*(\d+))\s*$")
 
@@ -26,11 +26,9 @@ def parse_layers(text: str, num_layers: int) -> list[Layer]:
     layers = []
     for part in text.split(","):
         for index in _expand(part.strip(), text, num_layers):
-            if index == EMBEDDING:
-                layers.append(Layer(EMBEDDING, 0))
-            elif -num_layers <= index < num_layers:
+            if index == EMBEDDING or -num_layers <= index < num_layers:
                 # Files say the number that was asked for, as the original does, so -1 and 11 stay different.
-                layers.append(Layer(index, index % num_layers + 1))
+                layers.append(Layer(index, state_place(index, num_layers)))
             else:
                 raise InputError(
                     f"--layers={text}: there is no layer {index}; this model has the layers 0 to {num_layers - 1}, or "

@@ -5,7 +5,7 @@ from typing import Unpack
 import tensorflow as tf
 
 from bert_cli.base import spec
-from bert_cli.base.head_types import POOLER
+from bert_cli.base.head_types import POOLER, state_place
 from bert_cli.heads.classification import CLASSIFIER_DROPOUT, ClassifierHead
 from bert_cli.heads.losses import softmax_losses
 from bert_cli.heads.model import NetworkOptions, TaskModel
@@ -16,7 +16,7 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 class BertTagger(TaskModel):
     """Encoder and a dense classifier of each token: a dict of int32 [B, S] -> logits float32 [B, S, L].
 
-    The classifier reads the outputs of the encoder's `layers` (0-based, -1 is the last) side by side, in the order given:
+    The classifier reads the outputs of the encoder's `layers` (see state_place) side by side, in the order given:
     W = len(layers)·H numbers for each token. Its variables are output_weights [L, W] and output_bias [L] at the root,
     the names of a classifier, which forks of the original for named entities keep.
     """
@@ -32,22 +32,23 @@ class BertTagger(TaskModel):
         self,
         config: BertConfig | ModuleConfig,
         label_count: int,
-        layers: tuple[int, ...] = (-1,),
+        layers: tuple[int | str, ...] = (-1,),
         **options: Unpack[NetworkOptions],
     ):
         super().__init__("tagging_model", config, **options)
-        # -1 and the number of the last layer are the same layer: from here on only numbers from 0.
-        self.state_layers = tuple(layer % config.num_hidden_layers for layer in layers)
+        # -1 and the number of the last layer are the same layer: from here on only places among the states.
+        self.state_places = tuple(state_place(layer, config.num_hidden_layers) for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
 
     @property
     def top_layer(self):
-        return max(self.state_layers)
+        return max(self.state_places) - 1
 
     def states(self, inputs, training=False, seed=None, packed=False):
         """See TaskModel: float32 [B, S, W]."""
-        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)["encoder_outputs"]
-        return tf.concat([outputs[layer] for layer in self.state_layers], axis=-1)
+        outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
+        states = [outputs.get("embedding_output"), *outputs["encoder_outputs"]]
+        return tf.concat([states[place] for place in self.state_places], axis=-1)
 
     def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
         """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import TensorProto
 
-from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, TextInput
+from bert_cli.base.head_types import FIRST, MEAN, POOLED, HeadSpec, TextInput, state_place
 from bert_cli.base.spec import INPUTS
 from bert_cli.model.config import MASKED_SCORE, BertConfig
 from bert_cli.onnx.graph import Graph, activate
@@ -139,7 +139,7 @@ class Bert:
         if head.is_of_texts:
             x = self.text_row(states[-1], head.text_input)
         else:
-            chosen = [states[1:][layer] for layer in head.layers]
+            chosen = [states[state_place(layer, self.config.num_hidden_layers)] for layer in head.layers]
             x = graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
         name = f"{head.scope}output_weights"  # kept as [n, W]
         # Transposed here, as onnxruntime fuses and quantizes MatMul with a constant, but no Transpose before it.

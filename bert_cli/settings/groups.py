@@ -12,6 +12,9 @@ AT_LEAST = f"at least {LEAST_TOKENS:,} tokens are computed at once"
 ALL = "all"  # of --shard
 TRUNCATE, HEAD_TAIL, WINDOWS = "truncate", "head_tail", "windows"
 TUNED = "tuned"
+# Of --layers: its grammar for --help, and what commands read by themselves.
+LAYERS = "numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'"
+LAST_LAYER, LAST_LAYERS = "-1", "-1,-2,-3,-4"
 DECODINGS = ("argmax", "viterbi")
 
 

@@ -2,11 +2,22 @@
 
 import dataclasses
 
-from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Optimization
 from bert_cli.settings.data import DataFiles
-from bert_cli.settings.groups import AT_LEAST, Encoding, Files, Hub, Inference, ModelFiles, NewText, Phases
+from bert_cli.settings.groups import (
+    AT_LEAST,
+    LAST_LAYER,
+    LAST_LAYERS,
+    LAYERS,
+    Encoding,
+    Files,
+    Hub,
+    Inference,
+    ModelFiles,
+    NewText,
+    Phases,
+)
 from bert_cli.settings.training import FineTuning, Sweep, Training, TrainingSettings
 
 TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
@@ -15,16 +26,6 @@ TAG_SCHEMES = ("BIO", "IOB1", "BIOES", "IO")
 def window_stride(doc_stride: int | None, max_seq_length: int) -> int:
     """Pieces from one window to the next: --doc_stride, or half a window where it is not given."""
     return doc_stride or max(1, max_seq_length // 2)
-
-
-def read_layers(text: str) -> tuple[int, ...]:
-    """The value of bert-tag's --layers. InputError for one that is not whole numbers, each named once."""
-    try:
-        layers = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--layers={text}: whole numbers with commas between are needed, such as -1,-2") from None
-    refuse_if(len(set(layers)) < len(layers), f"--layers={text}: a layer is named twice")
-    return layers
 
 
 class Tagging(FlagGroup, heading="Data"):
@@ -49,12 +50,10 @@ class Tagging(FlagGroup, heading="Data"):
 class TaggerModel(FlagGroup, heading="Model"):
     """What the classifier of tokens reads."""
 
-    layers: tuple[int, ...] | None = deciding(
+    layers: str | None = deciding(
         None,
-        "encoder layers the classifier reads, side by side; default: -1, the last one, and with --freeze_encoder "
-        "-1,-2,-3,-4",
-        read=read_layers,
-        write=lambda layers: ",".join(map(str, layers)),
+        f"encoder layers the classifier reads, side by side: {LAYERS}; default: {LAST_LAYER}, the last one, and with "
+        f"--freeze_encoder {LAST_LAYERS}",
         remembered=True,
     )
 

@@ -5,13 +5,11 @@ import dataclasses
 from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.groups import Encoding, Files, Hub, Log, ModelFiles, names_of
+from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, names_of
 from bert_cli.settings.training import Seed
 
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
 COMBINATIONS = ("none", "concat", "sum", "mean")
-TOKEN_LAYERS = "-1,-2,-3,-4"  # Google's default
-LAST_LAYER = "-1"
 MODEL_FORMATS = ("tf1", "hf", "h5", "hub")
 _BESIDE: dict[str, str | dict] = {
     "vocab_file": "vocab.txt; default: beside the checkpoint",
@@ -31,8 +29,7 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     resume: bool = option(False, "go on with the partial output of a run that was stopped (JSON lines)")
     layers: str | None = option(
         None,
-        "layers: numbers from 0 or from -1 back, ranges with both ends such as -4:-1 or 1-3, 'embedding', 'all'; default: "
-        f"{TOKEN_LAYERS}, and with --pooling or --words {LAST_LAYER}",
+        f"layers: {LAYERS}; default: {LAST_LAYERS}, Google's, and with --pooling or --words {LAST_LAYER}",
     )
     pooling: str = option(
         "none",

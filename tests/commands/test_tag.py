@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_cli import Tagger
 from bert_cli.metrics.tagging import eval_results
 from bert_cli.outputs.tagging import score_tags
 from tests.commands.helpers import assert_same_tensors, interrupted_after
@@ -96,11 +97,21 @@ def test_frozen_encoder(tagger_once, model, tag, tmp_path, run_folder):
 
 
 def test_layers_without_the_last_leave_it_alone(tagger_once, tag, tmp_path, run_folder):
-    flags = ["--layers=0", "--num_train_epochs=1", "--nodo_eval", "--nodo_predict", f"--output_dir={tmp_path / 'out'}"]
+    flags = [
+        "--layers=0:0,embedding",
+        "--num_train_epochs=1",
+        "--nodo_eval",
+        "--nodo_predict",
+        f"--output_dir={tmp_path / 'out'}",
+    ]
     assert tag(*tagger_once[1], *flags).code == 0
     with_slots = {name for name in run_folder(tmp_path / "out").tensors(6) if name.endswith("/adam_m")}
     assert not any(name.startswith(("bert/encoder/layer_1/", "bert/pooler/")) for name in with_slots)
     assert "bert/encoder/layer_0/output/dense/kernel/adam_m" in with_slots
+    assert "--layers=0,embedding" in (tmp_path / "out" / "flags.txt").read_text(encoding="utf-8").splitlines()
+    # Later runs, and Python, find the layers there.
+    assert tag("--do_predict", f"--output_dir={tmp_path / 'out'}", *tagger_once[1][:1]).code == 0
+    assert len(Tagger.load(tmp_path / "out").tag(["a cat"])[0].tags) == 2
 
 
 @pytest.mark.slow

@@ -74,16 +74,19 @@ def oracle(weights, features, layers):
     padded = features.sequences.padded(np.arange(4), 9)
     inputs = (padded[name] for name in ("input_word_ids", "input_mask", "input_type_ids"))
     outputs, back = numpy_bert.encode(dataclasses.asdict(CONFIG), weights, *inputs, gelu=CONFIG.gelu)
-    states = np.concatenate([outputs["encoder_outputs"][layer] for layer in layers], axis=-1)
+    first, second = outputs["encoder_outputs"]
+    named = {"embedding": outputs["embedding_output"], 0: first, 1: second, -2: first, -1: second}
+    states = np.concatenate([named[layer] for layer in layers], axis=-1)
     labels = np.full((4, 9), -1)
     labels[padded["input_mask"] > 0] = features.label_ids
     chosen = labels >= 0
     return states, numpy_bert.classifier(weights, states[chosen], labels[chosen]), chosen, back
 
 
-def test_log_probabilities_of_two_layers(features):
-    session, weights = make_session(layers=(-1, 0))
-    states = oracle(weights, features, (-1, 0))[0]
+@pytest.mark.parametrize("layers", [(-1, 0), ("embedding", 1)])
+def test_log_probabilities_of_two_layers(features, layers):
+    session, weights = make_session(layers)
+    states = oracle(weights, features, layers)[0]
     logits = states @ weights["output_weights"].T + weights["output_bias"]
     wanted = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
     for batch_size in (1, 4):

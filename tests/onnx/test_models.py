@@ -143,6 +143,7 @@ def test_a_head_of_tokens_reads_layers_side_by_side(parts, least, of_logits):
     weights |= {"output_weights": rng.normal(size=(9, 128)).astype(np.float32), "output_bias": np.ones(9, np.float32)}
     inputs = batch()
     states = oracle(plain, weights, inputs)["encoder_outputs"]
-    wanted = np.concatenate([states[0], states[2]], axis=-1) @ weights["output_weights"].T + 1
-    found = logits_runner(parts, weights, config, HeadSpec(TAGGER, 9, layers=(0, -1)))(inputs)["logits"]
+    states = [oracle(plain, weights, inputs)["embedding_output"], states[-1]]
+    wanted = np.concatenate(states, axis=-1) @ weights["output_weights"].T + 1
+    found = logits_runner(parts, weights, config, HeadSpec(TAGGER, 9, layers=("embedding", -1)))(inputs)["logits"]
     assert likeness(found, wanted) > of_logits

@@ -26,7 +26,8 @@ from bert_cli.outputs.vectors.rows import VectorFormat
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runs.output_dir.shards import ShardPlan
-from bert_cli.settings.tools import LAST_LAYER, TOKEN_LAYERS, Attention, Extraction, ExtractSettings
+from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS
+from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
 MAX_LINES = 8192  # that are held at once
@@ -48,7 +49,7 @@ def check_files(input_file: str, output_file: str, attentions: str | None, outpu
 def layers_text(extraction: Extraction, attention: Attention) -> str:
     """--layers, or its default."""
     one = attention.show_attention or extraction.words or extraction.pooling != "none"
-    return extraction.layers or (LAST_LAYER if one else TOKEN_LAYERS)
+    return extraction.layers or (LAST_LAYER if one else LAST_LAYERS)
 
 
 def check_attention(attention: Attention, config: BertConfig | ModuleConfig, chosen: Sequence[Layer]) -> None:

@@ -13,11 +13,13 @@ from bert_cli.base.head_types import HEAD_INPUTS, POOLED, TAGGER, TextInput
 from bert_cli.base.lines import read_text, split_lines
 from bert_cli.base.names import FLAGS, HUGGING_FACE_CONFIG, LABELS, OUTSIDE
 from bert_cli.examples.glue import TASKS
+from bert_cli.features.layer_choice import parse_layers
 from bert_cli.flags.saved import read_flags
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import problem_type
 from bert_cli.runs.output_dir.manifest import check_labels
+from bert_cli.settings.groups import LAST_LAYER
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import Vocabulary
 from bert_cli.weights.path import HUGGING_FACE, CheckpointPath
@@ -121,9 +123,10 @@ class ModelBundle(ModelPaths, Generic[Config]):
         _ = self.labels, self.classifier_type
 
     @property
-    def layers(self) -> tuple[int, ...]:
-        """The layers that a tagger reads, counted as Python does."""
-        return tuple(int(layer) for layer in self.saved_flags.get("layers", "-1").split(","))
+    def layers(self) -> tuple[int | str, ...]:
+        """The layers that a tagger reads; see state_place."""
+        saved = self.saved_flags.get("layers", LAST_LAYER)
+        return tuple(layer.asked for layer in parse_layers(saved, self.config.num_hidden_layers))
 
     @property
     def text_input(self) -> TextInput:

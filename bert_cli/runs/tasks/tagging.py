@@ -86,7 +86,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
             "training_data": run_folder.digest(sequences.token_ids, sequences.offsets, features.label_ids),
             "train_examples": len(features),
         }
-        found = {"do_lower_case": lower, "tag_scheme": data.scheme, "layers": data.layers}
+        found = {"do_lower_case": lower, "tag_scheme": data.scheme, "layers": ",".join(map(str, data.layers))}
         weights = controls.class_weights(self.settings.loss, SINGLE_LABEL, data.labels, labelled)
         values = {"decided": decided, "found": found, "labels": data.labels, "class_weights": weights}
         return self.fine_tuning_plan(len(features), len(features), **values)
@@ -100,7 +100,7 @@ class TaggingTask(Task[AnyModel, TaggingDataset]):
         return BertTagger(model.config, len(data.labels), layers, compute_dtype=compute_dtype, seed=seed, rule=rule)
 
     def inference_head(self, model: AnyModel, data: TaggingDataset, flag: str) -> InferenceHead:
-        spec = HeadSpec(TAGGER, len(data.labels), layers=tuple(data.layers))
+        spec = HeadSpec(TAGGER, len(data.labels), layers=data.layers)
         return InferenceHead(
             spec, lambda logits, _: {"log_probabilities": log_softmax(logits)}, "a model that bert-tag trained"
         )

@@ -11,11 +11,13 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.json_files import parse_json
 from bert_cli.base.log import LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
+from bert_cli.features.layer_choice import parse_layers
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.features.tagging import TaggingFeatures, format_features, tagging_features
 from bert_cli.metrics.tagging import known_results
@@ -48,7 +50,7 @@ class TaggingDataset(DivisibleDataset):
 
     labels: tuple[str, ...]
     scheme: str
-    layers: tuple[int, ...]
+    layers: tuple[int | str, ...]
     tokenizer: FullTokenizer
     splits: dict[str, Split]
 
@@ -220,14 +222,12 @@ def scheme_of(tag_scheme: str) -> str:
     return "BIO" if tag_scheme == "auto" else tag_scheme
 
 
-def model_layers(settings: TagSettings, model: AnyModel) -> tuple[int, ...]:
+def model_layers(settings: TagSettings, model: AnyModel) -> tuple[int | str, ...]:
     """find_layers for the flags of a command."""
     return find_layers(settings.tagger.layers, settings.rates.freeze_encoder, model.config)
 
 
-def find_layers(
-    given: tuple[int, ...] | None, freeze_encoder: bool, config: BertConfig | ModuleConfig
-) -> tuple[int, ...]:
+def find_layers(given: str | None, freeze_encoder: bool, config: BertConfig | ModuleConfig) -> tuple[int | str, ...]:
     """The layers that the classifier reads: those given, else the last, or the last four under a frozen encoder.
 
     InputError for one that the model does not have, or that is named twice.
@@ -235,9 +235,10 @@ def find_layers(
     count = config.num_hidden_layers
     if given is None:
         return tuple(range(-1, -1 - min(4, count), -1)) if freeze_encoder else (-1,)
-    wrong = [layer for layer in given if not -count <= layer < count]
-    if wrong:
-        raise InputError(f"--layers: the model has no layer {wrong[0]}; its {count} are {-count} to {count - 1}")
-    if len({layer % count for layer in given}) < len(given):
-        raise InputError(f"--layers={','.join(map(str, given))}: a layer is named twice (-1 is {count - 1})")
-    return given
+    layers = parse_layers(given, count)
+    if len({layer.place for layer in layers}) < len(layers):
+        raise InputError(f"--layers={given}: a layer is named twice (-1 is {count - 1})")
+    found = tuple(layer.asked for layer in layers)
+    if EMBEDDING in found and isinstance(config, ModuleConfig):
+        raise InputError(f"--layers={given}: a module for tensorflow-hub gives no {EMBEDDING}; name its layers alone")
+    return found
