@@ -30,13 +30,12 @@ from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
-from bert_cli.runs.loading.checkpoints import builtin_message, ready_checkpoint
+from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
 from bert_cli.settings.checks import check_hub
 from bert_cli.settings.devices import check_engine
 from bert_cli.settings.tools import ExtractSettings
-from bert_cli.weights.path import find_module
 
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
@@ -78,10 +77,7 @@ def run(settings: ExtractSettings) -> int:
     if not (shown or is_sharded):
         plan.check_files(input_file, output_file, attention.attentions, extraction.output_format)
     check_max_seq_length(max_seq_length, pairs=extraction.long_text)
-    if settings.hub.hub_module and not settings.model.init_checkpoint:
-        checkpoint = find_module(settings.hub.hub_module, "hub_module")
-    else:
-        checkpoint = ready_checkpoint(settings.model.init_checkpoint, settings.model)
+    checkpoint = encoder_checkpoint(settings.model, settings.hub.hub_module)
     model = load_model(settings.model, checkpoint, max_seq_length, settings.hub)
     if settings.hub.hub_module and settings.model.init_checkpoint and not isinstance(model.config, ModuleConfig):
         raise InputError("--hub_module and --init_checkpoint: both name a model to start from; give one of them")

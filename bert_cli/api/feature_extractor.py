@@ -24,7 +24,7 @@ from bert_cli.runs.extraction.extractor import Extractor, VectorChoice
 from bert_cli.runs.extraction.lines import open_extractor
 from bert_cli.runs.extraction.plan import chunk_limits
 from bert_cli.runs.loading.bundle import AnyModel
-from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runs.loading.checkpoints import encoder_checkpoint
 from bert_cli.runs.loading.trained import load_with_settings
 from bert_cli.settings.groups import LAST_LAYER, ModelFiles
 from bert_cli.settings.tools import POOLINGS, Extraction, ExtractSettings
@@ -58,6 +58,7 @@ class FeatureExtractor:
         precision: str = ExtractSettings().devices.precision,
         engine: str = ExtractSettings().devices.engine,
         hub_module: str | None = None,
+        hub_preprocess: str | None = None,
     ) -> "FeatureExtractor":
         """Load a checkpoint with vocabulary and config beside it; by default the pre-trained model in the box.
 
@@ -66,14 +67,18 @@ class FeatureExtractor:
         max_seq_length: in tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap
         by half. precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow or onnxruntime. hub_module: the
         handle of a module for tensorflow-hub: the encoder itself where path is None, else the one that the model was trained
-        on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing, damaged,
-        or does not fit together.
+        on, where it is no BERT and does not lie in the model's folder. hub_preprocess: the preprocessor that belongs to the
+        module, for vocabulary and casing. Raises InputError where something is missing, damaged, or does not fit together.
         """
         layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         given = loading.flags_of(locals())
         if pooling not in POOLINGS:
             raise InputError(f"pooling {pooling!r} is not one of {', '.join(POOLINGS)}")
-        checkpoint = ready_checkpoint("", ModelFiles()) if path is None else loading.find(path)
+        if path is None:
+            checkpoint = encoder_checkpoint(ModelFiles(), hub_module)
+            given["hub_module"] = None  # it is the checkpoint itself
+        else:
+            checkpoint = loading.find(path)
         # What the training run had (layers, lengths) is about another use of the encoder.
         settings, model = load_with_settings(checkpoint, ExtractSettings, given, remembers=False)
         length, config = settings.encoding.max_seq_length, model.config

@@ -186,6 +186,23 @@ def test_a_module_that_is_named_again_is_followed(trained_on_module, foreign):
     assert FeatureExtractor.load(str(trained_on_module), hub_module=str(foreign)).extract(["a dog ."]).shape == (1, 8)
 
 
+@pytest.mark.parametrize("kind", ["bert", "foreign"])
+def test_vectors_of_a_module_from_python(kind, modules, foreign, tmp_path):
+    """As the command computes them."""
+    from bert_cli import FeatureExtractor
+
+    (tmp_path / "texts.txt").write_text("a dog sees a cat\nthe old farmer\n")
+    module = {"bert": modules, "foreign": foreign}[kind]
+    flags = [f"--input_file={tmp_path / 'texts.txt'}", "--pooling=mean", f"--output_file={tmp_path / 'out.npy'}"]
+    flags += ["--output_format=npy", f"--hub_module={module}", f"--hub_preprocess={modules / 'preprocess'}"]
+    assert extract_features.main([*flags, "--max_seq_length=16"]) == 0
+    extractor = FeatureExtractor.load(
+        hub_module=str(module), hub_preprocess=str(modules / "preprocess"), max_seq_length=16
+    )
+    found = extractor.extract(["a dog sees a cat", "the old farmer"])
+    np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), atol=1e-6)
+
+
 @pytest.fixture
 def server():
     """A server on this machine that notes what it is asked for."""

@@ -68,6 +68,15 @@ def ready_checkpoint(init_checkpoint: str, model: ModelFiles, otherwise: str = "
     return find_checkpoint(init_checkpoint or otherwise, strict=model.strict)
 
 
+def encoder_checkpoint(model: ModelFiles, hub_module: str | None) -> CheckpointPath:
+    """The encoder of a command that computes vectors: the module that --hub_module names where no checkpoint is named, else
+    ready_checkpoint.
+    """
+    if hub_module and not model.init_checkpoint:
+        return find_module(hub_module, "hub_module")
+    return ready_checkpoint(model.init_checkpoint, model)
+
+
 def builtin_message(checkpoint: CheckpointPath | None, config: BertConfig | ModuleConfig) -> str | None:
     """The line that says that the pre-trained model in the box is used; None where it is not."""
     if not checkpoint or checkpoint.handle != BUILTIN_MODEL:
