@@ -57,7 +57,7 @@ def run(settings: PrepareSettings) -> dict:
     source = Source.open(path, settings.columns, settings.data.header)
     ours = check_folder(folder, path)
     counts, dropped = count_labels(source)
-    planned = plan(counts, settings.dev_split.dev_split, settings.selection)
+    planned = plan(counts, settings.selection)
     rows = sum(counts.values()) + sum(dropped.values())
     beyond = sum(counts.values()) - sum(sum(each.values()) for each in planned.values())
     if beyond:

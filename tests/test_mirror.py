@@ -101,7 +101,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runtime/processor.py": "commands/test_engines.py",
     "settings/classification.py": "commands/test_classify_errors.py",
     "settings/controls.py": "commands/test_controls.py",
-    "settings/data.py": "commands/test_classify_own_files.py",
     "settings/devices.py": "commands/test_engines.py",
     "settings/groups.py": "commands/test_classify_errors.py",
     "settings/pretraining.py": "commands/test_pretrain.py",

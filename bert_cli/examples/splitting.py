@@ -13,6 +13,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.choice import ChoiceExample
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.problem_types.problem_type import ProblemType
+from bert_cli.settings.data import HeldOut
 
 Example = TypeVar("Example", bound=ClassificationExample | ChoiceExample)
 
@@ -25,19 +26,24 @@ def _sorted_rows(strata: Sequence[str | float], seed: int) -> list[int]:
 
 
 def split_dev(
-    examples: Sequence[Example], share: float, seed: int, problem_type: ProblemType
+    examples: Sequence[Example], held_out: HeldOut, seed: int, problem_type: ProblemType
 ) -> tuple[list[Example], list[Example]]:
-    """(training examples, evaluation examples), each in file order; `share` of the rows is held out.
+    """(training examples, evaluation examples), each in file order.
 
-    Every k-th of the sorted rows is taken. A label with one row stays in training, and of each other label one row at least
-    does; numbers have no such rule. InputError where nothing is left to evaluate on.
+    The first rows are held out, or every k-th of the sorted ones. Of these a label with one row stays in training, and of each
+    other label one row at least does; numbers have no such rule. InputError where nothing is left to train or to evaluate on.
     """
+    if held_out.count >= len(examples):
+        raise InputError(f"--dev_split={held_out}: leaves no row of {len(examples)} to train on; give a smaller count")
+    if held_out.is_first:
+        return list(examples[held_out.count :]), list(examples[: held_out.count])
     strata = [problem_type.stratum(example.label) for example in examples]
     order = _sorted_rows(strata, seed)
     # Nearly every number occurs once, so the rules of rare labels would keep all of them.
     if not problem_type.is_numeric:
         counts = Counter(strata)
         order = [row for row in order if counts[strata[row]] > 1]
+    share = held_out.share or held_out.count / max(1, len(order))
     # Rounded positions, not every k-th row from a start: any share gives the nearest number of rows.
     chosen = {row for place, row in enumerate(order) if int((place + 1) * share + 0.5) > int(place * share + 0.5)}
     if not problem_type.is_numeric:
@@ -48,7 +54,9 @@ def split_dev(
                 chosen.discard(row)
                 kept.add(strata[row])
     if not chosen:
-        raise InputError(f"--dev_split={share}: leaves no row of {len(examples)} to evaluate on; give a larger share")
+        raise InputError(
+            f"--dev_split={held_out}: leaves no row of {len(examples)} to evaluate on; give a larger share"
+        )
     # In file order again: the order of training comes from its own seed.
     train = [example for row, example in enumerate(examples) if row not in chosen]
     return train, [examples[row] for row in sorted(chosen)]

@@ -41,8 +41,11 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
     began, phases, strategy = time.monotonic(), settings.phases, settings.devices.distribution_strategy
     does_predict, folder, is_dry = settings.inference.do_predict, phases.output_dir, settings.phases.dry_run
     check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
-    files.check_can_write(folder, "output_dir")
-    seen = lock.check_free(folder, strategy)
+    seen: tuple = ()
+    # A dry run writes nothing, so it needs no folder of its own.
+    if not is_dry:
+        files.check_can_write(folder, "output_dir")
+        seen = lock.check_free(folder, strategy)
     with contextlib.ExitStack() as stack:
         model = load_task_model(task, settings)
         if phases.do_train:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, BEST_FILE, EVAL_EXAMPLES, EVENTS, FLAGS, HISTORY, PAGE
 from bert_cli.flags.option import deciding_values
@@ -80,15 +81,22 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
     manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
-    state = run_folder.find_state(
-        phases.output_dir,
-        manifest,
-        phases.overwrite_output_dir,
-        model.checkpoint,
-        names,
-        deciding_values(type(settings)()),
-        settings.model.strict,
-    )
+    try:
+        state = run_folder.find_state(
+            phases.output_dir,
+            manifest,
+            phases.overwrite_output_dir,
+            model.checkpoint,
+            names,
+            deciding_values(type(settings)()),
+            settings.model.strict,
+        )
+    except InputError as error:
+        # A dry run is about a training from its start, wherever that will write to.
+        if not phases.dry_run:
+            raise
+        LOG.warning("warning: without --dry_run this would be refused: %s", error)
+        state = None
     done = step_number(state) if state else 0
     first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
     history, best = History(phases.output_dir, done), None

@@ -1,7 +1,9 @@
 """The flags of data files: bert-prepare's, and the groups that bert-classify, bert-squad and bert-tag share with it."""
 
 import dataclasses
+import math
 
+from bert_cli.base.errors import refuse_if
 from bert_cli.flags.option import FlagGroup, group, option, passing, remembered
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import Log, names_of
@@ -82,11 +84,55 @@ class LabelKind(FlagGroup, heading="Your own files"):
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """The training rows that are held out for evaluation: a share of them, or a count; the first ones, or of each label alike.
+
+    False where none are.
+    """
+
+    share: float = 0.0
+    count: int = 0
+    is_first: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.share or self.count)
+
+    def __str__(self) -> str:
+        return _FIRST * self.is_first + str(self.count or self.share)
+
+
+_FIRST, _MOST, _MOST_DIGITS = "first:", 0.9, 12
+
+
+def read_held_out(text: str) -> HeldOut:
+    """The value of --dev_split. InputError for another text."""
+    number = text.removeprefix(_FIRST)
+    is_first = number != text
+    # isdecimal alone would take digits of other scripts.
+    is_count = number.isascii() and number.isdecimal() and len(number) < _MOST_DIGITS
+    if is_count and (int(number) or not is_first):
+        return HeldOut(count=int(number), is_first=is_first)
+    try:
+        share = float(number)
+    except ValueError:
+        share = math.nan
+    refuse_if(
+        is_first or not 0 <= share <= _MOST,
+        f"--dev_split={text}: a share up to {_MOST} such as 0.1, a count of rows such as 200, or {_FIRST}200 is needed",
+    )
+    return HeldOut(share)
+
+
 class DevSplit(FlagGroup, heading="Your own files"):
     """Training rows that are held out for evaluation."""
 
-    dev_split: float = remembered(
-        0.0, "share of the training rows, of each label alike, to evaluate on", lower=0.0, upper=0.9
+    dev_split: HeldOut = remembered(
+        HeldOut(),
+        f"training rows to evaluate on: a share such as 0.1 or a count such as 200, of each label alike; {_FIRST}200: the "
+        "first 200 rows",
+        read=read_held_out,
+        write=str,
     )
     dev_split_seed: int | None = remembered(None, "seed of the choice of --dev_split; default: random_seed", lower=0)
 
@@ -102,7 +148,8 @@ class Paths(FlagGroup, heading="From and to"):
 class RowSelection(FlagGroup, heading="Which rows go where"):
     """Which rows of the file bert-prepare takes, and which of them go where."""
 
-    test_split: float = option(0.0, "share of the rows for test.tsv", lower=0.0, upper=0.9)
+    dev_split: float = option(0.1, "share of the rows, of each label alike, for dev.tsv", lower=0.0, upper=_MOST)
+    test_split: float = option(0.0, "share of the rows for test.tsv", lower=0.0, upper=_MOST)
     max_rows: int | None = option(None, "at most so many rows, of each label in proportion", lower=1)
     balance: bool = option(False, "as many rows of each label, namely those of the rarest")
 
@@ -115,12 +162,6 @@ class PrepareSettings:
     columns: Columns = group(Columns)
     data: DataFiles = group(
         DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header",)
-    )
-    dev_split: DevSplit = group(
-        DevSplit,
-        {"dev_split": "share of the rows, of each label alike, for dev.tsv"},
-        only=("dev_split",),
-        dev_split=0.1,
     )
     selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})

@@ -11,6 +11,7 @@ from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.dry_run import computed_tokens
 from bert_cli.runs.engine.probe import expected_shapes, more_memory
 from bert_cli.runs.engine.training_inputs import typical_rows
+from bert_cli.runs.output_dir import lock
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 from tests.commands import helpers, squad_run
 
@@ -40,6 +41,19 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot):
     ):
         assert f"\n  {line}" in done.err, line
     assert done.err.count("*** Example ***") == 4
+
+
+def test_beside_another_run(classify, flags, cola, trained, snapshot):
+    """Also while that is going on: it holds the folder."""
+    before = snapshot(trained)
+    given = [*flags, "--do_train", "--dry_run", f"--output_dir={trained}", "--learning_rate=0.5"]
+    with lock.held(str(trained), "auto", "bert-classify", lock.check_free(str(trained), "auto")):
+        classify("--do_predict", f"--output_dir={trained}").assert_refused("wait for its end")
+        done = classify(*given)
+    assert forecast_of(done)[0] == 30
+    assert f"warning: without --dry_run this would be refused: {trained}: holds another run: " in done.err
+    assert "learning_rate was " in done.err
+    assert snapshot(trained) == before
 
 
 @pytest.mark.slow

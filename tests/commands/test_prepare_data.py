@@ -96,7 +96,7 @@ def test_fewer_rows(prepare, table, tmp_path, flags, expected):
 
 
 def test_every_label_keeps_a_row_to_train_on():
-    planned = plan({"a": 1, "b": 2, "c": 10}, 0.5, RowSelection(test_split=0.4))
+    planned = plan({"a": 1, "b": 2, "c": 10}, RowSelection(dev_split=0.5, test_split=0.4))
     assert planned == {
         "a": {"train": 1, "dev": 0, "test": 0},
         "b": {"train": 1, "dev": 0, "test": 1},

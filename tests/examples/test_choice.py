@@ -14,7 +14,7 @@ from bert_cli.examples.glue import find_task
 from bert_cli.examples.own_data import read_own_file
 from bert_cli.examples.splitting import split_dev
 from bert_cli.problem_types.registry import MULTIPLE_CHOICE
-from bert_cli.settings.data import Columns
+from bert_cli.settings.data import Columns, HeldOut
 
 ENDINGS = ("a", "b", "c")
 
@@ -135,7 +135,7 @@ def test_a_file_to_predict(file):
 
 def test_a_part_to_evaluate_on_has_the_places_alike():
     rows = [ChoiceExample(str(n), "t", ("x", "y"), n % 2) for n in range(40)]
-    train, dev = split_dev(rows, 0.25, 1, MULTIPLE_CHOICE)
+    train, dev = split_dev(rows, HeldOut(0.25), 1, MULTIPLE_CHOICE)
     assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
     assert [sum(row.label == place for row in dev) for place in (0, 1)] == [5, 5]
 

@@ -11,6 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.splitting import split_dev, stratified_folds
 from bert_cli.problem_types.registry import MULTI_LABEL, REGRESSION, SINGLE_LABEL
+from bert_cli.settings.data import HeldOut
 
 
 def made(*labels):
@@ -19,31 +20,41 @@ def made(*labels):
 
 def test_split_keeps_the_shares_of_the_labels():
     rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
-    train, dev = split_dev(rows, 0.1, 1, SINGLE_LABEL)
+    train, dev = split_dev(rows, HeldOut(0.1), 1, SINGLE_LABEL)
     assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 6, "b": 3, "c": 1, "d": 0}
     assert sorted([*train, *dev], key=lambda row: int(row.guid)) == rows
     for part in (train, dev):
         assert [int(row.guid) for row in part] == sorted(int(row.guid) for row in part)
-    assert split_dev(rows, 0.1, 1, SINGLE_LABEL) == (train, dev)
-    assert split_dev(rows, 0.1, 2, SINGLE_LABEL)[1] != dev
+    assert split_dev(rows, HeldOut(0.1), 1, SINGLE_LABEL) == (train, dev)
+    assert split_dev(rows, HeldOut(0.1), 2, SINGLE_LABEL)[1] != dev
 
 
 def test_split_of_numbers_and_of_several_labels():
     numbers = made(*(str(n / 4) for n in range(40)))
-    _, dev = split_dev(numbers, 0.25, 1, REGRESSION)
+    _, dev = split_dev(numbers, HeldOut(0.25), 1, REGRESSION)
     assert [int(4 * float(row.label)) // 20 for row in sorted(dev, key=lambda row: float(row.label))] == [0] * 5 + [
         1
     ] * 5
     several = made(*([(1, 0)] * 20 + [(0, 0)] * 80))
-    assert sum(row.label == (1, 0) for row in split_dev(several, 0.1, 1, MULTI_LABEL)[1]) == 2
+    assert sum(row.label == (1, 0) for row in split_dev(several, HeldOut(0.1), 1, MULTI_LABEL)[1]) == 2
 
 
 def test_split_leaves_something_of_each_label():
-    train, dev = split_dev(made("a", "a", "b", "b"), 0.9, 0, SINGLE_LABEL)
+    train, dev = split_dev(made("a", "a", "b", "b"), HeldOut(0.9), 0, SINGLE_LABEL)
     assert {row.label for row in train} == {"a", "b"}
     assert dev
     with pytest.raises(InputError, match=r"--dev_split=0\.01: leaves no row of 4"):
-        split_dev(made("a", "a", "b", "b"), 0.01, 0, SINGLE_LABEL)
+        split_dev(made("a", "a", "b", "b"), HeldOut(0.01), 0, SINGLE_LABEL)
+
+
+def test_split_of_a_count_of_rows():
+    rows = made(*(["a"] * 60 + ["b"] * 30 + ["c"] * 9 + ["d"]))
+    _, dev = split_dev(rows, HeldOut(count=20), 1, SINGLE_LABEL)
+    assert {label: sum(row.label == label for row in dev) for label in "abcd"} == {"a": 12, "b": 6, "c": 2, "d": 0}
+    train, dev = split_dev(rows, HeldOut(count=7, is_first=True), 1, SINGLE_LABEL)
+    assert (train, dev) == (rows[7:], rows[:7])
+    with pytest.raises(InputError, match=r"--dev_split=first:100: leaves no row of 100 to train on"):
+        split_dev(rows, HeldOut(count=100, is_first=True), 1, SINGLE_LABEL)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])

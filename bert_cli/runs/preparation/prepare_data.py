@@ -89,15 +89,15 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
     return {label: counts[label] for label in sorted(counts, key=natural_key)}, dropped
 
 
-def plan(counts: dict[str, int], dev_split: float, selection: RowSelection) -> dict[str, dict[str, int]]:
+def plan(counts: dict[str, int], selection: RowSelection) -> dict[str, dict[str, int]]:
     """Rows of each label for train, dev and test. InputError where a file that is wanted would be empty."""
     kept = _kept(counts, selection)
     planned = {}
     for label, rows in kept.items():
         test = min(round(rows * selection.test_split), max(rows - 1, 0))
-        dev = min(round(rows * dev_split), max(rows - test - 1, 0))
+        dev = min(round(rows * selection.dev_split), max(rows - test - 1, 0))
         planned[label] = {"train": rows - dev - test, "dev": dev, "test": test}
-    for split, share in (("dev", dev_split), ("test", selection.test_split)):
+    for split, share in (("dev", selection.dev_split), ("test", selection.test_split)):
         is_empty = not any(each[split] for each in planned.values())
         refuse_if(
             share and is_empty, f"--{split}_split={share}: leaves no row for {split}.tsv; give a larger share, or 0"

@@ -139,15 +139,15 @@ class DataReader:
     def read_all(self) -> ClassificationData:
         """Read what the phases need."""
         settings, phases, data = self.settings, self.settings.phases, self.settings.data
-        fraction = settings.dev_split.dev_split if data.dev_file is None and "dev" not in self.tables else 0.0
+        held_out = settings.dev_split.dev_split if data.dev_file is None and "dev" not in self.tables else None
         # The train file first, as it decides labels and problem type. An evaluation alone also needs it where the dev split is
         # a part of it; the same seed cuts the same rows.
-        if phases.do_train or (phases.do_eval and fraction):
+        if phases.do_train or (phases.do_eval and held_out):
             examples = self._read("train", data.train_file)
-            if fraction:
+            if held_out:
                 given = settings.dev_split.dev_split_seed
                 seed = settings.seed.random_seed if given is None else given
-                examples, dev = split_dev(examples, fraction, seed, self.problem_type or SINGLE_LABEL)
+                examples, dev = split_dev(examples, held_out, seed, self.problem_type or SINGLE_LABEL)
                 self.found["dev_split_seed"] = seed
                 if phases.do_eval:
                     self.splits["dev"] = dev
@@ -156,7 +156,7 @@ class DataReader:
         # Plain: texts without labels, in the columns of the training file.
         if phases.do_train and settings.distillation.unlabeled_file:
             self.splits["unlabeled"] = self._read("unlabeled", settings.distillation.unlabeled_file, is_plain=True)
-        if phases.do_eval and not fraction:
+        if phases.do_eval and not held_out:
             self._read_held_out("dev", data.dev_file)
         if settings.inference.do_predict:
             self._read_held_out(
