@@ -10,6 +10,7 @@ from typing import Any
 
 from bert_cli.base.errors import InputError, first_line
 
+_WEB, _HUB = ("http://", "https://", "ftp://"), "https://huggingface.co/"
 _BLOCK = 1 << 18  # bytes that are read at once
 
 
@@ -18,8 +19,25 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
+def refuse_web_address(path: str) -> None:
+    """InputError for an address such as https://…, with the two commands that bring the file to this machine."""
+    if path.startswith(_WEB):
+        raise InputError(f"{path}: is a web address, and nothing is downloaded by itself; {_download(path)}")
+
+
+def _download(url: str) -> str:
+    name = url.rstrip("/").rpartition("/")[2].partition("?")[0]
+    # A page of the hub is a folder of files, which git fetches.
+    if url.startswith(_HUB) and "/resolve/" not in url:
+        return f"download it with `git lfs install` and `git clone {url}`, and give the folder {name}"
+    unpack = {".zip": "unzip", ".gz": "tar -xzf", ".tgz": "tar -xzf"}.get(os.path.splitext(name)[1])
+    second = f" and `{unpack} {name}`, and give what is in it" if unpack else f", and give {name}"
+    return f"download it with `curl -L -O {url}`{second}"
+
+
 def gfile(path: str) -> Any:
     """TensorFlow's module for remote files, which is imported by the first call. InputError where it has none like `path`."""
+    refuse_web_address(path)  # before the import, so that it is answered at once
     import tensorflow as tf  # heavy; only remote paths need it
 
     _check_scheme(path.partition("://")[0])

@@ -123,6 +123,14 @@ class ModuleConfig:
 
 
 # Keys that only Hugging Face's files have.
+# What to take instead of a network that is none of BERT's.
+_ANY_BERT = "take a BERT, such as bert-base-uncased"
+_INSTEAD = {
+    "distilbert": "take a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8",
+    "electra": "take a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8",
+    "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
+    "roberta": "take bert-base-cased instead, or bert-large-cased",
+}
 _HUGGING_FACE_KEYS = ("model_type", "architectures", "transformers_version")
 _SIZES = (
     "vocab_size",
@@ -197,7 +205,10 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
     if values.get("gelu", "tanh") not in GELU_FORMS:
         raise InputError(f"{path}: gelu must be erf or tanh, found {values['gelu']!r}")
     if hugging_face and values.get("model_type", "bert") != "bert":
-        raise InputError(f"{path}: model_type is {values['model_type']!r}; only bert can be loaded")
+        raise InputError(
+            f"{path}: model_type is {values['model_type']!r}, which is another network than BERT and cannot be loaded; "
+            f"{_INSTEAD.get(str(values['model_type']), _ANY_BERT)}; docs/models.md says where to get it"
+        )
     if values.get("position_embedding_type", "absolute") != "absolute":
         raise InputError(f"{path}: position_embedding_type {values['position_embedding_type']!r} is not supported")
 

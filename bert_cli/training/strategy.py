@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_cli.base.errors import InputError, first_line
+from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.runtime.cluster import read_cluster
 from bert_cli.runtime.processor import BFLOAT16_UNITS, processor_flags
 from bert_cli.runtime.rendezvous import wait_for_workers
@@ -99,9 +100,12 @@ def _tpu_strategy(tpu_name: str | None, tpu_zone: str | None, gcp_project: str |
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
     except (ValueError, RuntimeError, ImportError, tf.errors.OpError, OSError) as error:
+        # TensorFlow's reason is often about a name server, and cut short.
+        LOG.debug("TensorFlow says: %s", error)
+        where = f"with --tpu_name={tpu_name}" if tpu_name else "on this machine"
         raise InputError(
-            f"no TPU could be reached with --tpu_name={tpu_name}: {first_line(error)} (a TPU needs tensorflow-tpu 2.20; see "
-            "README)"
+            f"no TPU could be reached {where}; a TPU needs tensorflow-tpu 2.20, and --tpu_name where it belongs to another "
+            "machine; leave --use_tpu out to compute without one, or give --verbose to see TensorFlow's reason"
         ) from None
 
 

@@ -11,6 +11,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError, first_line
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import BEST_FILE, BUILTIN_MODEL, HUGGING_FACE_CONFIG, SAFETENSORS
+from bert_cli.base.remote import refuse_web_address
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.weights import known_models
 from bert_cli.weights.training_folder import newest_undamaged
@@ -69,6 +70,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
 
     strict: see newest_undamaged. Raises InputError, naming `flag`, where nothing that can be read is there.
     """
+    refuse_web_address(path)
     # Any of its files stands for a checkpoint, as a shell completes their names rather than the prefix.
     prefix = _SHARD.sub("", path)
     if files.exists(prefix + ".index"):

@@ -11,7 +11,7 @@ import pytest
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.lines import open_lines
-from bert_cli.base.remote import _check_scheme
+from bert_cli.base.remote import _check_scheme, gfile
 from bert_cli.base.writing import atomic_paths, atomic_write, copy_file, write_json
 from bert_cli.corpus.text import find_inputs, read_blocks
 from bert_cli.examples.tables import read_rows
@@ -129,6 +129,32 @@ def test_weights_of_every_format(ram, tmp_path):
     for reader in readers:
         assert reader.read("bert/pooler/dense/bias").tolist() == [0, 1, 2, 3]
         assert reader.description.startswith(ram)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (
+            "https://example.org/bert/uncased.zip",
+            "`curl -L -O https://example.org/bert/uncased.zip` and `unzip uncased.zip`",
+        ),
+        (
+            "http://example.org/encoder.tar.gz",
+            "`curl -L -O http://example.org/encoder.tar.gz` and `tar -xzf encoder.tar.gz`",
+        ),
+        ("https://example.org/train.tsv", "`curl -L -O https://example.org/train.tsv`, and give train.tsv"),
+        (
+            "https://huggingface.co/a/b",
+            "`git lfs install` and `git clone https://huggingface.co/a/b`, and give the folder b",
+        ),
+    ],
+)
+def test_a_web_address_is_not_fetched(url, said):
+    with pytest.raises(InputError) as caught:
+        gfile(url)
+    assert str(caught.value) == f"{url}: is a web address, and nothing is downloaded by itself; download it with " + (
+        said if "give" in said else f"{said}, and give what is in it"
+    )
 
 
 def test_a_file_system_that_is_not_there(ram):

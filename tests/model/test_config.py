@@ -161,7 +161,17 @@ BAD_VALUES = [
     ({"hidden_act": "swish"}, "hidden_act 'swish' is not one of linear, relu, tanh, gelu, gelu_new"),
     ({"gelu": "exact"}, "gelu must be erf or tanh, found 'exact'"),
     ({"num_attention_heads": 5}, "hidden_size 24 is not a multiple of num_attention_heads 5"),
-    ({"model_type": "roberta"}, "model_type is 'roberta'; only bert can be loaded"),
+    *(
+        (
+            {"model_type": name},
+            f"model_type is {name!r}, which is another network than BERT and cannot be loaded; take {instead}",
+        )
+        for name, instead in (
+            ("roberta", "bert-base-cased instead, or bert-large-cased; docs/models.md"),
+            ("distilbert", "a small BERT instead, such as google/bert_uncased_L-8_H-512_A-8; docs/models.md"),
+            ("gpt2", "a BERT, such as bert-base-uncased; docs/models.md says where to get it"),
+        )
+    ),
     (
         {"position_embedding_type": "relative_key"},
         "position_embedding_type 'relative_key' is not supported",

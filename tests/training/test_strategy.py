@@ -1,6 +1,7 @@
 """Choice of devices and precision on a machine with one CPU; several devices: see test_strategy_replicas.py."""
 
 import json
+import logging
 import os
 import pathlib
 
@@ -78,9 +79,12 @@ def test_a_tf_config_that_names_no_machines_is_told_in_one_line(config, text, sa
 
 
 @pytest.mark.parametrize(("name", "use_tpu"), [("tpu", False), ("auto", True)])
-def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu):
-    with pytest.raises(InputError, match="no TPU could be reached with --tpu_name=nowhere"):
+def test_a_tpu_that_cannot_be_reached_is_told_in_one_line(config, name, use_tpu, caplog):
+    with pytest.raises(InputError, match=r"^no TPU could be reached with --tpu_name=nowhere; a TPU needs .* reason$"):
         make_strategy(name, use_tpu, tpu_name="nowhere", tpu_zone="a", gcp_project="b")
+    with caplog.at_level(logging.DEBUG, "bert_cli"), pytest.raises(InputError, match=r"^no TPU .* on this machine; "):
+        make_strategy(name, use_tpu)
+    assert caplog.messages[-1].startswith("TensorFlow says: ")
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
