@@ -14,6 +14,7 @@ from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import help_text
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
+from bert_cli.flags.pasted import refuse_pasted
 from bert_cli.runtime.process import PROCESS
 from bert_cli.runtime.signals import Stopped, raised
 
@@ -100,6 +101,7 @@ class Command:
         if not any(isinstance(handler, _StderrHandler) for handler in LOG.handlers):
             LOG.addHandler(_StderrHandler())
             LOG.propagate = False
+        refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
         values, given = parse(self.settings_class, arguments)
         is_quiet, is_verbose = values["quiet"], values["verbose"]
         refuse_if(is_quiet and is_verbose, "--quiet and --verbose do not go together; give one of them")

@@ -1,0 +1,67 @@
+"""Commands as they come from web pages and documents."""
+
+import pytest
+
+from bert_cli import run_classifier
+from bert_cli.base.errors import InputError
+from bert_cli.flags.option import every_flag
+from bert_cli.flags.pasted import refuse_pasted
+from bert_cli.settings.classification import ClassifySettings
+
+KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause", "command"),
+    [
+        (
+            ["--do_train", "--init_checkpoint=m/bert_model.ckpt--max_seq_length=128"],
+            "--init_checkpoint=m/bert_model.ckpt--max_seq_length=128: a blank is missing",
+            "--do_train --init_checkpoint=m/bert_model.ckpt --max_seq_length=128",
+        ),
+        (["--do_train--nodo_eval"], "--do_train--nodo_eval: a blank is missing", "--do_train --nodo_eval"),
+        (["--do_train\u00a0--do_eval"], "a blank is missing", "--do_train --do_eval"),
+        (["–do_train=true"], "–do_train=true: a dash stands where two hyphens belong", "--do_train=true"),
+        (["—task_name", "cola"], "—task_name: a dash", "--task_name cola"),
+        (["-–do_eval"], "-–do_eval: a dash", "--do_eval"),
+        (["--data_dir=“my", "data”"], "--data_dir=“my: the quotes are typographic", "'--data_dir=my data'"),
+        (["--text", "“a", "small", "dog”"], "“a: the quotes are typographic", "--text 'a small dog'"),
+        (["--task_name=‘cola’"], "--task_name=‘cola’: the quotes are typographic", "--task_name=cola"),
+        (["--data_dir=„data“"], "the quotes are typographic", "--data_dir=data"),
+        (
+            ["–do_train", "--data_dir=“d”--max_seq_length=8"],
+            "–do_train: a dash stands where two hyphens belong; --data_dir=“d”--max_seq_length=8: a blank is missing; "
+            "--data_dir=“d”: the quotes are typographic",
+            "--do_train --data_dir=d --max_seq_length=8",
+        ),
+    ],
+)
+def test_the_cause_and_the_mended_command_are_shown(arguments, cause, command):
+    with pytest.raises(InputError) as caught:
+        refuse_pasted("bert-classify", arguments, KNOWN)
+    assert str(caught.value).startswith(cause) or f": {cause}" in str(caught.value)
+    assert str(caught.value).endswith(f"; the command is: bert-classify {command}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--do_train", "--data_dir=my--data", "--output_dir=runs/a-b"],
+        ["--text=“so” he said--max_seq_length=3 is a flag"],
+        ["--text=“so”"],
+        ["--text", "“so”"],
+        ["--text", "–dogs", "--text_b=— and cats"],
+        ["--input_file=-", "--output_file", "-"],
+        ["--learning_rate=-1", "--data_dir=“"],
+    ],
+)
+def test_other_commands_stay(arguments):
+    refuse_pasted("bert-classify", arguments, KNOWN)
+
+
+def test_a_command_says_it_in_one_line(capsys):
+    assert run_classifier.main(["–do_eval", "--no_such_flag"]) == 1
+    assert capsys.readouterr().err == (
+        "bert-classify: error: –do_eval: a dash stands where two hyphens belong; the command is: "
+        "bert-classify --do_eval --no_such_flag\n"
+    )
