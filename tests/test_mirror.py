@@ -18,6 +18,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/feature_extractor.py": "commands/test_api.py",
     "api/question_answerer.py": "commands/test_api.py",
     "api/tagger.py": "commands/test_api.py",
+    "keras/loading.py": "keras/test_encoder.py",
     "base/checksums.py": "records/test_tfrecord.py",
     "base/head_types.py": "heads/test_classification.py",
     "base/log.py": "commands/test_log.py",

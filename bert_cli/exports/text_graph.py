@@ -115,14 +115,18 @@ def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Ten
 class GraphTokenizer(tf.Module):
     """FullTokenizer in a graph. `vocab_table` reads `vocab_path`, which becomes an asset of what is saved."""
 
-    def __init__(self, vocabulary: Vocabulary, do_lower_case: bool, vocab_path: str):
-        """vocab_path: a file as vocabulary_lines has it."""
+    def __init__(self, vocabulary: Vocabulary, do_lower_case: bool, vocab_path: str | None = None):
+        """vocab_path: a file as vocabulary_lines has it; None where the table stands in the graph itself."""
         super().__init__()
         self.do_lower_case = do_lower_case
         self._characters = CharacterTable(do_lower_case, set().union(*vocabulary.ids))
-        initializer = tf.lookup.TextFileInitializer(
-            vocab_path, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
-        )
+        if vocab_path is None:
+            lines = vocabulary_lines(vocabulary).split("\n")[:-1]
+            initializer = tf.lookup.KeyValueTensorInitializer(lines, range(len(lines)), tf.string, tf.int64)
+        else:
+            initializer = tf.lookup.TextFileInitializer(
+                vocab_path, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER
+            )
         self.vocab_table = tf.lookup.StaticHashTable(initializer, default_value=-1)
         # The original's limit is one of characters; longer words are replaced before.
         self._pieces = tf_text.WordpieceTokenizer(

@@ -122,7 +122,6 @@ class ModuleConfig:
     max_position_embeddings: int
 
 
-# Keys that only Hugging Face's files have.
 # What to take instead of a network that is none of BERT's.
 _ANY_BERT = "take a BERT, such as bert-base-uncased"
 _INSTEAD = {
@@ -131,6 +130,7 @@ _INSTEAD = {
     "xlm-roberta": "take the BERT of 104 languages instead, bert-base-multilingual-cased",
     "roberta": "take bert-base-cased instead, or bert-large-cased",
 }
+# Keys that only Hugging Face's files have.
 _HUGGING_FACE_KEYS = ("model_type", "architectures", "transformers_version")
 _SIZES = (
     "vocab_size",

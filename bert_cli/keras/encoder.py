@@ -1,0 +1,88 @@
+"""The BERT encoder as a layer of Keras 3."""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from bert_cli.api.arguments import named_arguments
+from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import POOLER
+from bert_cli.base.spec import INPUTS
+from bert_cli.keras.loading import load_bundle
+from bert_cli.model.config import BertConfig
+from bert_cli.model.deferred_initialization import DeferredInitialization
+from bert_cli.model.encoder import BertEncoder
+from bert_cli.model.layers import named_weights
+from bert_cli.tf_internals.keras_layers import mark_built
+from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
+
+
+@keras.saving.register_keras_serializable(package="bert_cli")
+class Encoder(keras.layers.Layer):
+    """A BERT: a dict of int [B, S] in, a dict of float32 out, both as the modules of tensorflow-hub have them.
+
+    In: `input_word_ids`, `input_mask` (1 real, 0 padding) and `input_type_ids` (0 or 1 for the first or second text). Out:
+    `sequence_output` [B, S, H], `pooled_output` [B, H], and `encoder_outputs`, a list with one [B, S, H] of each layer. S may
+    be free. In training there is the dropout of the config. Products are computed in the layer's compute dtype.
+    """
+
+    def __init__(self, config: BertConfig | Mapping[str, Any], **options: Any):
+        """A new encoder of random weights. config: a BertConfig, or its fields by name. options: those of a keras Layer."""
+        super().__init__(**options)
+        self.config = config if isinstance(config, BertConfig) else BertConfig(**config)
+        # Parts of it are no operators of XLA, and on a CPU it is faster without.
+        self.supports_jit = False
+        self.bert = BertEncoder(self.config, self.compute_dtype)
+        mark_built(self)
+        # The layers inside were made after it was said of this one.
+        self.bert.trainable = self.trainable
+
+    @classmethod
+    @named_arguments(init_checkpoint="path")
+    def load(cls, path: str | os.PathLike | None = None, trainable: bool = True, **options: Any) -> "Encoder":
+        """Load a checkpoint of any format, with its config beside it; by default the pre-trained model in the box.
+
+        path: a TF1 checkpoint, an output_dir, a Hugging Face folder, a .weights.h5 file or a module for tensorflow-hub.
+        trainable: False leaves nothing of it to train. options: those of a keras Layer, such as name or dtype. Raises
+        InputError where something is missing, damaged, or does not fit together.
+        """
+        model = load_bundle(path, needs_vocab=False)
+        deferred = DeferredInitialization()
+        with deferred.deferring():
+            layer = cls(model.config, trainable=trainable, **options)
+        variables = named_weights(layer.bert)
+        report = load_weights(variables, open_checkpoint(model.required_checkpoint))
+        report.check_whole(NO_BERT, POOLER)  # which classes of Hugging Face for tokens and answers lack
+        deferred.initialize_except(variables[name] for name in report.loaded)
+        return layer
+
+    def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
+        """See the class."""
+        self._check(inputs)
+        outputs = self.bert({name: tf.cast(inputs[name], tf.int32) for name in INPUTS}, training=bool(training))
+        return {name: outputs[name] for name in ("sequence_output", "pooled_output", "encoder_outputs")}
+
+    def compute_output_spec(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
+        """What `call` returns, of keras.KerasTensor: a functional model is made without tracing the encoder."""
+        self._check(inputs)
+        hidden = self.config.hidden_size
+        states = [
+            keras.KerasTensor((*inputs[INPUTS[0]].shape, hidden)) for _ in range(self.config.num_hidden_layers + 1)
+        ]
+        pooled = keras.KerasTensor((inputs[INPUTS[0]].shape[0], hidden))
+        return {"sequence_output": states.pop(), "pooled_output": pooled, "encoder_outputs": states}
+
+    def _check(self, inputs: object) -> None:
+        if not isinstance(inputs, Mapping) or not set(INPUTS) <= set(inputs):
+            raise InputError(f"inputs of an Encoder: a dict of {', '.join(INPUTS)} is needed, int [B, S] each")
+        length, most = inputs[INPUTS[0]].shape[1], self.config.max_position_embeddings
+        if length is not None and length > most:
+            raise InputError(f"inputs of an Encoder: {length} tokens a row, and the model has {most} positions")
+
+    def get_config(self) -> dict[str, Any]:
+        """All that `from_config` needs to make an encoder of this shape."""
+        return super().get_config() | {"config": dataclasses.asdict(self.config)}

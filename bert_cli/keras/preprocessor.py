@@ -1,0 +1,96 @@
+"""Texts to the inputs of an encoder, as a layer of Keras 3."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from bert_cli.api.arguments import named_arguments
+from bert_cli.base.errors import InputError
+from bert_cli.base.spec import INPUTS
+from bert_cli.exports.text_graph import GraphTokenizer, pack
+from bert_cli.features.packing import check_max_seq_length
+from bert_cli.keras.loading import load_bundle
+from bert_cli.text.vocabulary import CLS, LOOKED_UP, SEP, Vocabulary
+from bert_cli.tf_internals.keras_layers import mark_built
+
+
+@keras.saving.register_keras_serializable(package="bert_cli")
+class Preprocessor(keras.layers.Layer):
+    """Texts, string [B], to the dict of int32 [B, max_seq_length] that an Encoder and the modules of tensorflow-hub take.
+
+    A list of two such tensors is pairs of texts. The token ids are those of the commands; what is longer is cut, of a pair
+    the longer text first. The vocabulary is part of the layer's config.
+    """
+
+    def __init__(
+        self, vocabulary: Sequence[str], do_lower_case: bool = True, max_seq_length: int = 128, **options: Any
+    ):
+        """vocabulary: the token of each id. max_seq_length: tokens of a row, with [CLS] and [SEP]. options: of a Layer."""
+        super().__init__(**options)
+        check_max_seq_length(max_seq_length, pairs=False)
+        self.vocabulary, self.do_lower_case, self.max_seq_length = list(vocabulary), do_lower_case, max_seq_length
+        known = {token: number for number, token in enumerate(self.vocabulary)}
+        missing = [token for token in LOOKED_UP if token not in known]
+        if missing:
+            raise InputError(f"vocabulary: has no {', '.join(missing)}; a vocabulary of a BERT is needed")
+        self.supports_jit = False
+        self._cls_id, self._sep_id = known[CLS], known[SEP]
+        self._tokenizer = GraphTokenizer(Vocabulary(known, self.vocabulary, len(known), "vocabulary"), do_lower_case)
+        mark_built(self)
+
+    @classmethod
+    @named_arguments(init_checkpoint="path")
+    def load(
+        cls,
+        path: str | os.PathLike | None = None,
+        max_seq_length: int = 128,
+        do_lower_case: bool | None = None,
+        **options: Any,
+    ) -> "Preprocessor":
+        """The vocabulary and casing of a model, as Encoder.load finds it. do_lower_case: by default as its files say."""
+        model = load_bundle(path, needs_vocab=True, do_lower_case=do_lower_case)
+        most = model.config.max_position_embeddings
+        if max_seq_length > most:
+            raise InputError(f"max_seq_length={max_seq_length}: the model has {most} positions; give at most {most}")
+        return cls(model.vocabulary.tokens, model.do_lower_case, max_seq_length, **options)
+
+    def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
+        """As that of any layer; texts may also be lists and arrays of Python's own."""
+        # A layer of Keras takes tensors alone.
+        if isinstance(inputs, list | tuple) and not all(isinstance(each, str) for each in inputs):
+            inputs = [_strings(each) for each in inputs]
+        else:
+            inputs = _strings(inputs)
+        return super().__call__(inputs, *arguments, **options)
+
+    def call(self, inputs: Any) -> dict[str, tf.Tensor]:
+        """See the class."""
+        texts = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+        ids = [self._tokenizer.pieces(tf.reshape(each, [-1])).merge_dims(-2, -1) for each in texts]
+        packed = pack(ids[0], ids[1] if len(ids) > 1 else None, self.max_seq_length, self._cls_id, self._sep_id)
+        padding = [[0, 0], [0, self.max_seq_length - tf.shape(packed[INPUTS[0]])[1]]]
+        return {
+            name: tf.ensure_shape(tf.pad(values, padding), [None, self.max_seq_length])
+            for name, values in packed.items()
+        }
+
+    def compute_output_spec(self, inputs: Any) -> dict[str, keras.KerasTensor]:
+        """What `call` returns, of keras.KerasTensor."""
+        first = inputs[0] if isinstance(inputs, list | tuple) else inputs
+        return {name: keras.KerasTensor((first.shape[0], self.max_seq_length), dtype="int32") for name in INPUTS}
+
+    def get_config(self) -> dict[str, Any]:
+        """All that `from_config` needs, the vocabulary among it."""
+        own = {name: getattr(self, name) for name in ("do_lower_case", "max_seq_length")}
+        return super().get_config() | own | {"vocabulary": list(self.vocabulary)}
+
+
+def _strings(texts: Any) -> Any:
+    if isinstance(texts, keras.KerasTensor):
+        return texts
+    # NumPy's own texts are of a fixed width, which TensorFlow does not take.
+    return tf.convert_to_tensor(texts.astype(object) if isinstance(texts, np.ndarray) else texts, tf.string)

@@ -1,0 +1,36 @@
+"""Pre-trained models of small layers; where a model is trained, of one, as most of the time is that of tracing."""
+
+import pathlib
+
+import pytest
+
+from tests.commands.conftest import CONFIG, TWO_LAYERS, write_model
+
+
+def write_checkpoint(folder: pathlib.Path, config: dict) -> pathlib.Path:
+    """A folder with vocab.txt, bert_config.json and bert_model.ckpt, of random weights."""
+    from bert_cli.model.config import read_config
+    from bert_cli.model.encoder import BertEncoder
+    from bert_cli.model.layers import named_weights
+    from bert_cli.weights.checkpoint import write_tf1
+
+    write_model(folder, config)
+    encoder = BertEncoder(read_config(str(folder / "bert_config.json")), seed=3)
+    write_tf1(str(folder / "bert_model.ckpt"), {name: v.numpy() for name, v in named_weights(encoder).items()})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pretrained(tmp_path_factory) -> pathlib.Path:
+    return write_checkpoint(tmp_path_factory.mktemp("pretrained"), TWO_LAYERS)
+
+
+@pytest.fixture(scope="session")
+def one_layer(tmp_path_factory) -> pathlib.Path:
+    return write_checkpoint(tmp_path_factory.mktemp("one_layer"), CONFIG)
+
+
+@pytest.fixture(scope="session")
+def without_dropout(tmp_path_factory) -> pathlib.Path:
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    return write_checkpoint(tmp_path_factory.mktemp("without_dropout"), CONFIG | rates)

@@ -1,0 +1,69 @@
+"""Texts to token ids in models of Keras 3: the ids of the commands, and saving with the vocabulary."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.spec import INPUTS
+from bert_cli.examples.classification import ClassificationExample
+from bert_cli.features.classification import classification_features
+from bert_cli.keras import Encoder, Preprocessor
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+
+# Keras 3.15 itself, where it writes variables to a file.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+TEXTS = ["The old dog sees a cat.", "", "ÄÖ ! qua", "small " * 40]
+OTHERS = ["a bird ?", "the river", "", "fish " * 3]
+
+
+@pytest.fixture(scope="module")
+def preprocessor(one_layer):
+    return Preprocessor.load(one_layer, max_seq_length=12)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_ids_are_those_of_the_commands(preprocessor, one_layer, pairs):
+    tokenizer = FullTokenizer(read_vocabulary(str(one_layer / "vocab.txt")), do_lower_case=True)
+    # No second text at all is what a command has for an empty one in a graph.
+    texts = zip(TEXTS, OTHERS if pairs else [None] * 4, strict=True)
+    examples = [ClassificationExample(str(n), one, other or None, None) for n, (one, other) in enumerate(texts)]
+    wanted = classification_features(examples, (), tokenizer, 12).batch(np.arange(4), 12)
+    found = preprocessor([TEXTS, OTHERS] if pairs else TEXTS)
+    for name in INPUTS:
+        assert found[name].dtype == tf.int32
+        np.testing.assert_array_equal(found[name], wanted[name], err_msg=name)
+
+
+def test_texts_may_be_tensors_arrays_and_lists(preprocessor):
+    wanted = preprocessor(TEXTS)["input_word_ids"].numpy()
+    for texts in (tf.constant(TEXTS), np.array(TEXTS), np.array(TEXTS, object), tuple(TEXTS)):
+        np.testing.assert_array_equal(preprocessor(texts)["input_word_ids"], wanted)
+
+
+def test_a_model_of_texts_is_trained_saved_and_loaded(preprocessor, one_layer, tmp_path):
+    texts = keras.Input((), dtype="string")
+    encoded = Encoder.load(one_layer)(preprocessor(texts))
+    assert encoded["sequence_output"].shape == (None, 12, 16)
+    model = keras.Model(texts, keras.layers.Dense(1, activation="sigmoid")(encoded["pooled_output"]))
+    model.compile(keras.optimizers.Nadam(1e-2), "binary_crossentropy", metrics=[keras.metrics.AUC()])
+    labels = np.array([[1.0], [0.0], [1.0], [0.0]])
+    history = model.fit(tf.constant(TEXTS), labels, epochs=20, verbose=0).history
+    assert history["loss"][-1] < history["loss"][0] / 2
+    assert history["auc"][-1] == 1.0
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(
+        again.predict(tf.constant(TEXTS), verbose=0), model.predict(tf.constant(TEXTS), verbose=0)
+    )
+
+
+def test_refusals(one_layer):
+    with pytest.raises(InputError, match="max_seq_length=65: the model has 64 positions; give at most 64"):
+        Preprocessor.load(one_layer, max_seq_length=65)
+    with pytest.raises(InputError, match="max_seq_length"):
+        Preprocessor.load(one_layer, max_seq_length=2)
+    with pytest.raises(InputError, match=r"vocabulary: has no \[CLS\], \[SEP\], \[MASK\]"):
+        Preprocessor(["[PAD]", "[UNK]", "a"])
