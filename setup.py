@@ -84,6 +84,8 @@ setup(
     },
     entry_points={
         "console_scripts": [
+            "bert = bert_cli.__main__:main",
+            "bert-doctor = bert_cli.doctor:main",
             "bert-classify = bert_cli.run_classifier:main",
             "bert-create-pretraining-data = bert_cli.create_pretraining_data:main",
             "bert-pretrain = bert_cli.run_pretraining:main",

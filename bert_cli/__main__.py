@@ -1,4 +1,8 @@
-"""`python -m bert_cli` lists the commands, a line each."""
+"""`bert`, also as `python -m bert_cli`: the commands, a line each, and each of them by its name without `bert-`."""
+
+import difflib
+import importlib
+import sys
 
 from bert_cli.base.version import __version__
 
@@ -16,6 +20,7 @@ COMMANDS = {
     "bert-report": ("report_runs", "the page of a run, or one that compares several"),
     "bert-convert": ("convert_checkpoint", "convert a model between formats"),
     "bert-export": ("export_model", "TensorFlow Serving, tensorflow-hub, ONNX"),
+    "bert-doctor": ("doctor", "versions, devices, memory, and the size of a model"),
 }
 
 
@@ -24,8 +29,26 @@ def listing() -> str:
     lines = [f"bert_cli {__version__}; COMMAND --help lists its flags", ""]
     lines += [f"  {command:<29} {text}" for command, (_, text) in COMMANDS.items()]
     module = COMMANDS["bert-tag"][0]
-    return "\n".join([*lines, "", f"Each is a module too: bert-tag is python -m bert_cli.{module}."])
+    return "\n".join([*lines, "", f"bert-tag is also bert tag, and python -m bert_cli.{module}; so are the others."])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """`bert COMMAND …` does what bert-COMMAND does; without a command the list of them is printed. Returns the exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given or given[0].lstrip("-") in ("help", "h", "helpfull", "helpshort"):
+        print(listing())
+        return 0
+    if given[0].lstrip("-") == "version":
+        print(f"bert_cli {__version__}")
+        return 0
+    name = f"bert-{given[0].removeprefix('bert-').replace('_', '-')}"
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean bert {close[0].removeprefix('bert-')}?" if close else "bert --help lists the commands"
+        print(f"bert: error: {given[0]}: no such command; {hint}", file=sys.stderr)
+        return 1
+    return importlib.import_module(f"bert_cli.{COMMANDS[name][0]}").main(given[1:])
 
 
 if __name__ == "__main__":
-    print(listing())
+    raise SystemExit(main())

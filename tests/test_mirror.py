@@ -20,7 +20,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/tagger.py": "commands/test_api.py",
     "keras/loading.py": "keras/test_encoder.py",
     "base/checksums.py": "records/test_tfrecord.py",
-    "base/head_types.py": "heads/test_classification.py",
     "base/log.py": "commands/test_log.py",
     "base/messages.py": "outputs/test_history.py",
     "base/names.py": "commands/test_classify_run.py",

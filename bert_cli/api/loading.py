@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import parameters_line
 from bert_cli.flags.option import build
+from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import check_command
 from bert_cli.settings.checks import complete
 from bert_cli.weights.path import CheckpointPath, find_checkpoint
@@ -58,6 +60,13 @@ class Trained:
 
     report: dict[str, Any] | None = None
     output_dir: str | None = None
+    _session: Predictor
+
+    def summary(self) -> dict[str, int]:
+        """Print how many parameters the model has, and return the numbers: `total`, and of each part (see count_parameters)."""
+        counts = self._session.facts()["parameters"]
+        print(parameters_line(counts))
+        return counts
 
     @classmethod
     def _run(

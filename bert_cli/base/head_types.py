@@ -1,6 +1,8 @@
 """The vocabulary of heads and of models: what a checkpoint can have on top of its encoder. Imports no TensorFlow."""
 
 import dataclasses
+import math
+from collections.abc import Mapping, Sequence
 
 MASKED_LM, NEXT_SENTENCE, CLASSIFIER, SPANS = "masked_lm", "next_sentence", "classifier", "spans"
 # What the checkpoint names of the variables of each head begin with.
@@ -106,3 +108,27 @@ HEAD_TYPES = {
 def head_of(name: str) -> str | None:
     """The head that a variable belongs to, None for one of the encoder or of something else."""
     return next((head for head, beginning in HEADS.items() if name.startswith(beginning)), None)
+
+
+# What the names of the parts begin with; what has none of these beginnings is of a head.
+_PARTS = {"embeddings": "bert/embeddings/", "layers": "bert/encoder/", "pooler": POOLER, "module": "hub/"}
+_OF_HEADS = "heads"
+
+
+def count_parameters(shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """{"total": …, and of the parts that are there: embeddings, layers, pooler, heads; module, of tensorflow-hub}.
+
+    shapes: of all weights of a model, by their names in Google's checkpoints. A head that reads the word embeddings once more,
+    as that of the masked words, counts its own weights alone.
+    """
+    counts = dict.fromkeys((*_PARTS, _OF_HEADS), 0)
+    for name, shape in shapes.items():
+        part = next((part for part, beginning in _PARTS.items() if name.startswith(beginning)), _OF_HEADS)
+        counts[part] += math.prod(shape)
+    return {"total": sum(counts.values())} | {part: count for part, count in counts.items() if count}
+
+
+def parameters_line(counts: Mapping[str, int]) -> str:
+    """`5,917,442 parameters: embeddings 2,692,096, layers 3,159,040, pooler 65,792, heads 514`."""
+    parts = ", ".join(f"{part} {count:,}" for part, count in counts.items() if part != "total")
+    return f"{counts['total']:,} parameters: {parts}"

@@ -8,7 +8,16 @@ import numpy as np
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import CHOICE, CLASSIFIER, HEAD_TYPES, POOLER, TAGGER, head_of
+from bert_cli.base.head_types import (
+    CHOICE,
+    CLASSIFIER,
+    HEAD_TYPES,
+    POOLER,
+    TAGGER,
+    count_parameters,
+    head_of,
+    parameters_line,
+)
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CONFIG, FLAGS, HUGGING_FACE_CONFIG, LABELS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY
 from bert_cli.base.writing import atomic_write, copy_file, write_json, write_lines
@@ -83,6 +92,7 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
         reader.description, config.num_hidden_layers, config.hidden_size, config.vocab_size, config.activation,
         ", ".join(found) or "none",
     )  # fmt: skip
+    LOG.info(parameters_line(count_parameters({name: each.shape for name, each in loaded.tensors.items()})))
     # Logged after all checks, so that no line says "converted" before an error.
     architecture = HEAD_TYPES[kind].architecture if target.format == "hf" and kind else ""
     named = f", {architecture}" if architecture else ""

@@ -142,7 +142,9 @@ def machine(run: Run) -> list[tuple[str, str]]:
 
 def run_cards(run: Run) -> list[Card]:
     """Commands, settings, machine, model, and all numbers of eval_results.txt."""
-    config = facts({name: _plain(value) for name, value in run.manifest["config"].items()})
+    counts = run.report.get("parameters") or {}
+    named = {"parameters" if part == "total" else f"of these {part}": f"{count:,}" for part, count in counts.items()}
+    config = facts(named | {name: _plain(value) for name, value in run.manifest["config"].items()})
     cards = [
         Card("card-commands", "Commands", "commands", commands(run), is_wide=True),
         Card("card-settings", "Settings that decide the result", "facts", settings(run)),

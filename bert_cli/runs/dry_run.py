@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from bert_cli.base.head_types import parameters_line
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.outputs.dry_run import (
@@ -64,6 +65,7 @@ def try_out(
     session = open_session(task, model, data, settings, plan.class_weights)
     from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
 
+    LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     session.load_initial(model, settings.model.init_checkpoint, None)
     updates = plan.updates

@@ -209,6 +209,20 @@ class Runs(FlagGroup, heading="Runs"):
     runs: tuple[str, ...] = option((), "the folders of training runs (their --output_dir)", words=True)
 
 
+class Examined(FlagGroup, heading="Model"):
+    """What is no flag on the command line of bert-doctor."""
+
+    model: tuple[str, ...] = option((), "the model to look at; default: the built-in one", words=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class DoctorSettings:
+    """The flags of bert-doctor."""
+
+    model: Examined = group(Examined)
+    log: Log = group(Log)
+
+
 @dataclasses.dataclass(frozen=True)
 class ReportSettings:
     """The flags of bert-report."""

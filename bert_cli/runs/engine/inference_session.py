@@ -4,13 +4,13 @@ Imports no TensorFlow, so that a text is answered in the time that TensorFlow ta
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from bert_cli.base.errors import InputError
-from bert_cli.base.head_types import POOLER
+from bert_cli.base.head_types import POOLER, count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.engines.engine import Inference, Network
 from bert_cli.features.ragged import Features, equal_length_groups, row_lengths
@@ -63,6 +63,7 @@ class InferenceSession(Predictor):
 
     is_chief = True
     _network: Network
+    _parameters: Mapping[str, int]
 
     def __init__(
         self, head: InferenceHead, config: BertConfig | ModuleConfig, max_seq_length: int, inference: Inference
@@ -73,7 +74,7 @@ class InferenceSession(Predictor):
 
     def facts(self) -> dict[str, Any]:
         """See Predictor."""
-        return {"devices": "1 CPU", "versions": self._engine.versions()}
+        return {"devices": "1 CPU", "versions": self._engine.versions(), "parameters": self._parameters}
 
     def load_trained(self, checkpoint: CheckpointPath) -> int:
         spec = self._head.spec
@@ -82,6 +83,7 @@ class InferenceSession(Predictor):
         tensors, lines, step = load_tensors(checkpoint, shapes, optional, self._head.model)
         for line in lines:
             LOG.info(line)
+        self._parameters = count_parameters({name: each.shape for name, each in tensors.items()})
         self._network = self._engine.logits(self.precision, tensors, self._config, spec)
         return step
 

@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.head_types import count_parameters
 from bert_cli.base.log import LOG
 from bert_cli.base.spec import Column
 from bert_cli.features.pretraining_batch import model_batch
@@ -116,10 +117,15 @@ class Session(Predictor):
     def has_windows(self) -> bool:
         return isinstance(self.model, BertWindowsClassifier)
 
+    def parameters(self) -> dict[str, int]:
+        """See count_parameters."""
+        return count_parameters({name: tuple(variable.shape) for name, variable in self.variables.items()})
+
     def facts(self) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "devices": describe(self.strategy),
             "versions": {"tensorflow": tf.__version__, "keras": keras.__version__},
+            "parameters": self.parameters(),
         }
         of_device = peak_device_memory()
         return facts if of_device is None else facts | {"peak_device_memory_bytes": of_device}

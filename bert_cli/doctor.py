@@ -1,0 +1,78 @@
+"""Show what the tool computes with: versions, devices, memory, free disk, packages that are missing, and the size of a model.
+
+Without a path it is the built-in model; else any that the other commands take: an output_dir, a TF1 checkpoint, a Hugging
+Face folder, a .weights.h5 file, a module for tensorflow-hub. Nothing is written.
+
+Examples:
+
+    bert-doctor
+    bert-doctor bert_output
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+from typing import Any
+
+from bert_cli.base.errors import InputError
+from bert_cli.base.formats import byte_size
+from bert_cli.base.head_types import count_parameters, parameters_line
+from bert_cli.base.log import LOG, RESULT
+from bert_cli.base.version import __version__
+from bert_cli.flags.command import Command
+from bert_cli.runs.loading.checkpoints import ready_checkpoint
+from bert_cli.runtime.memory import machine_memory
+from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.groups import ModelFiles
+from bert_cli.settings.tools import DoctorSettings
+from bert_cli.weights.names import is_of_training
+from bert_cli.weights.path import find_checkpoint
+
+_PACKAGES = ("tensorflow", "keras", "tensorflow-text", "tensorflow-hub", "numpy", "pandas", "scikit-learn")
+# Extra -> a package of it.
+_EXTRAS = {"onnx": "onnxruntime", "parquet": "pyarrow", "beam": "apache_beam", "tensorboard": "tensorboard"}
+
+
+def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """InputError for several models."""
+    if len(values["model"]) > 1:
+        raise InputError(f"{' '.join(values['model'])}: one model is looked at; name one")
+    return values
+
+
+def run(settings: DoctorSettings) -> dict[str, Any]:
+    """Log a line for each finding; returns them by name, `parameters` as count_parameters gives them."""
+    path = next(iter(settings.model.model), "")
+    checkpoint = find_checkpoint(path, "help") if path else ready_checkpoint("", ModelFiles())
+    setup_tensorflow()
+    from bert_cli.training.strategy import compute_dtype, describe, make_strategy
+    from bert_cli.weights.checkpoint import open_checkpoint
+
+    strategy = make_strategy("auto", use_tpu=False)
+    reader = open_checkpoint(checkpoint)
+    counts = count_parameters({name: shape for name, shape in reader.shapes.items() if not is_of_training(name)})
+    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    missing = [extra for extra, package in _EXTRAS.items() if importlib.util.find_spec(package) is None]
+    found = {
+        "versions": f"bert_cli {__version__}, Python {platform.python_version()}, "
+        + ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "devices": f"{describe(strategy)}, {os.cpu_count()} cores; --precision=auto is {compute_dtype('auto', strategy)}",
+        "memory": byte_size(machine_memory(), GB=1),
+        "free disk": f"{byte_size(shutil.disk_usage('.').free, GB=1)} here",
+        "extras": "all are there"
+        if not missing
+        else f"not there: {', '.join(missing)}; pip install 'bert_cli[{','.join(missing)}]'",
+        "model": f"{reader.description}: {parameters_line(counts)}",
+    }
+    for name, text in found.items():
+        LOG.log(RESULT, "%s: %s", name, text)
+    return found | {"parameters": counts}
+
+
+main = Command("bert-doctor", __doc__, DoctorSettings, run, check, interrupted="nothing was written")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

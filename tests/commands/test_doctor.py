@@ -1,0 +1,61 @@
+"""bert-doctor, the umbrella command, and the number of parameters wherever it is told."""
+
+import re
+
+import pytest
+
+from bert_cli import Classifier, convert_checkpoint, doctor
+from bert_cli.__main__ import COMMANDS, main
+
+# Of the test model: 98 words, 64 positions, 2 types, and one normalisation of width 16; a layer of 16 and 32.
+EMBEDDINGS, LAYER, POOLER = (98 + 64 + 2 + 2) * 16, 4 * (16 * 16 + 16) + 2 * 16 * 32 + 32 + 16 + 4 * 16, 16 * 16 + 16
+TOTAL = EMBEDDINGS + LAYER + POOLER + 2 * 17
+LINE = f"{TOTAL:,} parameters: embeddings {EMBEDDINGS:,}, layers {LAYER:,}, pooler {POOLER}, heads 34"
+
+
+def test_a_model_is_counted_wherever_it_is_told(trained, trained_flags, classify, tmp_path, capfd, run_folder):
+    assert doctor.main([str(trained)]) == 0
+    assert f": {LINE}\n" in capfd.readouterr().err
+    assert convert_checkpoint.main([f"--from={trained}", f"--to={tmp_path / 'hf'}"]) == 0
+    assert f"{LINE}\n" in capfd.readouterr().err
+    done = classify(*trained_flags, "--dry_run", f"--output_dir={tmp_path / 'out'}")
+    assert f"  model: {LINE}\n" in done.err
+    counts = {"total": TOTAL, "embeddings": EMBEDDINGS, "layers": LAYER, "pooler": POOLER, "heads": 34}
+    for engine in ("tensorflow", "onnxruntime"):
+        assert Classifier.load(trained, engine=engine).summary() == counts
+    assert LINE in capfd.readouterr().out
+    assert run_folder(trained).report()["parameters"] == counts
+    assert f"<dt>parameters</dt><dd><bdi>{TOTAL:,}</bdi>" in (trained / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_built_in_model_and_this_machine(capfd):
+    assert doctor.main([]) == 0
+    told = capfd.readouterr().err
+    for line in ("versions: bert_cli ", "devices: 1 CPU, ", "memory: ", "free disk: ", "extras: ", "model: "):
+        assert re.search(f"^{line}", told, re.MULTILINE), line
+    assert "5,927,440 parameters: embeddings 2,692,096, layers 3,159,040, heads 76,304" in told
+
+
+def test_refusals(tmp_path, capfd):
+    assert doctor.main([str(tmp_path / "no")]) == 1
+    assert f"{tmp_path / 'no'}: no checkpoint there" in capfd.readouterr().err
+    assert doctor.main(["a", "b"]) == 1
+    assert "a b: one model is looked at; name one" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_the_umbrella_lists_the_commands(words, capsys):
+    assert main(words) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {command} " in told for command in COMMANDS)
+
+
+def test_the_umbrella_calls_a_command(capsys):
+    assert main(["classify", "--help"]) == 0
+    assert "bert-classify --task_name=cola" in capsys.readouterr().out
+    assert main(["bert-extract-features", "--no_such"]) == 1
+    assert "bert-extract-features: error: unknown flag --no_such" in capsys.readouterr().err
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("bert_cli ")
+    assert main(["clasify"]) == 1
+    assert capsys.readouterr().err == "bert: error: clasify: no such command; did you mean bert classify?\n"
