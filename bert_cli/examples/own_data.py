@@ -164,7 +164,7 @@ def find_own_labels(file: OwnFile, problem_type: ProblemType, separator: str | N
     nearly every row has its own.
     """
     cells = file.label_cells(separator)
-    stated = problem_type.stated_labels(cells.columns)
+    stated = problem_type.stated_labels(cells)
     if stated is not None:
         return stated
     found = [

@@ -82,6 +82,7 @@ def multi_label_metrics(
     eval_macro_f1           mean over the labels of their F1, which is 0 where nothing is a label and nothing predicted
     eval_subset_accuracy    share of examples with exactly the right labels
     eval_roc_auc            mean over the labels that some examples have and some not (as Kaggle takes it)
+    eval_roc_auc_micro      of all decisions together, as of one label; not there where all of them are the same
     eval_average_precision  mean over the labels that some example has
     eval_loss, loss, eval_examples  as in metrics.classification_metrics
 
@@ -117,6 +118,8 @@ def multi_label_metrics(
             name: {key: values[column] for key, values in scores.items()} for column, name in enumerate(label_names)
         }
     }
+    if has.any() and not has.all():
+        metrics["eval_roc_auc_micro"] = np.float32(roc_auc_score(has.reshape(-1), probabilities.reshape(-1)))
     for key in ("roc_auc", "average_precision"):
         defined = [value for value in scores[key] if value is not None]
         if defined:

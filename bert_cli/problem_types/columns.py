@@ -61,6 +61,11 @@ class LabelCells:
     has_header: bool
     separator: str | None = None
 
+    @property
+    def are_flags(self) -> bool:
+        """Whether each label has a column of its own, of 0 and 1."""
+        return len(self.columns) > 1 or (self.separator is None and all(row[0] in ("0", "1") for row in self.rows))
+
     def names(self, row: int) -> tuple[str, ...]:
         """The labels in the first label cell of a row, which the separator divides."""
         cell = self.rows[row][0]

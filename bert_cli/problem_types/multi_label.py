@@ -35,7 +35,8 @@ class MultiLabel(ProblemType):
     name = "multi_label"
     summary = "each label is there or not"
     metrics = (
-        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_average_precision", *LOSSES,
+        "eval_micro_f1", "eval_macro_f1", "eval_subset_accuracy", "eval_roc_auc", "eval_roc_auc_micro",
+        "eval_average_precision", *LOSSES,
     )  # fmt: skip
     label_dtype = "float32"
     label_shape = ("B", "L")
@@ -45,15 +46,15 @@ class MultiLabel(ProblemType):
     has_thresholds = True
     chart = "roc"
 
-    def stated_labels(self, columns: Sequence[str]) -> tuple[str, ...] | None:
-        """With a column for each label, the names of the columns."""
-        return tuple(columns) if len(columns) > 1 else None
+    def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
+        """With a column of 0 and 1 for each label, the names of the columns."""
+        return tuple(cells.columns) if cells.are_flags else None
 
     def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
         return cells.names(row)
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
-        if len(cells.columns) > 1:
+        if len(cells.columns) > 1 or (len(labels) == 1 and cells.are_flags):
             return self._parse_columns(cells, labels)
         named = [cells.names(row) for row in range(len(cells.rows))]
         cells.check_known(named, labels)

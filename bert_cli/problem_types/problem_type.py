@@ -102,11 +102,8 @@ class ProblemType(abc.ABC):
 
     # Labels of the data.
 
-    def stated_labels(self, columns: Sequence[str]) -> tuple[str, ...] | None:
-        """The labels, in an order that needs no look at the rows; None where the rows have to be counted.
-
-        columns: the names of the label columns.
-        """
+    def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
+        """The labels, where the label columns say them; None where those of the rows have to be counted."""
         return None if self.has_named_outputs else ()
 
     def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:

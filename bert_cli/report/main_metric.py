@@ -28,6 +28,7 @@ _NAMES = {
     "eval_macro_f1": "macro F1",
     "eval_loss": "loss",
     "eval_roc_auc": "area under ROC",
+    "eval_roc_auc_micro": "area under ROC, micro-averaged",
     "masked_lm_accuracy": "masked words right",
     "masked_lm_perplexity": "perplexity",
     "next_sentence_accuracy": "next sentences right",

@@ -23,7 +23,7 @@ def names_of(flag: str, least: int) -> dict[str, Callable]:
 
     def read(text: str) -> tuple[str, ...]:
         names = tuple(name.strip() for name in text.split(","))
-        wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}: different names"
+        wanted = f"--{flag}={text}: two or more different names" if least > 1 else f"--{flag}={text}: different names"
         are_wrong = len(names) < least or "" in names or len(set(names)) < len(names)
         refuse_if(are_wrong, f"{wanted} with commas between are needed")
         return names
@@ -80,7 +80,7 @@ class Encoding(FlagGroup, heading="Data"):
         None,
         "labels in the order of the output columns, such as 0,1,2; default: those of train.tsv",
         # A name with a comma cannot be given as a flag; such labels come from the data and are found there again.
-        **names_of("labels", 2),
+        **names_of("labels", 1),
     )
     max_seq_length: int = deciding(128, "longest input in tokens; what is longer is cut", lower=1, remembered=True)
     long_text: str = deciding(

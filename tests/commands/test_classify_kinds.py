@@ -104,6 +104,19 @@ def test_several_labels(marked, marked_once, classify, marks):
     assert "predictions.jsonl" in out.report()["files"]
 
 
+def test_one_column_of_0_and_1_is_one_label(marks, model_flags, classify, tmp_path, run_folder):
+    given = {"train_file": marks, "dev_file": marks, "test_file": marks, "output_dir": tmp_path / "out"}
+    given |= {"label_column": NAMES[0], "problem_type": "multi_label", "num_train_epochs": 1}
+    done = classify(*model_flags, *words(given), *PHASES)
+    assert done.code == 0, done.err
+    out = run_folder(tmp_path / "out")
+    assert (out.path / "labels.txt").read_text("utf-8") == f"{NAMES[0]}\n"
+    assert list(out.predictions().columns) == ["id", "labels", f"prob_{NAMES[0]}", "text"]
+    assert {"eval_roc_auc", "eval_roc_auc_micro"} <= out.eval_results().keys()
+    again = classify("--do_predict", f"--predict_file={marks}", f"--output_dir={out.path}")
+    assert again.code == 0, again.err
+
+
 def test_a_fixed_threshold(marked, classify, marks):
     out = marked
     done = classify("--do_predict", f"--test_file={marks}", f"--output_dir={out.path}", "--threshold=0")

@@ -45,7 +45,7 @@ def test_refusals(trained, model, tmp_path, refused):
     refused([*to, f"--init_checkpoint={tmp_path / 'no'}"], "no checkpoint there", "--init_checkpoint")
     refused([*to, f"--init_checkpoint={model}"], "holds no checkpoint")
     refused([*there, *to, "--labels=1,0"], "was trained with 0,1, in this order")
-    refused([*there, *to, "--labels=1,1"], "--labels: different names")
+    refused([*there, *to, "--labels=1,1"], "--labels=1,1: different names")
     refused([*there, *to, "--format=hub", "--labels=0,1"], "--labels is for --format=saved_model")
     refused([*there, *to, "--format=tflite"], "--format")
     refused([*there, *to, "--max_seq_length=65"], "--max_seq_length=65", "64 positions")

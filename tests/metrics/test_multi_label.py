@@ -75,6 +75,8 @@ def test_equal_to_scikit_learn(num_labels, decimals):
     assert [details["labels"][name]["average_precision"] for name in names] == averages
     assert metrics["eval_roc_auc"] == np.float32(np.mean(areas))
     assert metrics["eval_average_precision"] == np.float32(np.mean(averages))
+    micro = sklearn_metrics.roc_auc_score(has, probabilities, average="micro") if num_labels > 1 else areas[0]
+    assert metrics["eval_roc_auc_micro"] == np.float32(micro)
     assert metrics["eval_macro_f1"] == np.float32(np.mean([f1 for *_, f1 in each]))
     assert metrics["eval_micro_f1"] == np.float32(sklearn_metrics.f1_score(has.reshape(-1), predicted.reshape(-1)))
     assert metrics["eval_subset_accuracy"] == np.float32(sklearn_metrics.accuracy_score(has, predicted))
@@ -90,7 +92,7 @@ def test_a_data_set_of_one_class_gives_numbers_without_warnings(has, average_pre
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         metrics, details = multi_label_metrics(np.full((2, 1), has), np.ones(2), np.full((2, 1), 0.1), ["x"], [0.5], 8)
-    assert "eval_roc_auc" not in metrics
+    assert not {"eval_roc_auc", "eval_roc_auc_micro"} & set(metrics)
     assert metrics.get("eval_average_precision") == average_precision
     assert (metrics["eval_micro_f1"], metrics["eval_macro_f1"]) == (0.0, 0.0)
     assert metrics["eval_subset_accuracy"] == 1 - has

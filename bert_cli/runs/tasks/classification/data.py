@@ -123,6 +123,9 @@ class DataReader:
         """labels: of the flag or of the model that is evaluated, None where neither has any. problem_type: None where the data
         decides it. tables: splits in memory, by their names, which are read instead of files.
         """
+        # One label is a question only where a text may also have none.
+        if labels and len(labels) == 1 and not (problem_type and problem_type.has_thresholds):
+            raise InputError(f"--labels={labels[0]}: two labels are needed, or --problem_type=multi_label")
         self.settings, self.labels, self.tables = settings, labels, tables
         self.task_name = settings.task.task_name
         self.task = find_task(self.task_name) if self.task_name else None
@@ -240,7 +243,7 @@ class DataReader:
             self.labels = find_own_labels(file, problem_type, separator)
         elif self.labels is None and file.has_labels and split != "test":
             # A model of a stranger: labels that are counted in the rows have no order of its outputs.
-            self.labels = problem_type.stated_labels(file.label_cells(None).columns)
+            self.labels = problem_type.stated_labels(file.label_cells(separator))
             if self.labels is None:
                 raise InputError(f"{file.path}: the model has no labels.txt; give --labels in the order of its outputs")
         # flags.txt remembers the columns of the training file, by which later runs read theirs.
