@@ -85,6 +85,7 @@ setup(
     entry_points={
         "console_scripts": [
             "bert = bert_cli.__main__:main",
+            "bert-tokenize = bert_cli.tokenize_text:main",
             "bert-doctor = bert_cli.doctor:main",
             "bert-classify = bert_cli.run_classifier:main",
             "bert-create-pretraining-data = bert_cli.create_pretraining_data:main",

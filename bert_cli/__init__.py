@@ -1,6 +1,7 @@
 """bert_cli: Google's 2018 BERT workflow, on today's TensorFlow, as command-line programs.
 
-From Python: `from bert_cli import Classifier, FeatureExtractor, QuestionAnswerer, Tagger` (see bert_cli/api).
+From Python: `from bert_cli import Classifier, FeatureExtractor, MaskFiller, QuestionAnswerer, Tagger, Tokenizer` (see
+bert_cli/api), and the layers of bert_cli.keras.
 """
 
 import importlib
@@ -11,16 +12,22 @@ from bert_cli.base.version import __version__
 if TYPE_CHECKING:
     from bert_cli.api.classifier import Classifier
     from bert_cli.api.feature_extractor import FeatureExtractor
+    from bert_cli.api.mask_filler import MaskFiller
     from bert_cli.api.question_answerer import QuestionAnswerer
     from bert_cli.api.tagger import Tagger
+    from bert_cli.api.tokenizer import Tokenizer
 
 _CLASSES = {
     "Classifier": "classifier",
     "FeatureExtractor": "feature_extractor",
+    "MaskFiller": "mask_filler",
     "QuestionAnswerer": "question_answerer",
     "Tagger": "tagger",
+    "Tokenizer": "tokenizer",
 }
-__all__ = ["Classifier", "FeatureExtractor", "QuestionAnswerer", "Tagger", "__version__"]
+__all__ = [
+    "Classifier", "FeatureExtractor", "MaskFiller", "QuestionAnswerer", "Tagger", "Tokenizer", "__version__",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> type:

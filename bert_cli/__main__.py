@@ -20,7 +20,8 @@ COMMANDS = {
     "bert-report": ("report_runs", "the page of a run, or one that compares several"),
     "bert-convert": ("convert_checkpoint", "convert a model between formats"),
     "bert-export": ("export_model", "TensorFlow Serving, tensorflow-hub, ONNX"),
-    "bert-doctor": ("doctor", "versions, devices, memory, and the size of a model"),
+    "bert-tokenize": ("tokenize_text", "tokens, ids and segments of a text"),
+    "bert-doctor": ("doctor", "versions, devices, memory, the size of a model"),
 }
 
 
@@ -29,7 +30,7 @@ def listing() -> str:
     lines = [f"bert_cli {__version__}; COMMAND --help lists its flags", ""]
     lines += [f"  {command:<29} {text}" for command, (_, text) in COMMANDS.items()]
     module = COMMANDS["bert-tag"][0]
-    return "\n".join([*lines, "", f"bert-tag is also bert tag, and python -m bert_cli.{module}; so are the others."])
+    return "\n".join([*lines, "", f"bert-tag is also bert tag and python -m bert_cli.{module}, and so on"])
 
 
 def main(arguments: list[str] | None = None) -> int:

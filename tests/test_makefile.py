@@ -108,6 +108,7 @@ def test_the_package_lists_every_command():
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     for command, (module, _) in COMMANDS.items():
         assert f'"{command} = bert_cli.{module}:main"' in setup
-    assert setup.count(":main") == len(COMMANDS)
+    assert '"bert = bert_cli.__main__:main"' in setup
+    assert setup.count(":main") == len(COMMANDS) + 1  # the umbrella command is not in its own list
     assert [line.split()[0] for line in listing().splitlines() if line.startswith("  bert-")] == list(COMMANDS)
     assert all(len(line) <= 80 for line in listing().splitlines())

@@ -16,8 +16,12 @@ OWN_ROOMS = {"commands", "reference"}
 TESTED_END_TO_END: dict[str, str] = {
     "api/classifier.py": "commands/test_classifier.py",
     "api/feature_extractor.py": "commands/test_api.py",
+    "api/mask_filler.py": "commands/test_fill_mask.py",
     "api/question_answerer.py": "commands/test_api.py",
     "api/tagger.py": "commands/test_api.py",
+    "api/tokenizer.py": "commands/test_tokenize.py",
+    "features/encoded_text.py": "commands/test_tokenize.py",
+    "runs/loading/tokenizer.py": "commands/test_tokenize.py",
     "keras/loading.py": "keras/test_encoder.py",
     "base/checksums.py": "records/test_tfrecord.py",
     "base/log.py": "commands/test_log.py",

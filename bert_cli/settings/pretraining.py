@@ -217,9 +217,7 @@ class BuildVocabSettings:
 class Candidates(FlagGroup, heading="Texts"):
     """Texts with masked words, and how many candidates each word gets."""
 
-    texts: tuple[str, ...] = option(
-        (), "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes", words=True
-    )
+    texts: tuple[str, ...] = option((), "texts, or two with ' ||| ' between, each in quotes", words=True)
     top_k: int = option(5, "candidates for each [MASK]", lower=1)
 
 
@@ -227,7 +225,9 @@ class Candidates(FlagGroup, heading="Texts"):
 class FillMaskSettings:
     """The flags of bert-fill-mask."""
 
-    candidates: Candidates = group(Candidates)
+    candidates: Candidates = group(
+        Candidates, {"texts": "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes"}
+    )
     files: Files = group(
         Files,
         {

@@ -6,6 +6,7 @@ from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, LAYERS, Encoding, Files, Hub, Log, ModelFiles, names_of
+from bert_cli.settings.pretraining import Candidates
 from bert_cli.settings.training import Seed
 
 POOLINGS = ("none", "cls", "mean", "max", "pooler")
@@ -207,6 +208,32 @@ class Runs(FlagGroup, heading="Runs"):
     """What is no flag on the command line of bert-report."""
 
     runs: tuple[str, ...] = option((), "the folders of training runs (their --output_dir)", words=True)
+
+
+class Shown(FlagGroup, heading="Output"):
+    """How tokens are shown."""
+
+    format: str = option("table", "a table for people, or JSON lines", choices=("table", "jsonl"))
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenizeSettings:
+    """The flags of bert-tokenize."""
+
+    texts: Candidates = group(Candidates, only=("texts",))
+    files: Files = group(
+        Files, {"input_file": "a file with a text, or a pair, a line; - for standard input"}, only=("input_file",)
+    )
+    model: ModelFiles = group(
+        ModelFiles,
+        {
+            "init_checkpoint": "a model whose vocabulary is taken; default: the built-in one",
+            "vocab_file": "a vocab.txt, with or without a model",
+        },
+        without=("bert_config_file", "gelu", "strict"),
+    )
+    shown: Shown = group(Shown)
+    log: Log = group(Log)
 
 
 class Examined(FlagGroup, heading="Model"):

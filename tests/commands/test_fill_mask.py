@@ -8,6 +8,8 @@ import numpy as np
 import numpy_bert
 import pytest
 
+from bert_cli import MaskFiller
+from bert_cli.base.errors import InputError
 from bert_cli.fill_mask import main
 from bert_cli.run_pretraining import main as pretrain_main
 
@@ -151,3 +153,28 @@ def test_a_model_without_next_sentences_says_so(fill, pretrained, tmp_path):
     assert code == 1
     assert "was trained with --no_nsp" in line
     assert fill("a [MASK]", init_checkpoint=folder)[0] == 0
+
+
+def test_from_python_as_the_command(pretrained, fill):
+    filler = MaskFiller.load(pretrained, precision="float32")
+    text = "the [MASK] sees a [MASK] . ||| my dog likes bread ."
+    _, out, _ = fill(text, "--top_k=4")
+    found = filler.fill(text, top_k=4)
+    assert [len(candidates) for candidates in found["masks"]] == [4, 4]
+    shown = [f"  {each['probability']:.4f}  {each['token']}" for each in found["masks"][0] + found["masks"][1]]
+    assert [line for line in out.splitlines() if line in shown] == shown
+    assert f"  {found['next_sentence_probability']:.4f}  the second text follows the first" in out
+    assert filler.fill([text, "a [MASK] ."])[0]["masks"][0][0] == found["masks"][0][0]
+    assert [len(each) for each in filler.fill("a [MASK] .")["masks"]] == [5]
+    follows = filler.next_sentence("the [MASK] sees a [MASK] .", "my dog likes bread .")
+    assert follows == pytest.approx(found["next_sentence_probability"], abs=1e-6)
+
+
+def test_refusals_from_python(pretrained, trained):
+    filler = MaskFiller.load(pretrained)
+    with pytest.raises(InputError, match=r"texts\[1\]: has no \[MASK\]"):
+        filler.fill(["a [MASK] .", "a cat ."])
+    with pytest.raises(InputError, match="top_k=0: 1 or more is needed"):
+        filler.fill("a [MASK] .", top_k=0)
+    with pytest.raises(InputError, match="it has no masked-LM head"):
+        MaskFiller.load(trained)

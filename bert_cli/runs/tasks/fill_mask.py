@@ -51,6 +51,12 @@ class FillMaskSession(Session):
         elif trained_without:
             self._no_next_sentence = f"{report.source} was trained with --no_nsp"
 
+    def keep_best(self, top_k: int) -> None:
+        """Give so many candidates for each mask from now on."""
+        if top_k != self._top_k:
+            self._top_k = top_k
+            self._runner = self.runner(self._forward, spec.FILL_MASK)
+
     def check_next_sentence(self, place: str) -> None:
         """InputError, naming `place`, where the model cannot tell whether a text follows another."""
         if self._no_next_sentence:

@@ -1,0 +1,73 @@
+"""Show the tokens, ids and segments of a text, as a model reads them.
+
+Texts are words of the command line, in quotes, or lines of --input_file; two texts with ` ||| ` between are a pair. The
+vocabulary is that of the model that --init_checkpoint names, of --vocab_file, or of the built-in model. A word that the
+vocabulary does not have is [UNK]; the table shows which one it was. With --format=jsonl each text is an object with the
+keys tokens, input_ids and segment_ids.
+
+Examples:
+
+    bert-tokenize "the dog sees a cat ."
+    bert-tokenize "the dog sees a cat . ||| a cat" --format=jsonl
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from bert_cli.base import files
+from bert_cli.base.errors import InputError
+from bert_cli.base.lines import open_lines
+from bert_cli.base.names import STANDARD
+from bert_cli.features.encoded_text import divided, encoded_text, unknown_words
+from bert_cli.flags.command import Command
+from bert_cli.runs.loading.tokenizer import load_tokenizer
+from bert_cli.settings.tools import TokenizeSettings
+from bert_cli.text.vocabulary import UNK
+
+
+def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
+    """InputError unless there are texts, from one place."""
+    if bool(values["texts"]) == bool(values["input_file"]):
+        raise InputError('give texts, such as "the dog sees a cat .", or --input_file=FILE')
+    return values
+
+
+def read_texts(texts: tuple[str, ...], input_file: str) -> Iterator[str]:
+    """The texts of the command line, else the lines of the file that are not blank."""
+    yield from texts
+    if input_file:
+        with open_lines(input_file) as lines:
+            yield from (text for line in lines if (text := line.strip()))
+
+
+def table_of(record: dict[str, Any], unknown: list[str]) -> list[str]:
+    """Lines for a terminal; unknown: the words that are [UNK], in their order."""
+    words, lines = iter(unknown), ["    id  segment  token"]
+    for token, number, segment in zip(*(record[key] for key in ("tokens", "input_ids", "segment_ids")), strict=True):
+        mark = f"  <- {next(words, '')}" if token == UNK else ""
+        lines.append(f"{number:6}  {segment:7}  {token}{mark}")
+    return lines
+
+
+def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
+    """Print what the settings ask for; returns the records."""
+    source = settings.files.input_file
+    if source and source != STANDARD:
+        files.check_readable(source, "input_file")
+    tokenizer = load_tokenizer(settings.model)
+    records = []
+    for text in read_texts(settings.texts.texts, source):
+        parts = divided(text)
+        records.append(record := encoded_text(tokenizer, *parts))
+        unknown = [word for part in parts if part for word in unknown_words(tokenizer, part)]
+        is_json = settings.shown.format == "jsonl"
+        print(json.dumps(record, ensure_ascii=False) if is_json else "\n".join(table_of(record, unknown)), flush=True)
+    return records
+
+
+main = Command("bert-tokenize", __doc__, TokenizeSettings, run, check, interrupted="give the same command again")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

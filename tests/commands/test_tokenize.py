@@ -1,0 +1,64 @@
+"""bert-tokenize and Tokenizer: the tokens, ids and segments that a training logs."""
+
+import json
+
+import pytest
+
+from bert_cli import Tokenizer
+from bert_cli.base.errors import InputError
+from bert_cli.tokenize_text import main
+
+TEXT, OTHER = "The old dog, Qua ღ!", "a cat"
+RECORD = {
+    "tokens": ["[CLS]", "the", "old", "dog", ",", "q", "##u", "##a", "[UNK]", "[UNK]", "[SEP]", "a", "cat", "[SEP]"],
+    "segment_ids": [0] * 11 + [1] * 3,
+}
+
+
+@pytest.fixture
+def vocabulary(model):
+    return (model / "vocab.txt").read_text(encoding="utf-8").split("\n")
+
+
+def test_a_pair_as_json(model, vocabulary, capsys):
+    assert main([f"{TEXT} ||| {OTHER}", f"--vocab_file={model / 'vocab.txt'}", "--format=jsonl"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert set(record) == {"tokens", "input_ids", "segment_ids"}
+    assert {name: record[name] for name in RECORD} == RECORD
+    assert [vocabulary[number] for number in record["input_ids"]] == record["tokens"]
+
+
+def test_lines_of_a_file_as_tables(model, tmp_path, capsys):
+    (tmp_path / "texts.txt").write_text(f"{TEXT}\n\nthe cat\n", encoding="utf-8")
+    assert main([f"--input_file={tmp_path / 'texts.txt'}", f"--vocab_file={model / 'vocab.txt'}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 11 + 1 + 4
+    assert [line.split()[2:] for line in lines[8:10]] == [["##a"], ["[UNK]", "<-", "ღ"]]
+    assert lines[10].endswith("[UNK]  <- !")
+
+
+def test_the_vocabulary_of_a_model_and_its_casing(trained, capsys):
+    assert main(["The dog", f"--init_checkpoint={trained}", "--do_lower_case=false", "--format=jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == ["[CLS]", "[UNK]", "dog", "[SEP]"]
+    assert main(["The dog", "--format=jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == ["[CLS]", "the", "dog", "[SEP]"]
+
+
+def test_refusals(tmp_path, capsys):
+    assert main([]) == 1
+    assert "give texts" in capsys.readouterr().err
+    assert main(["a", f"--vocab_file={tmp_path / 'no.txt'}"]) == 1
+    assert "no.txt: no such file; check --vocab_file" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"no\.txt: no such file; check path"):
+        Tokenizer.load(tmp_path / "no.txt")
+
+
+def test_from_python(model, trained, capsys):
+    for path in (model / "vocab.txt", trained):
+        tokenizer = Tokenizer.load(path)
+        assert tokenizer.vocab_size == 98
+        assert tokenizer.do_lower_case
+        assert tokenizer.tokenize(OTHER) == ["a", "cat"]
+        found = tokenizer.encode(TEXT, OTHER)
+        assert {name: found[name] for name in RECORD} == RECORD
+    assert not Tokenizer.load(trained, do_lower_case=False).do_lower_case
