@@ -9,6 +9,7 @@ from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
 from bert_cli.examples.own_rows import JSONL, TEXTS, format_of
 from bert_cli.examples.tables import LABEL_COLUMN_NAMES, KeyColumns, Row, header_reason, is_number
+from bert_cli.examples.unnamed_columns import with_guesses
 from bert_cli.settings.data import Columns
 
 # Names that leave no doubt, as `_plain` writes them.
@@ -62,7 +63,11 @@ def find_columns(
         if choices:
             raise InputError(f"{path}: has one column; a text and its endings, {', '.join(choices)}, are needed")
         return _list_of_texts(path, sample[0], columns, header, needs_label)
-    table = _Table(path, sample, _names(path, sample, columns, header, choices), columns, needs_label)
+    names = _names(path, sample, columns, header, choices)
+    is_complete = columns.text_column and (columns.label_column or not needs_label)
+    if names is None and not is_complete and not choices:
+        columns = with_guesses(path, sample, columns, header, needs_label)
+    table = _Table(path, sample, names, columns, needs_label)
     endings = tuple(table.column(name, "choice_columns") for name in choices)
     # What is taken for one thing is never guessed for another, so texts come before labels and labels before ids.
     text_a, text_b = table.texts(choices)

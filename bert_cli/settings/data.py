@@ -33,19 +33,19 @@ class DataFiles(FlagGroup, heading="Data"):
 
 class Columns(FlagGroup, heading="Your own files"):
     """Where the parts of an example stand in a table: the name of a column in the header, or its number from 0. None: the
-    column whose name leaves no doubt.
+    column whose name leaves no doubt, or without a header the column whose values leave no doubt.
     """
 
     text_column: str | None = remembered(
         None,
-        "column of the text, by name or by number from 0; default: the one whose name leaves no doubt (text, sentence, "
-        "review, comment_text, …)",
+        "column of the text, by name or by number from 0; default: the column whose name (text, sentence, review, "
+        "comment_text, …), or without a header whose values, leave no doubt",
     )
     text_b_column: str | None = remembered(None, "column of the second text of a pair")
     label_column: str | None = remembered(
         None,
-        "column of the label; default: the one whose name leaves no doubt (label, class, stars, category, …); several "
-        "columns of 0 and 1, with commas between, are labels that do not exclude each other",
+        "column of the label; default: the column whose name (label, class, stars, category, …), or without a header "
+        "whose values, leave no doubt; several columns of 0 and 1, with commas between, are labels that do not exclude each other",
     )
     id_column: str | None = remembered(None, "column of an id, which the predictions repeat; default: id, or none")
 

@@ -139,7 +139,11 @@ def test_the_file_that_is_read(prepare, tmp_path):
         (["--label_column=x,y"], "text,x,y\na,0,1\n", "the four-column format has one label"),
         ([], "text,label\n ,x\n", "holds no row with a text and a label"),
         ([], "", "is empty"),
-        ([], "text,stance\na,x\n", "give --text_column and --label_column, by name or number: 0 'text', 1 'stance'"),
+        (
+            [],
+            "text,stance\na,x\n",
+            "and --header=yes if the first row names them: 0 'text', 1 'stance'",
+        ),
         (["--balance", "--max_rows=1"], "text,label\na,x\nb,y\n", "--max_rows=1: 2 labels need a row each"),
     ],
 )

@@ -53,7 +53,7 @@ def test_names_that_leave_no_doubt(header, text_a, text_b, label, identifier, ca
         (["text|label|category", "a|b|c"], "no column that is the label without doubt; give --label_column by name"),
         (
             ["Wow, loved it.|1"],
-            "no header with names that leave no doubt; give --text_column and --label_column, by name or number: 0 'Wow",
+            "no header of usual names, and the values leave a doubt about the columns; add --text_column=0 --label_column=1",
         ),
         (["text|id|stance", "a|b|c"], "no column that is the label without doubt"),
     ],

@@ -1,0 +1,96 @@
+"""Which columns of a table without a header are taken by their values, and which flags a message asks for."""
+
+import logging
+
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples.own_columns import ColumnIndices, find_columns
+from bert_cli.examples.tables import Row
+from bert_cli.settings.data import Columns
+
+REVIEWS = [
+    "a good film, really", "bad film", "a nice one", "the plot is dull", "great fun", "not my kind of film",
+]  # fmt: skip
+
+
+def found(columns, header="auto", needs_label=True, **given) -> ColumnIndices:
+    """What is found in a table that is given by its columns."""
+    rows = [Row(line, list(map(str, cells))) for line, cells in enumerate(zip(*columns, strict=True), start=1)]
+    return find_columns("a.csv", rows, Columns(**given), header, needs_label)
+
+
+def refused(columns, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        found(columns, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("header", ["auto", "no"])
+def test_two_columns_with_a_small_set_of_labels(header, caplog):
+    with caplog.at_level(logging.INFO):
+        assert found([[1, 2] * 3, REVIEWS], header) == ColumnIndices(2, None, 1, None, (0,), None)
+    assert "a.csv: there is no header; took column 1 for the text and column 0 for the label ('1', '2')" in caplog.text
+    assert found([REVIEWS, ["ham", "spam"] * 3], header).labels == (1,)
+
+
+def test_texts_of_one_word():
+    words = ["super", "mies", "toll", "schlecht", "prima", "furchtbar"]
+    assert found([words, ["gut", "schlimm"] * 3]).text_a == 0
+
+
+def test_texts_without_spaces():
+    texts = ["这部电影很好看", "这部电影不好看", "非常喜欢这部电影", "剧情太无聊了", "演员很棒非常好", "浪费我的时间"]
+    assert found([range(6), texts, [0, 1] * 3]) == ColumnIndices(3, None, 1, None, (2,), None)
+
+
+def test_four_columns_of_google_with_an_id_and_a_filler():
+    assert found([range(6), [1, 0] * 3, ["a"] * 6, REVIEWS]) == ColumnIndices(4, None, 3, None, (1,), None)
+
+
+def test_one_flag_is_completed():
+    assert found([[1, 2] * 3, [0, 1] * 3, REVIEWS], label_column="1").text_a == 2
+    assert found([REVIEWS, [text[::-1] for text in REVIEWS], [0, 1] * 3], text_column="0").labels == (2,)
+
+
+def test_a_file_to_predict_needs_no_label():
+    assert found([range(6), REVIEWS], needs_label=False) == ColumnIndices(2, None, 1, None, (), None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "flags"),
+    [
+        (
+            [[1, 2] * 3, REVIEWS, ["x", "y"] * 3],
+            "--text_column=1 --label_column=0 or --text_column=1 --label_column=2, ",
+        ),
+        (
+            [REVIEWS, REVIEWS[::-1], [0, 1] * 3],
+            "or --text_column=0 --label_column=2 --text_b_column=1, ",
+        ),
+        ([REVIEWS, [0, 1] * 3, [1, 0] * 3], "or --text_column=0 --label_column=1,2, "),
+        ([REVIEWS, [1.5, 2.25, 3.5, 0.5, 4.25, 1.25]], "--text_column=0 --label_column=1, "),
+        ([[1, 2] * 3, ["x", "y"] * 3], "--text_column="),
+    ],
+)
+def test_doubt_shows_flags_and_columns(columns, flags):
+    message = refused(columns)
+    assert message.startswith("a.csv:1: no header of usual names, and the values leave a doubt about the columns; add ")
+    assert flags in message
+    assert f"0 {str(columns[0][0])!r}, 1 {str(columns[1][0])!r}" in message
+
+
+def test_the_suggested_flags_are_accepted():
+    columns = [[1, 2] * 3, REVIEWS, ["x", "y"] * 3]
+    suggested = refused(columns).partition("add ")[2].partition(" or ")[0].split()
+    given = dict(flag.removeprefix("--").split("=") for flag in suggested)
+    assert found(columns, **given) == ColumnIndices(3, None, 1, None, (0,), None)
+
+
+def test_a_header_of_unusual_names_is_asked_about():
+    message = refused([["stars", *[1, 2] * 3], ["remark", *REVIEWS]])
+    assert message == (
+        "a.csv:1: the first row looks like a header (its label cell is 'stars'), but its names are not usual ones; add "
+        "--header=yes --text_column=1 --label_column=0 if it is a header, --header=no if it is data"
+    )
