@@ -45,7 +45,8 @@ class Columns(FlagGroup, heading="Your own files"):
     label_column: str | None = remembered(
         None,
         "column of the label; default: the column whose name (label, class, stars, category, …), or without a header "
-        "whose values, leave no doubt; several columns of 0 and 1, with commas between, are labels that do not exclude each other",
+        "whose values, leave no doubt; several columns of 0 and 1, with commas between, are labels that do not exclude "
+        "each other",
     )
     id_column: str | None = remembered(None, "column of an id, which the predictions repeat; default: id, or none")
 
