@@ -25,6 +25,7 @@ GUIDES = {
     "questions": "SQuAD: answers in texts",
     "vectors": "vectors of tokens, words and texts; attention",
     "export": "other formats of models, TensorFlow Serving, tensorflow-hub, ONNX",
+    "published-results": "figures that Google and the paper published, with the command for each of them",
     "report": "report.html, and which words mattered",
     "devices": "devices, precision, stops, damage, exit codes",
     "python": "the same from Python",

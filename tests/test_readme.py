@@ -72,8 +72,22 @@ def test_the_table_of_tasks_is_that_of_the_package():
 def test_releases_are_those_that_a_bare_name_is_told_of():
     """known_models.advice names them, too."""
     known = {f"{day}/{archive}" for day, archive in known_models._RELEASES.values()}
+    known |= {f"{known_models.SMALL_DAY}/{archive}" for archive in known_models._SMALL}
     assert len(named := set(re.findall(r"\b(20\d\d_\d\d_\d\d/[\w-]+)\.zip", EVERYTHING))) > 5
     assert named <= known
+
+
+def test_the_small_models_are_all_listed():
+    assert [name for name in known_models._SMALL if f"`{name}`" not in PAGES["docs/models.md"]] == []
+
+
+def test_each_command_for_a_published_result_parses():
+    """The data and the models are not in the repository; the flags are those of today."""
+    named = re.findall(r"`(bert-[a-z]+) (--[^`]+)`", PAGES["docs/published-results.md"])
+    assert len(named) >= 10
+    for command, flags in named:
+        values, _ = parse(docs_pages.settings_of(command), flags.split())
+        assert values["do_train"], (command, flags)
 
 
 def test_every_link_leads_somewhere():
