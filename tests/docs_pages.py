@@ -29,6 +29,7 @@ GUIDES = {
     "report": "report.html, and which words mattered",
     "devices": "devices, precision, stops, damage, exit codes",
     "python": "the same from Python",
+    "glossary": "the terms of BERT and of this tool, one line each",
     "structure": "how the package is built, file by file",
 }
 _MADE = "<!-- Printed from the code by `make docs`. -->"
