@@ -1,1 +1,3 @@
-"""What all rooms may use: errors, files, lines, JSON, names, marks and the columns of batches. No TensorFlow."""
+"""What all rooms may use: errors, files, lines, JSON, names, marks and the columns of batches. No
+TensorFlow.
+"""

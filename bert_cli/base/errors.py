@@ -1,4 +1,6 @@
-"""The exceptions that a command turns into a single line, with exit code 1, or 75 where the same command may do again."""
+"""The exceptions that a command turns into a single line, with exit code 1, or 75 where the same
+command may do again.
+"""
 
 import errno
 import functools
@@ -12,8 +14,8 @@ from bert_cli.base.formats import byte_size
 class InputError(Exception):
     """A mistake in what the user gave: a flag, a file, a row.
 
-    The message is one line that says what was wrong, where (file:line or flag) and what to do. Commands print it
-    after `error:` and exit with 1; nothing else in the package catches it.
+    The message is one line that says what was wrong, where (file:line or flag) and what to do.
+    Commands print it after `error:` and exit with 1; nothing else in the package catches it.
     """
 
 
@@ -28,18 +30,23 @@ class DivergedError(InputError):
 
 
 class TemporaryError(Exception):
-    """What has gone is not in what the user gave, but in another process or machine: the same command may do next time.
+    """What has gone is not in what the user gave, but in another process or machine: the same
+    command may do next time.
 
-    Commands print the message as that of an InputError and exit with 75, which sysexits.h calls a temporary failure.
+    Commands print the message as for an InputError and exit with 75, which sysexits.h calls a
+    temporary failure.
     """
 
 
-# What TensorFlow puts around a message: where in its graph, and which operation, an error was raised.
+# What TensorFlow puts around a message: where in its graph, and which operation, an error was
+# raised.
 _GRAPH_PLACES = re.compile(r"\{\{(?:function_)?node [^}]*\}\}\s*|\s*\[Op:\w+\](?: name:.*)?")
 
 
 def first_line(error: Exception) -> str:
-    """What an exception says, short enough for one line of ours; its type's name where it says nothing."""
+    """What an exception says, short enough for one line of ours; its type's name where it says
+    nothing.
+    """
     lines = _GRAPH_PLACES.sub("", str(error)).strip().splitlines()
     return lines[0][:160] if lines else type(error).__name__
 
@@ -49,7 +56,7 @@ def why_not_written(error: Exception, folder: str, size: int | None = None, is_a
 
     Where the disk is full, with the `size` (bytes) that was needed.
 
-    is_all: False where the size is that of a part of it.
+    is_all: False where the size counts only a part of it.
     """
     reason = (error.strerror if isinstance(error, OSError) else None) or first_line(error)
     is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

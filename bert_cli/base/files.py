@@ -1,7 +1,8 @@
-"""Finding, reading and removing files, local or remote (`gs://…` and the like go through tf.io.gfile).
+"""Finding, reading and removing files, local or remote (`gs://…` and the like go through
+tf.io.gfile).
 
-Nothing here imports TensorFlow unless a remote path is used, so that a missing file is reported at once. What goes wrong with
-a remote path is an InputError.
+Nothing here imports TensorFlow unless a remote path is used, so that a missing file is reported at
+once. What goes wrong with a remote path is an InputError.
 """
 
 import atexit
@@ -82,7 +83,9 @@ def make_directory(path: str) -> None:
 
 
 def check_can_write(folder: str, flag: str) -> None:
-    """Raise InputError, naming `flag`, unless files can be made in `folder`, which may be missing. Changes nothing."""
+    """Raise InputError, naming `flag`, unless files can be made in `folder`, which may be missing.
+    Changes nothing.
+    """
     if is_remote(folder):
         return
     path = os.path.abspath(folder)
@@ -94,7 +97,8 @@ def check_can_write(folder: str, flag: str) -> None:
 
 
 def check_output_files(paths: Sequence[str | None], read: Sequence[str | None]) -> None:
-    """InputError unless files can be made under `paths`, and none of them is one of the files that are `read`.
+    """InputError unless files can be made under `paths`, and none of them is one of the files that
+    are `read`.
 
     None, "" and "-" name no file. A link, also a hard one, is the file that it leads to.
     """
@@ -188,7 +192,9 @@ def folder_of_process() -> str:
 
 @_reporting
 def local(path: str) -> str:
-    """A local file with what `path` holds, for libraries that read no others: a copy of a remote one, gone with the process."""
+    """A local file with what `path` holds, for libraries that read no others: a copy of a remote
+    one, gone with the process.
+    """
     if not is_remote(path):
         return path
     copy = os.path.join(folder_of_process(), os.path.basename(path))

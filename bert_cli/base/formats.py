@@ -6,7 +6,8 @@ _BYTES = {"bytes": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 def byte_size(size: float, **digits: int) -> str:
     """Bytes in the largest unit that they reach: byte_size(2_500_000, MB=1, GB=2) is 2.5 MB.
 
-    digits: after the point, for each unit that may be used, from the smallest one on; it is used for what is smaller, too.
+    digits: after the point, for each unit that may be used, from the smallest one on, which is used
+    for smaller numbers, too.
     """
     smallest, *larger = digits
     unit = next((unit for unit in reversed(larger) if size >= _BYTES[unit]), smallest)

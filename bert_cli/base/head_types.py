@@ -1,4 +1,6 @@
-"""The vocabulary of heads and of models: what a checkpoint can have on top of its encoder. Imports no TensorFlow."""
+"""The vocabulary of heads and of models: what a checkpoint can have on top of its encoder. Imports
+no TensorFlow.
+"""
 
 import dataclasses
 import math
@@ -14,7 +16,7 @@ HEADS = {
 }
 POOLER = "bert/pooler/"
 ENCODER, PRETRAINING, TAGGER = "encoder", "pretraining", "tagger"
-# A classifier with one output, for each ending of a context; its name is also that of its problem type.
+# A classifier with one output, for each ending of a context; its problem type has the same name.
 CHOICE = "multiple_choice"
 EMBEDDING = "embedding"  # among the numbers of layers, what the lowest layer reads
 
@@ -23,8 +25,9 @@ EMBEDDING = "embedding"  # among the numbers of layers, what the lowest layer re
 class TextInput:
     """What a classifier of texts reads of the encoder: an entry of HEAD_INPUTS.
 
-    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. description: for --help.
-    reads_tokens: it needs the last layer's output of every token; else the last layer computes [CLS] alone.
+    heads.classification.TEXT_ROWS and onnx.bert.Bert.text_row compute it, by its name. description:
+    for --help. reads_tokens: it needs the last layer's output of every token; else the last layer
+    computes [CLS] alone.
     """
 
     name: str
@@ -40,7 +43,8 @@ HEAD_INPUTS = {each.name: each for each in (POOLED, FIRST, MEAN)}
 
 
 def state_place(layer: int | str, layer_count: int) -> int:
-    """The place of a layer's output among the states of an encoder: 0 for EMBEDDING, n for the n-th of its layers.
+    """The place of a layer's output among the states of an encoder: 0 for EMBEDDING, n for the n-th
+    of its layers.
 
     Numbers of layers count as in the original: 0 is the first, -1 the last.
     """
@@ -51,9 +55,9 @@ def state_place(layer: int | str, layer_count: int) -> int:
 class HeadSpec:
     """A head and what it reads, from which its Keras and its ONNX network are built.
 
-    kind: CLASSIFIER, TAGGER, SPANS, or ENCODER for none. count: of its outputs. text_input: of a classifier of texts; layers:
-    of a head of tokens, whose outputs it reads side by side: see state_place. activation: of a classifier of texts: softmax,
-    sigmoid or identity.
+    kind: CLASSIFIER, TAGGER, SPANS, or ENCODER for none. count: of its outputs. text_input: of a
+    classifier of texts; layers: of a head of tokens, which reads their outputs concatenated: see
+    state_place. activation: of a classifier of texts: softmax, sigmoid or identity.
     """
 
     kind: str
@@ -83,7 +87,8 @@ class HeadSpec:
 
 @dataclasses.dataclass(frozen=True)
 class HeadType:
-    """A head type: the `heads` that belong to it, and the class of transformers that loads just that.
+    """A head type: the `heads` that belong to it, and the class of transformers that loads just
+    that.
 
     needs_pooler: False where that class has none; its weights would be unexpected.
     """
@@ -116,10 +121,11 @@ _OF_HEADS = "heads"
 
 
 def count_parameters(shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """{"total": …, and of the parts that are there: embeddings, layers, pooler, heads; module, of tensorflow-hub}.
+    """{"total": …, and of the parts that are there: embeddings, layers, pooler, heads; module, of
+    tensorflow-hub}.
 
-    shapes: of all weights of a model, by their names in Google's checkpoints. A head that reads the word embeddings once more,
-    as that of the masked words, counts its own weights alone.
+    shapes: of all weights of a model, by their names in Google's checkpoints. A head that reads the
+    word embeddings once more, such as the masked-LM head, counts only its own weights.
     """
     counts = dict.fromkeys((*_PARTS, _OF_HEADS), 0)
     for name, shape in shapes.items():

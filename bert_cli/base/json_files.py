@@ -1,4 +1,6 @@
-"""JSON from files and lines that somebody else wrote: what is none, or not of the wanted kind, is an InputError."""
+"""JSON from files and lines that somebody else wrote. Other text, and JSON of another type, is an
+InputError.
+"""
 
 import json
 from typing import Any
@@ -20,8 +22,9 @@ _KINDS = {
 def parse_json(text: str | bytes, path: str, line: int = 1, advice: str = _CORRECT) -> Any:
     """The value of a JSON text that begins on the given line of a file.
 
-    Raises InputError, which ends in `advice` if there is any, with the line of a mistake; also for nesting that is too
-    deep for Python's stack and for a number of more digits than int() takes (4,300), which are no mistakes in JSON.
+    Raises InputError, which ends in `advice` if there is any, with the line of a mistake; also for
+    nesting that is too deep for Python's stack and for a number of more digits than int() takes
+    (4,300), which are no mistakes in JSON.
     """
     ending = f"; {advice}" if advice else ""
     text = decode(text, path, line) if isinstance(text, bytes) else text
@@ -44,7 +47,7 @@ def read_json(path: str, advice: str = _CORRECT) -> Any:
 def read_json_object(path: str, advice: str = "", needed: str = "") -> dict:
     """The JSON object that a file holds; InputError for anything else, which ends in `advice`.
 
-    needed: what is said instead where the file is JSON, but no object.
+    needed: the message where the file is JSON, but no object.
     """
     values = read_json(path, advice)
     if not isinstance(values, dict):
@@ -59,7 +62,9 @@ def json_type(value: object) -> str:
 
 
 def expect(value: object, kind: type, place: str, advice: str) -> Any:
-    """The value, if it is of that type (dict, list, str, bool or int); InputError at `place` otherwise."""
+    """The value, if it is of that type (dict, list, str, bool or int); InputError at `place`
+    otherwise.
+    """
     if type(value) is not kind:  # isinstance would take true for a whole number
         wanted = "a whole number" if kind is int else _KINDS[kind]
         raise InputError(f"{place}: is {json_type(value)}, {wanted} is needed; {advice}")
@@ -67,7 +72,9 @@ def expect(value: object, kind: type, place: str, advice: str) -> Any:
 
 
 def member(value: object, key: str, kind: type, place: str, advice: str) -> Any:
-    """`value[key]`, if `value` is an object and has a value of that type there; InputError at `place` otherwise."""
+    """`value[key]`, if `value` is an object and has a value of that type there; InputError at
+    `place` otherwise.
+    """
     members = expect(value, dict, place, advice)
     refuse_if(key not in members, f'{place}: has no "{key}"; {advice}')
     return expect(members[key], kind, f"{place}.{key}", advice)

@@ -1,4 +1,6 @@
-"""Bytes -> text: the only place where the lines of a file or of a stream are decoded. All text is UTF-8."""
+"""Bytes -> text: the only place where the lines of a file or of a stream are decoded. All text is
+UTF-8.
+"""
 
 import contextlib
 import io
@@ -9,7 +11,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.files import open_binary, read_bytes
 from bert_cli.base.names import STANDARD
 
-LONGEST_LINE = 10_000_000  # bytes; what is longer is no text that people or programs wrote as lines
+LONGEST_LINE = 10_000_000  # bytes; a longer line is no text that people or programs wrote as lines
 _MARK = "\ufeff"  # a byte-order mark, decoded
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -20,10 +22,11 @@ def input_name(path: str) -> str:
 
 
 def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> str:
-    """Strict UTF-8, nothing dropped; `first_line` is the number of the first line of `data` in the file `name`.
+    """Strict UTF-8, nothing dropped; `first_line` is the number of the first line of `data` in the
+    file `name`.
 
-    Raises InputError with the number of the line of the first byte that is not UTF-8. A "file" (`what`) that begins
-    with a mark of UTF-16 is told so.
+    Raises InputError with the number of the line of the first byte that is not UTF-8. A "file"
+    (`what`) that begins with a mark of UTF-16 is told so.
     """
     if first_line == 1 and what == "file" and data.startswith(_UTF_16_MARKS):
         raise InputError(f"{name}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
@@ -44,7 +47,9 @@ def too_long(name: str, number: int) -> InputError:
 
 
 def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines of a file, with their ends, as they come. InputError for one above LONGEST_LINE, of which no more is read."""
+    """The lines of a file, with their ends, as they come. InputError for one above LONGEST_LINE, of
+    which no more is read.
+    """
     if isinstance(lines, io.BufferedIOBase):
         file = lines
         # A file of one endless line would else be read into memory before its length is known.
@@ -56,7 +61,9 @@ def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def split_lines(text: str, name: str) -> list[str]:
-    """The lines of a text without their ends, `\\n`; an end behind the last one is followed by "". InputError as above."""
+    """The lines of a text without their ends, `\\n`; an end after the last line is followed by "".
+    InputError as above.
+    """
     lines = text.split("\n")
     if len(text) > LONGEST_LINE:
         # A short text cannot hold a long line: most files skip the walk over their lines.
@@ -78,7 +85,9 @@ def decode_lines(lines: Iterable[bytes], name: str, first_line: int = 1) -> Iter
 
 
 def without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
-    """The lines, from the first one of a file on, as they come. InputError for one with a NUL character."""
+    """The lines, from the first one of a file on, as they come. InputError for one with a NUL
+    character.
+    """
     for number, line in enumerate(lines, start=1):
         if "\0" in line:
             raise _nul(name, number)
@@ -92,7 +101,8 @@ def _nul(name: str, number: int) -> InputError:
 def read_text(path: str) -> str:
     """The whole file as text: strict UTF-8, a byte-order mark dropped, newlines left as they are.
 
-    Raises InputError with the line number of the first byte that is not UTF-8, or that is NUL (a sign of UTF-16).
+    Raises InputError with the line number of the first byte that is not UTF-8, or that is NUL (a
+    sign of UTF-16).
     """
     text = decode(read_bytes(path), path)
     if "\0" in text:
@@ -102,7 +112,9 @@ def read_text(path: str) -> str:
 
 @contextlib.contextmanager
 def open_lines(path: str) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input for "-", as they come. InputError for what is not UTF-8."""
+    """The lines of a file, or of standard input for "-", as they come. InputError for bytes that
+    are not UTF-8.
+    """
     if path == STANDARD:
         yield decode_lines(sys.stdin.buffer, input_name(path))
         return

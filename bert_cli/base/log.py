@@ -1,4 +1,6 @@
-"""The log of the package, and levels of its lines beside those of `logging`: --quiet leaves warnings and results."""
+"""The log of the package, and levels of its lines besides the levels of `logging`: --quiet leaves
+warnings and results.
+"""
 
 import logging
 

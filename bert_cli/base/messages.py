@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 
 def more(found: Sequence) -> str:
-    """` (and 12 more such rows)`, or nothing, for an error that shows the first of several findings."""
+    """` (and 12 more such rows)`, or nothing, for an error that shows the first of several
+    findings.
+    """
     rest = len(found) - 1
     return f" (and {rest} more such row{'s' if rest > 1 else ''})" if rest else ""
 

@@ -1,8 +1,12 @@
-"""Names and marks that several places must spell alike: of files in a run's or a model's folder, and in texts and flags."""
+"""Names and marks that several modules share: of files in a run's or a model's folder, and in texts
+and flags.
+"""
 
 
 def shard_name(name: str, number: int, count: int) -> str:
-    """The name of one of several files that belong together, from 0, as TensorFlow's tools spell it."""
+    """The name of one of several files that belong together, from 0, as TensorFlow's tools spell
+    it.
+    """
     return f"{name}-{number:05d}-of-{count:05d}"
 
 
@@ -27,9 +31,9 @@ EVENTS = "events.out.tfevents.history"  # the same for TensorBoard, which knows 
 RUNS_TABLE, GRID_TABLE, FOLDS_TABLE = "runs.tsv", "grid.tsv", "folds.tsv"  # of several runs
 OUT_OF_FOLD, SUSPECTS = "out_of_fold.tsv", "suspects.tsv"
 BEST = "best"  # folder of the best checkpoint
-BEST_FILE = "best.json"  # names the folder within this one whose model counts: best, or one of several runs
+BEST_FILE = "best.json"  # names the folder of the model to use within this one: best, or one of several runs
 
-# What stands beside a checkpoint.
+# Files next to a checkpoint.
 VOCABULARY = "vocab.txt"
 CONFIG = "bert_config.json"
 LABELS = "labels.txt"
@@ -50,7 +54,8 @@ ANSWERS = "predictions.json"
 NBEST_ANSWERS = "nbest_predictions.json"
 NULL_ODDS = "null_odds.json"
 
-# Of each run, beside its task's own; and what the tasks wrote before run.json listed the files of a run.
+# Files of every run, in addition to its task's own; and what the tasks wrote before run.json listed
+# the files of a run.
 RUN_FILES = (MANIFEST, STATE, CONFIG, FLAGS, EVAL_RESULTS, REPORT)
 RESULT_FILES = (
     EVAL_RESULTS, TEST_RESULTS, PREDICTIONS_TABLE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON, ANSWERS, NBEST_ANSWERS,

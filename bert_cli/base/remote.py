@@ -1,4 +1,6 @@
-"""Remote files, such as `gs://bucket/file`, through tf.io.gfile; what goes wrong with one is an InputError."""
+"""Remote files, such as `gs://bucket/file`, through tf.io.gfile; what goes wrong with one is an
+InputError.
+"""
 
 import contextlib
 import functools
@@ -20,7 +22,9 @@ def is_remote(path: str) -> bool:
 
 
 def refuse_web_address(path: str) -> None:
-    """InputError for an address such as https://…, with the two commands that bring the file to this machine."""
+    """InputError for an address such as https://…, with the two commands that bring the file to
+    this machine.
+    """
     if path.startswith(_WEB):
         raise InputError(f"{path}: is a web address, and nothing is downloaded by itself; {_download(path)}")
 
@@ -31,12 +35,14 @@ def _download(url: str) -> str:
     if url.startswith(_HUB) and "/resolve/" not in url:
         return f"download it with `git lfs install` and `git clone {url}`, and give the folder {name}"
     unpack = {".zip": "unzip", ".gz": "tar -xzf", ".tgz": "tar -xzf"}.get(os.path.splitext(name)[1])
-    second = f" and `{unpack} {name}`, and give what is in it" if unpack else f", and give {name}"
+    second = f" and `{unpack} {name}`, and give the unpacked folder" if unpack else f", and give {name}"
     return f"download it with `curl -L -O {url}`{second}"
 
 
 def gfile(path: str) -> Any:
-    """TensorFlow's module for remote files, which is imported by the first call. InputError where it has none like `path`."""
+    """TensorFlow's module for remote files, which is imported by the first call. InputError where
+    it has none like `path`.
+    """
     refuse_web_address(path)  # before the import, so that it is answered at once
     import tensorflow as tf  # heavy; only remote paths need it
 

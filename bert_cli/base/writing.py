@@ -18,13 +18,15 @@ from bert_cli.base.remote import gfile, is_remote, reported
 
 # Where a file appears whole when it is closed, and to rename it is to copy it.
 _OBJECT_STORES = ("gs://", "s3://", "az://")
-# What tempfile makes of the prefix that all our writers give it: a process that was killed leaves such names.
+# What tempfile makes of the prefix that all our writers give it: a process that was killed leaves
+# such names.
 LEFTOVER = re.compile(re.escape(UNFINISHED) + "[a-z0-9_]{8}")
 
 
 @contextlib.contextmanager
 def atomic_write(path: str, mode: str = "w") -> Iterator[IO]:
-    """Open a file that appears under `path`, whole, when the block ends; after an exception nothing is changed.
+    """Open a file that appears under `path`, whole, when the block ends; after an exception nothing
+    is changed.
 
     Text is UTF-8 with `\\n` line ends. What goes to a remote place is held in memory until then.
     Raises InputError where the file cannot be written, for want of permission or space.
@@ -66,10 +68,12 @@ def _make_readable(path: str) -> None:
 
 @contextlib.contextmanager
 def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Local files to write to, in place of `paths`; these appear, whole, when the block ends, and after an exception none.
+    """Local files to write to, in place of `paths`; these appear, whole, when the block ends, and
+    after an exception none.
 
-    For files that belong together, and for other processes that write them: yields a list of names of empty files.
-    Raises InputError where a file cannot be written, for want of permission or space.
+    For files that belong together, and for other processes that write them: yields a list of names
+    of empty files. Raises InputError where a file cannot be written, for want of permission or
+    space.
     """
     temporaries: list[str] = []
     try:
@@ -80,7 +84,8 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
             temporaries.append(temporary)
         yield list(temporaries)
         for temporary in temporaries:
-            # On the disk before its name is: after a power cut the new name would else stand for an empty file.
+            # On the disk before its name is: after a power cut the new name would otherwise refer
+            # to an empty file.
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
             _make_readable(temporary)
@@ -104,7 +109,9 @@ def atomic_paths(paths: Sequence[str]) -> Iterator[list[str]]:
 
 
 def move_file(source: str, target: str) -> None:
-    """Give a whole file, local or remote, another name on the same file system; what is there is replaced."""
+    """Give a whole file, local or remote, another name on the same file system; an existing file is
+    replaced.
+    """
     if is_remote(target):
         with reported(target, "written"):
             gfile(target).rename(source, target, overwrite=True)
@@ -144,10 +151,11 @@ def write_lines(path: str, lines: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
-    """A hidden directory on the disk of `folder`, which may be missing; it is gone when the block ends.
+    """A hidden directory on the disk of `folder`, which may be missing; it is gone when the block
+    ends.
 
-    For a remote folder it is a local one unless it `may_be_remote`, for processes of several machines that write into it.
-    InputError where it cannot be made.
+    For a remote folder it is a local one unless it `may_be_remote`, for processes of several
+    machines that write into it. InputError where it cannot be made.
     """
     if is_remote(folder) and may_be_remote:
         hidden = f"{folder.rstrip('/')}/{UNFINISHED}{secrets.token_hex(4)}"
@@ -159,7 +167,7 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
             with reported(hidden, "removed"):
                 gfile(hidden).rmtree(hidden)
         return
-    # On the same disk, so that what is written there gets its name by renaming.
+    # On the same disk, so that a written file gets its name by renaming.
     parent = None if is_remote(folder) else os.path.abspath(folder)
     while parent and not os.path.isdir(parent):
         parent = os.path.dirname(parent)
@@ -172,7 +180,9 @@ def staging_folder(folder: str, may_be_remote: bool = False) -> Iterator[str]:
 
 
 def publish_file(staged: str, target: str) -> None:
-    """Give a file of a staging folder its own name, whole; the target's directory is made where it is missing."""
+    """Give a file of a staging folder its own name, whole; the target's directory is made where it
+    is missing.
+    """
     make_directory(os.path.dirname(target))
     if is_remote(target):
         copy_file(staged, target)
@@ -186,7 +196,9 @@ def publish_file(staged: str, target: str) -> None:
 
 
 def publish_folder(staged: str, folder: str, last: str) -> None:
-    """Put the directory `staged` in the place of `folder`: a local one in one step; of a remote one the file `last` last."""
+    """Put the directory `staged` in the place of `folder`: a local one in one step; of a remote one
+    the file `last` last.
+    """
     if is_remote(folder):
         if exists(folder):
             with reported(folder, "replaced"):
@@ -195,7 +207,8 @@ def publish_folder(staged: str, folder: str, last: str) -> None:
         for path in sorted(paths, key=lambda path: os.path.basename(path) == last):
             publish_file(path, f"{folder.rstrip('/')}/{os.path.relpath(path, staged)}")
         return
-    # A directory cannot be renamed over one that has files, so the old one steps aside, and comes back after an error.
+    # A directory cannot be renamed over one that has files, so the old one steps aside, and comes
+    # back after an error.
     replaced = f"{staged}-replaced"
     if os.path.isdir(folder):
         os.rename(folder, replaced)

@@ -1,1 +1,3 @@
-"""What stands on the encoder: one file per kind, with its variables, columns, loss and predictions."""
+"""The heads over the encoder: one file per head type, with its variables, columns, loss and
+predictions.
+"""

@@ -17,12 +17,13 @@ from bert_cli.tf_internals.keras_layers import mark_built
 class BertWithHeads(keras.Model):
     """Encoder and heads: a dict of int32 [B, S] -> a dict of float32 outputs.
 
-    `sequence_output` [B, S, H], `pooled_output` [B, H], and of the heads that are there `masked_lm_logits` [B, S, V],
-    `next_sentence_logits` [B, 2], `span_logits` [2, B, S], `classifier_logits` [B, n], or [B, S, n] where the classifier
-    is one of tokens. Attributes are called as in the models of one task, so that Keras files fit those too.
+    `sequence_output` [B, S, H], `pooled_output` [B, H], and of the heads that are there
+    `masked_lm_logits` [B, S, V], `next_sentence_logits` [B, 2], `span_logits` [2, B, S],
+    `classifier_logits` [B, n], or [B, S, n] where the classifier is one of tokens. Attributes are
+    called as in the models of one task, so that Keras files fit those too.
 
-    heads: names from weights.kinds. classifier_shape: (n, W), W being H or, for a classifier that reads the last k layers
-    side by side, k·H.
+    heads: names from weights.kinds. classifier_shape: (n, W), W being H or, for a classifier that
+    reads the last k layers side by side, k·H.
     """
 
     def __init__(
@@ -43,7 +44,8 @@ class BertWithHeads(keras.Model):
             self.next_sentence = NextSentenceHead(config, 0)
         if CLASSIFIER in heads:
             self.head = ClassifierHead(classifier_shape[1], classifier_shape[0], 0)
-        # Keras files name weights by attribute, so a single head is called `head` as in the models of one task.
+        # Keras files name weights by attribute, so a single head is called `head` as in the models
+        # of one task.
         if SPANS in heads and CLASSIFIER in heads:
             self.span_head = SpanHead(config.hidden_size, 0)
         elif SPANS in heads:

@@ -1,4 +1,6 @@
-"""Classifiers of texts: one label, several labels or a number for each, the right one of several endings, texts in windows."""
+"""Classifiers of texts: one label, several labels or a number for each, the right one of several
+endings, texts in windows.
+"""
 
 from typing import Unpack
 
@@ -24,7 +26,8 @@ def _mean(outputs: dict[str, tf.Tensor], mask: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(outputs["sequence_output"] * real, axis=1) / tf.reduce_sum(real, axis=1)
 
 
-# What the head of a text reads, float32 [B, H], from the encoder's outputs and input_mask; by the name of a TextInput.
+# What the head of a text reads, float32 [B, H], from the encoder's outputs and input_mask; by the
+# name of a TextInput.
 TEXT_ROWS = {
     POOLED.name: lambda outputs, mask: outputs["pooled_output"],
     FIRST.name: lambda outputs, mask: outputs["first_output"],
@@ -33,11 +36,14 @@ TEXT_ROWS = {
 
 
 class ClassifierHead(OutputLayer):
-    """Logits of texts or tokens: x Wᵀ + b; variables output_weights [n, H] and output_bias [n], at the root."""
+    """Logits of texts or tokens: x Wᵀ + b; variables output_weights [n, H] and output_bias [n], at
+    the root.
+    """
 
     def __init__(self, hidden: int, label_count: int, seed: int):
         super().__init__("classifier", hidden, label_count, HEAD_STDDEV, seed)
-        # Set after the weights were made: their seeds are drawn from the scope, which names in the checkpoint lack.
+        # Set after the weights were made: their seeds are drawn from the scope, which names in the
+        # checkpoint lack.
         self.checkpoint_names = ["output_weights", "output_bias"]  # the original gives them no scope
 
     def call(self, pooled, dropout_rate=0.0, seed=None):
@@ -46,11 +52,12 @@ class ClassifierHead(OutputLayer):
 
 
 class BertClassifier(TaskModel):
-    """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32 [B, n].
+    """Encoder and classifier head of run_classifier.py: a dict of int32 [B, S] -> logits float32
+    [B, n].
 
     Its variables are the same whatever the `problem_type` makes of the logits:
 
-    single_label  softmax: probabilities of n labels that exclude each other; loss: cross entropy
+    single_label  softmax over n labels; loss: cross-entropy
     multi_label   sigmoid: the probability of each of n labels; loss: the mean of their n binary cross entropies
     regression    a number, n = 1; loss: the squared error
     """
@@ -67,7 +74,8 @@ class BertClassifier(TaskModel):
         distillation: Distillation | None = None,
         **options: Unpack[NetworkOptions],
     ):
-        """problem_type: a key of PROBLEM_TYPES. distillation: where there is a teacher, whose logits the batches have.
+        """problem_type: a key of PROBLEM_TYPES. distillation: for a teacher, with its logits in the
+        batches.
 
         ValueError for an unknown problem_type, a regression of several numbers, or a distilled one.
         """
@@ -103,7 +111,9 @@ class BertClassifier(TaskModel):
         return self.head_logits(self.states(inputs, training and not frozen, seed, packed), seed if training else None)
 
     def head_logits(self, states: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Logits [B, n] of states float32 [B, W]. `seed`, that of a training step, makes the dropout; None for none."""
+        """Logits [B, n] of states float32 [B, W]. `seed` of a training step makes the dropout; None
+        for none.
+        """
         if seed is not None:
             seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
         return self.head(states, dropout_rate=self.head_dropout, seed=seed)
@@ -126,7 +136,9 @@ class BertClassifier(TaskModel):
         return losses, mean_weights(losses, batch_size)
 
     def losses(self, labels: tf.Tensor, logits: tf.Tensor, rule: LossRule = PLAIN) -> tf.Tensor:
-        """Of each example, float32 [B], in nats but for a regression; labels as `columns` says, logits [B, n]."""
+        """Of each example, float32 [B], in nats but for a regression; labels as `columns` says,
+        logits [B, n].
+        """
         return self.formulas.losses(labels, logits, rule)
 
     def predictions(self, batch, packed):
@@ -136,15 +148,19 @@ class BertClassifier(TaskModel):
         return {name: self.activated(logits), "losses": self.losses(batch["label_ids"], logits)}
 
     def activated(self, logits: tf.Tensor) -> tf.Tensor:
-        """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits [B, n]."""
+        """The predictions: probabilities float32 [B, n], or the numbers of a regression [B]; logits
+        [B, n].
+        """
         return self.formulas.activated(logits)
 
 
 class BertChoice(BertClassifier):
-    """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K endings.
+    """Encoder and a head of one logit: a dict of int32 [B, K, S] -> logits float32 [B, K] of K
+    endings.
 
-    label_count is 1: its variables are output_weights [1, H] and output_bias [1] at the root, the names of a classifier, so
-    any number of endings has the same. A softmax over the endings of an example gives their probabilities.
+    label_count is 1: its variables are output_weights [1, H] and output_bias [1] at the root, the
+    names of a classifier, so any number of endings has the same. A softmax over the endings of an
+    example gives their probabilities.
     """
 
     kind = "a fine-tuned model for multiple choice"
@@ -164,9 +180,10 @@ class BertChoice(BertClassifier):
 
 
 class BertWindowsClassifier(BertClassifier):
-    """A BertClassifier of a dict of int32 [B, K, S] -> logits float32 [B, n]: the loss sees a text once, as predictions do.
+    """A BertClassifier of a dict of int32 [B, K, S] -> logits float32 [B, n]: the loss sees a text
+    once, as predictions do.
 
-    A window without tokens is none. Its variables are those of BertClassifier, whose arguments it takes.
+    A window without tokens is none. It has the variables and arguments of BertClassifier.
     """
 
     state_columns = ()  # a text has as many states as windows
@@ -183,14 +200,17 @@ class BertWindowsClassifier(BertClassifier):
             rows = {name: tf.gather_nd(values, there) for name, values in inputs.items()}  # [W, S]
             logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [W, n]
             return tf.math.unsorted_segment_mean(logits, there[:, 0], shape[0])
-        # Where nothing is packed, as on a TPU, the places without a window are computed, too, and then count nothing.
+        # Where nothing is packed, as on a TPU, the places without a window are computed, too, and
+        # then count nothing.
         rows = {name: tf.reshape(values, [-1, shape[2]]) for name, values in inputs.items()}  # [B·K, S]
         logits = super().call(rows, training=training, seed=seed, packed=packed, frozen=frozen)  # [B·K, n]
         return mean_of_windows(tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]]), mask[:, :, 0])
 
 
 def mean_of_windows(logits: tf.Tensor, is_there: tf.Tensor) -> tf.Tensor:
-    """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean, [B, n]."""
+    """float32 [B, K, n], of which is_there, int32 [B, K], says which windows count -> their mean,
+    [B, n].
+    """
     weights = tf.cast(is_there, logits.dtype)
     # The weights are 0 or 1, so this is the mean over the windows that are there.
     return tf.einsum("bkn,bk->bn", logits, weights) / tf.reduce_sum(weights, axis=1, keepdims=True)

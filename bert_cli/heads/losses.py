@@ -1,4 +1,6 @@
-"""Losses of labels: cross entropy, smoothed, focal, and with class weights; and the loss of each problem type."""
+"""Losses of labels: cross entropy, smoothed, focal, and with class weights; and the loss of each
+problem type.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,18 +11,20 @@ from bert_cli.problem_types.exclusive import MULTIPLE_CHOICE, SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.regression import REGRESSION
 
-# Below this 1 - p counts as this: the power's slope is not finite at 0, and a loss of so sure a prediction is none.
+# Below this 1 - p counts as this: the power's slope is not finite at 0, and a loss of so sure a
+# prediction is none.
 _LEAST_ERROR = 1e-7
 
 
 @dataclasses.dataclass(frozen=True)
 class LossRule:
-    """What is made of labels and logits in training; evaluations report the plain cross entropy.
+    """The loss of labels and logits in training; evaluations report the plain cross-entropy.
 
-    smoothing: ε, the share of each label that is spread evenly over all n of them (Szegedy et al., 2016): the target is
-    (1 − ε)·[right] + ε/n, for a yes or no (1 − ε)·y + ε/2. focal_gamma: γ of the focal loss (Lin et al., 2017), which
-    multiplies each −log p by (1 − p)^γ; None for the cross entropy. class_weights: what the loss of an example is
-    multiplied by, for each label, where labels do not exclude each other as (of those without it, of those with it).
+    smoothing: ε, the share of each label that is spread evenly over all n of them (Szegedy et al.,
+    2016): the target is (1 − ε)·[right] + ε/n, for a yes or no (1 − ε)·y + ε/2. focal_gamma: γ of
+    the focal loss (Lin et al., 2017), which multiplies each −log p by (1 − p)^γ; None for the cross
+    entropy. class_weights: what the loss of an example is multiplied by, for each label; in
+    multi-label classification (for rows without the label, for rows with it).
     """
 
     smoothing: float = 0.0
@@ -37,14 +41,17 @@ PLAIN = LossRule()
 
 
 def cross_entropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """−log softmax(logits)[label] in nats: labels int32 [...], logits float32 [..., n] -> float32 [...]."""
+    """−log softmax(logits)[label] in nats: labels int32 [...], logits float32 [..., n] -> float32
+    [...].
+    """
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
 
 
 def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, among: tf.Tensor | None = None) -> tf.Tensor:
-    """Of labels that exclude each other: int32 [M], logits float32 [M, n] -> float32 [M], in nats.
+    """Single-label: int32 [M], logits float32 [M, n] -> float32 [M], in nats.
 
-    among: bool [M, n], the labels that the rule's smoothing may spread a share over, where these are not all.
+    among: bool [M, n], the labels that the rule's smoothing may spread a share over, where these
+    are not all.
     """
     # A fused kernel of TensorFlow, which is stable for logits of any size.
     losses = _focused(cross_entropy(labels, logits), rule.focal_gamma)
@@ -63,7 +70,7 @@ def softmax_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule, among: 
 
 
 def sigmoid_losses(labels: tf.Tensor, logits: tf.Tensor, rule: LossRule) -> tf.Tensor:
-    """Of labels that do not exclude each other, each for itself: float32 [M, n] of 0 and 1, logits [M, n] -> [M, n]."""
+    """Multi-label, each label for itself: float32 [M, n] of 0 and 1, logits [M, n] -> [M, n]."""
     targets = labels * (1.0 - rule.smoothing) + rule.smoothing / 2.0 if rule.smoothing else labels
     if rule.focal_gamma is None:
         losses = tf.nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits)
@@ -91,8 +98,11 @@ def softmax_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
 
 
 def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
-    """The mean over the labels of KL(sigmoid(teacher) ‖ sigmoid(student)) in nats, of logits [B, L]: float32 [B]."""
-    # The divergence is the cross entropy minus the entropy; both come from a function that no logit overflows.
+    """The mean over the labels of KL(sigmoid(teacher) ‖ sigmoid(student)) in nats, of logits [B,
+    L]: float32 [B].
+    """
+    # The divergence is the cross entropy minus the entropy; both come from a function that no logit
+    # overflows.
     probabilities = tf.sigmoid(teacher)
     entropy = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=teacher)
     cross = tf.nn.sigmoid_cross_entropy_with_logits(labels=probabilities, logits=student)
@@ -101,10 +111,11 @@ def sigmoid_divergence(teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class Formulas:
-    """What TensorFlow computes from the logits [B, n] of a problem type; problem_types has the same in NumPy.
+    """What TensorFlow computes from the logits [B, n] of a problem type; problem_types has the same
+    in NumPy.
 
-    activated: -> the predictions. losses(label_ids, logits, rule) -> float32 [B]. divergence(teacher, student) of logits ->
-    float32 [B], None where there is no distillation.
+    activated: -> the predictions. losses(label_ids, logits, rule) -> float32 [B].
+    divergence(teacher, student) of logits -> float32 [B], None where there is no distillation.
     """
 
     activated: Callable[[tf.Tensor], tf.Tensor]
@@ -130,19 +141,23 @@ FORMULAS = {
 
 @dataclasses.dataclass(frozen=True)
 class Distillation:
-    """A loss that is also that of the probabilities of another classifier, the teacher (Hinton et al., 2015):
+    """A loss that also compares with the probabilities of another classifier, the teacher (Hinton
+    et al., 2015):
 
         share · T² · KL(teacher at T ‖ student at T) + (1 − share) · loss of the label
 
-    of which an example without label has the first term alone. T² keeps the gradients of both terms of one size whatever T
-    is. Of labels that do not exclude each other it is the mean of the divergences of each. Not for a regression.
+    of which an example without label has the first term alone. T² keeps the gradients of both terms
+    of one size whatever T is. For multi-label it is the mean of the divergences of all labels. Not
+    for a regression.
     """
 
     temperature: float
     share: float
 
     def losses(self, formulas: Formulas, teacher: tf.Tensor, student: tf.Tensor, hard: tf.Tensor) -> tf.Tensor:
-        """Of each example, float32 [B]; teacher, student: logits [B, n]; hard: the losses of the labels, [B]."""
+        """Of each example, float32 [B]; teacher, student: logits [B, n]; hard: the losses of the
+        labels, [B].
+        """
         assert formulas.divergence, "BertClassifier refuses a distillation without one"
         soft = formulas.divergence(teacher / self.temperature, student / self.temperature)
         return self.share * self.temperature**2 * soft + (1.0 - self.share) * hard

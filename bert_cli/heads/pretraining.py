@@ -13,7 +13,8 @@ from bert_cli.model.layers import Dense, LayerNorm, Scoped
 
 
 class MaskedLmHead(Scoped):
-    """Logits over the vocabulary for hidden rows: dense, activation, normalisation, then the tied word embeddings.
+    """Logits over the vocabulary for hidden rows: dense, activation, normalisation, then the tied
+    word embeddings.
 
     Variables: cls/predictions/transform/{dense,LayerNorm}/…, cls/predictions/output_bias [V].
     """
@@ -27,7 +28,9 @@ class MaskedLmHead(Scoped):
         self.output_bias = self.add_scoped("output_bias", (config.vocab_size,), "zeros")
 
     def transformed(self, rows, training=False):
-        """What is compared with the word embeddings: [M, H] -> [M, H], both in the compute dtype."""
+        """The vectors that are compared with the word embeddings: [M, H] -> [M, H], both in the
+        compute dtype.
+        """
         return self.norm(ops.activate(self.transform(rows), self.activation, training))
 
     def call(self, rows, word_embeddings, training=False):
@@ -46,10 +49,12 @@ class NextSentenceHead(OutputLayer):
 
 
 def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """nll of M predictions, float32 [M], whose logits are rows · wordsᵀ + bias; its gradient takes few passes over [M, V].
+    """Negative log-likelihood of M predictions, float32 [M], with the logits rows · wordsᵀ + bias;
+    its gradient takes few passes over [M, V].
 
-    rows: [M, H] in the compute dtype; words: float32 [V, H]; bias: float32 [V]; labels: int32 [M]. Logits and softmax are
-    float32. In the gradient softmax − onehot the label's part is taken apart: it needs rows of H numbers only.
+    rows: [M, H] in the compute dtype; words: float32 [V, H]; bias: float32 [V]; labels: int32 [M].
+    Logits and softmax are float32. In the gradient softmax − onehot the label's part is taken
+    apart: it needs rows of H numbers only.
     """
 
     @tf.custom_gradient
@@ -80,8 +85,9 @@ def tied_cross_entropy(rows: tf.Tensor, words: tf.Tensor, bias: tf.Tensor, label
 class BertPretrainer(TaskModel):
     """Encoder with the masked-LM and next-sentence heads of run_pretraining.py.
 
-    A dict of int32 [B, S] and `masked_lm_positions` int32 [B, P] -> dict of float32 `masked_lm_logits` [B, P, V] and
-    `next_sentence_logits` [B, 2]. Only the masked positions go through the head.
+    A dict of int32 [B, S] and `masked_lm_positions` int32 [B, P] -> dict of float32
+    `masked_lm_logits` [B, P, V] and `next_sentence_logits` [B, 2]. Only the masked positions go
+    through the head.
 
     use_next_sentence: False leaves the next sentence out of the loss.
     """
@@ -126,10 +132,13 @@ class BertPretrainer(TaskModel):
         seed: tf.Tensor | None = None,
         packed: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The encoder's rows at `slots`, int32 [M] of b·S+s, [M, H] in its dtype; next-sentence logits, float32 [B, 2]."""
+        """The encoder's rows at `slots`, int32 [M] of b·S+s, [M, H] in its dtype; next-sentence
+        logits, float32 [B, 2].
+        """
         outputs = self.encoder(inputs, training=training, seed=seed, packed=packed)
         sequence = outputs["sequence_output"]  # [B, S, H]
-        # Before the head: its products are over the vocabulary, the largest of the network, and 85 % of the tokens have none.
+        # Before the head: its products are over the vocabulary, the largest of the network, and 85
+        # % of the tokens have none.
         rows = tf.gather(tf.reshape(sequence, [-1, sequence.shape[-1]]), slots)
         return tf.cast(rows, self.encoder.product_dtype), self.next_sentence(outputs["pooled_output"])
 
@@ -137,7 +146,8 @@ class BertPretrainer(TaskModel):
     def _predicted(batch: dict, packed: bool) -> tuple[tf.Tensor, tf.Tensor]:
         """Indices int64 [M, 2] of the predictions in [B, P], and their slots b·S+s, int32 [M]."""
         positions, weights = batch["masked_lm_positions"], batch["masked_lm_weights"]
-        # On a TPU, where shapes are static, the empty positions are computed too; their weight is 0.
+        # On a TPU, where shapes are static, the empty positions are computed too; their weight is
+        # 0.
         indices = tf.where(weights > 0 if packed else tf.ones_like(weights, tf.bool))
         length = tf.shape(batch["input_word_ids"])[1]
         return indices, tf.cast(indices[:, 0], tf.int32) * length + tf.gather_nd(positions, indices)
@@ -145,14 +155,15 @@ class BertPretrainer(TaskModel):
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
         """See TaskModel: the masked words, and after them the next sentences, n = M + B.
 
-        A masked word counts w / (Σ w + 1e-5) over the global batch, which masked_lm_weights are already
-        (features.pretraining_batch); the next sentences are a mean over the sequences. The loss_rule is that of both.
+        A masked word counts w / (Σ w + 1e-5) over the global batch, which masked_lm_weights are
+        already (features.pretraining_batch); the next sentences are a mean over the sequences. Both
+        have the same loss_rule.
         """
         indices, slots = self._predicted(batch, packed)
         ids, weights = (tf.gather_nd(batch[name], indices) for name in ("masked_lm_ids", "masked_lm_weights"))
         inputs = {name: batch[name] for name in spec.INPUTS}
         rows, next_sentence = self.rows_at(inputs, slots, not frozen, seed, packed)
-        # The gradient written by hand is that of the plain cross entropy alone.
+        # The gradient written by hand holds for the plain cross-entropy only.
         if self.loss_rule.is_plain:
             words = tf.convert_to_tensor(self.encoder.embeddings.words.value)
             bias = tf.convert_to_tensor(self.masked_lm.output_bias.value)

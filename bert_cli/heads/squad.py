@@ -20,10 +20,11 @@ def span_loss(
     rule: LossRule = PLAIN,
     is_token: tf.Tensor | None = None,
 ) -> tf.Tensor:
-    """Mean of the losses of start and end over all S positions, padding included: int32 [B], float32 [B, S] -> [B].
+    """Mean of the losses of start and end over all S positions, padding included: int32 [B],
+    float32 [B, S] -> [B].
 
-    positions, logits: of the starts and of the ends. is_token: bool [B, S], False for padding, over which the rule's smoothing
-    spreads nothing.
+    positions, logits: of the starts and of the ends. is_token: bool [B, S], False for padding, over
+    which the rule's smoothing spreads nothing.
     """
     losses = [softmax_losses(*each, rule, is_token) for each in zip(positions, logits, strict=True)]
     # The original halves the sum, so that the loss is of the size of one softmax.
@@ -31,7 +32,9 @@ def span_loss(
 
 
 class SpanHead(OutputLayer):
-    """Start and end logits for each token: variables cls/squad/output_weights [2, H], output_bias [2]."""
+    """Start and end logits for each token: variables cls/squad/output_weights [2, H], output_bias
+    [2].
+    """
 
     def __init__(self, hidden: int, seed: int):
         super().__init__("cls/squad", hidden, 2, HEAD_STDDEV, seed)
@@ -45,10 +48,12 @@ class SpanHead(OutputLayer):
 
 
 class BertSpanModel(TaskModel):
-    """Encoder and span head of run_squad.py: a dict of int32 [B, S] -> (start, end) logits, each float32 [B, S].
+    """Encoder and span head of run_squad.py: a dict of int32 [B, S] -> (start, end) logits, each
+    float32 [B, S].
 
-    As in the original all max_seq_length positions are in the softmax of the loss, so training computes those of padding
-    too; skip_padding takes them out. Predictions leave padding out, unless keep_padding has it computed like all else.
+    As in the original all max_seq_length positions are in the softmax of the loss, so training
+    computes padding too; skip_padding takes them out. Predictions leave padding out, unless
+    keep_padding has it computed like all else.
     """
 
     kind = "fine-tuned to answer questions"
@@ -95,6 +100,7 @@ class BertSpanModel(TaskModel):
         start, end = self(inputs, packed=packed and not self.predicts_padding)
         if self.predicts_padding:
             return {"start": start, "end": end}
-        # -inf, not the -1e9 of training: no answer begins or ends in padding, and nothing is differentiated here.
+        # -inf, not the -1e9 of training: no answer begins or ends in padding, and nothing is
+        # differentiated here.
         real = batch["input_mask"] > 0
         return {"start": tf.where(real, start, -math.inf), "end": tf.where(real, end, -math.inf)}

@@ -14,11 +14,13 @@ from bert_cli.model.config import BertConfig, ModuleConfig
 
 
 class BertTagger(TaskModel):
-    """Encoder and a dense classifier of each token: a dict of int32 [B, S] -> logits float32 [B, S, L].
+    """Encoder and a dense classifier of each token: a dict of int32 [B, S] -> logits float32 [B, S,
+    L].
 
-    The classifier reads the outputs of the encoder's `layers` (see state_place) side by side, in the order given:
-    W = len(layers)·H numbers for each token. Its variables are output_weights [L, W] and output_bias [L] at the root,
-    the names of a classifier, which forks of the original for named entities keep.
+    The classifier reads the outputs of the encoder's `layers` (see state_place) side by side, in
+    the order given: W = len(layers)·H numbers for each token. Its variables are output_weights [L,
+    W] and output_bias [L] at the root, the names of a classifier, which forks of the original for
+    named entities keep.
     """
 
     kind = "a model that bert-tag trained"
@@ -36,7 +38,8 @@ class BertTagger(TaskModel):
         **options: Unpack[NetworkOptions],
     ):
         super().__init__("tagging_model", config, **options)
-        # -1 and the number of the last layer are the same layer: from here on only places among the states.
+        # -1 and the number of the last layer are the same layer: from here on only places among the
+        # states.
         self.state_places = tuple(state_place(layer, config.num_hidden_layers) for layer in layers)
         self.head = ClassifierHead(len(layers) * config.hidden_size, label_count, self.seed)
 
@@ -51,7 +54,9 @@ class BertTagger(TaskModel):
         return tf.concat([states[place] for place in self.state_places], axis=-1)
 
     def score(self, rows: tf.Tensor, seed: tf.Tensor | None = None) -> tf.Tensor:
-        """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed`, that of a training step, makes the dropout."""
+        """Logits of chosen tokens: float32 [M, W] -> [M, L]. `seed` of a training step makes the
+        dropout.
+        """
         if seed is not None:
             seed = ops.offset_seed(seed, 1, 0)  # a row of its own, away from the encoder's
             if seed.shape[0] > 2:  # how many tokens other replicas chose is not known: a seed for each replica
@@ -67,9 +72,11 @@ class BertTagger(TaskModel):
         return tf.reshape(logits, [shape[0], shape[1], logits.shape[-1]])
 
     def loss_terms(self, batch, seed, packed, batch_size, frozen=False):
-        """See TaskModel: the mean over the labelled pieces, whose shares label_weights are (features.tagging).
+        """See TaskModel: the mean over the labelled pieces, weighted by label_weights
+        (features.tagging).
 
-        n counts the labelled pieces, or all where nothing is packed. A batch of `state_columns` has its states.
+        n counts the labelled pieces, or all where nothing is packed. A batch of `state_columns` has
+        its states.
         """
         if "states" in batch:
             states = batch["states"]
@@ -79,13 +86,15 @@ class BertTagger(TaskModel):
         labels = tf.reshape(batch["label_ids"], [-1])
         weights = tf.reshape(batch["label_weights"], [-1])
         if packed:
-            # Further pieces of a word and special tokens have no label: the head computes nothing of them.
+            # Further pieces of a word and special tokens have no label: the head computes nothing
+            # of them.
             labelled = tf.where(labels >= 0)[:, 0]
             rows, labels, weights = (tf.gather(values, labelled) for values in (rows, labels, weights))
-        # Rows without a label, -1, are there only where nothing is packed; any label will do, as their weight is 0.
+        # Rows without a label, -1, are there only where nothing is packed; any label will do, as
+        # their weight is 0.
         return softmax_losses(tf.maximum(labels, 0), self.score(rows, seed), self.loss_rule), weights
 
     def predictions(self, batch, packed):
-        """`log_probabilities` float32 [B, S, L]; those of padding mean nothing."""
+        """`log_probabilities` float32 [B, S, L], meaningless at padding."""
         inputs = {name: batch[name] for name in spec.INPUTS}
         return {"log_probabilities": tf.nn.log_softmax(self(inputs, packed=packed))}

@@ -1,6 +1,7 @@
-"""Metrics of the tasks with one label, a number, or a choice. scikit-learn and SciPy are imported where they are used.
+"""Metrics of the tasks with one label, a number, or a choice. scikit-learn and SciPy are imported
+where they are used.
 
-Those of several labels are in metrics/multi_label.py.
+Metrics of multi-label classification are in metrics/multi_label.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,9 @@ LOSSES = ("eval_loss", "loss")
 
 
 def known_metrics(known: tuple[str, ...], task_metric: str | None = None) -> tuple[str, ...]:
-    """The metrics of a problem type, the main one of the task first; task_metric: a key of MAIN_METRICS."""
+    """The metrics of a problem type, the main one of the task first; task_metric: a key of
+    MAIN_METRICS.
+    """
     first = MAIN_METRICS[task_metric][:1] if task_metric else known[:1]
     return tuple(dict.fromkeys([*first, *known]))
 
@@ -39,7 +42,9 @@ def check_numbers(predictions: np.ndarray) -> None:
 
 
 def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 | int]:
-    """eval_loss, loss and eval_examples as classification_metrics describes them; losses float [n], n > 0."""
+    """eval_loss, loss and eval_examples as classification_metrics describes them; losses float [n],
+    n > 0.
+    """
     return {
         "eval_loss": np.float32(np.mean(losses, dtype=np.float64)),
         "loss": np.float32(mean_of_batch_means(losses, batch_size)),
@@ -53,14 +58,19 @@ def preload() -> None:
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:
-    """Mean over batches (of `batch_size` consecutive examples, the last may be short) of the mean loss in the batch."""
-    # The original averages its batches, and so counts the rows of a short last batch more than others.
+    """Mean over batches (of `batch_size` consecutive examples, the last may be short) of the mean
+    loss in the batch.
+    """
+    # The original averages its batches, and so counts the rows of a short last batch more than
+    # others.
     losses = np.asarray(losses, np.float64)
     return float(np.mean([losses[start : start + batch_size].mean() for start in range(0, len(losses), batch_size)]))
 
 
 def matthews_correlation(label_ids: np.ndarray, predicted: np.ndarray) -> float:
-    """Matthews' correlation coefficient, -1…1; 0 where all labels or all predictions are the same class."""
+    """Matthews' correlation coefficient, -1…1; 0 where all labels or all predictions are the same
+    class.
+    """
     from sklearn.metrics import matthews_corrcoef
 
     if len(np.unique(label_ids)) < 2 or len(np.unique(predicted)) < 2:
@@ -69,13 +79,16 @@ def matthews_correlation(label_ids: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def f1(label_ids: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
-    """F1 of class 1 where there are two classes; of more, the mean over the classes that occur (macro F1).
+    """F1 of class 1 where there are two classes; of more, the mean over the classes that occur
+    (macro F1).
 
-    A class occurs when an example has it as label or as prediction; the F1 of any other is undefined and left out.
+    A class occurs when an example has it as label or as prediction; the F1 of any other is
+    undefined and left out.
     """
     from sklearn.metrics import f1_score
 
-    # As GLUE has it for MRPC and QQP: the F1 of "is a paraphrase", not a mean with that of its opposite.
+    # As GLUE has it for MRPC and QQP: the F1 of "is a paraphrase", not a mean with the F1 of the
+    # other label.
     classes = [1] if num_labels == 2 else None
     return float(f1_score(label_ids, predicted, labels=classes, average="macro", zero_division=0))
 
@@ -89,10 +102,11 @@ def classification_metrics(
 ) -> dict[str, np.float32 | int]:
     """The metrics of an evaluation: float32 scalars, and the number of examples.
 
-    Args: label_ids int [n] (n > 0), losses float [n] (cross entropy of each example), probabilities float [n, labels],
-    all in file order; `batch_size` is that of the original's evaluation, which its `loss` depends on.
+    Args: label_ids int [n] (n > 0), losses float [n] (cross entropy of each example), probabilities
+    float [n, labels], all in file order; `batch_size`: the original's batch size in evaluation,
+    which its `loss` depends on.
 
-    eval_accuracy  share of examples whose most probable class (of equals the first) is the label
+    eval_accuracy  fraction of examples with the label as the most probable class (of equals the first)
     eval_loss      mean over examples
     loss           mean over batches of the batch means; differs from eval_loss where the last batch is short
     eval_mcc       see matthews_correlation
@@ -115,9 +129,11 @@ def classification_metrics(
 def choice_metrics(
     label_ids: np.ndarray, losses: np.ndarray, probabilities: np.ndarray, batch_size: int
 ) -> dict[str, np.float32 | int]:
-    """Of multiple choice, as classification_metrics without MCC and F1: an ending's place is no class.
+    """Of multiple choice, as classification_metrics without MCC and F1: an ending's place is no
+    class.
 
-    Args: label_ids int [n] (n > 0), losses float [n], probabilities float [n, endings]. InputError for NaN.
+    Args: label_ids int [n] (n > 0), losses float [n], probabilities float [n, endings]. InputError
+    for NaN.
     """
     check_numbers(probabilities)
     right = np.asarray(probabilities).argmax(axis=1) == np.asarray(label_ids)
@@ -129,7 +145,8 @@ def regression_metrics(
 ) -> dict[str, np.float32 | int]:
     """Of numbers: float32 scalars, and the number of examples. InputError for NaN.
 
-    Args: values and predicted float [n] (n > 0), losses float [n] (squared errors), all in file order.
+    Args: values and predicted float [n] (n > 0), losses float [n] (squared errors), all in file
+    order.
 
     eval_pearson, eval_spearman  correlation of the values and of their ranks, -1…1; equal values share their rank
     eval_rmse                    root of the mean squared error, in the unit of the values
@@ -156,8 +173,9 @@ def regression_metrics(
 def classification_report(label_ids: np.ndarray, probabilities: np.ndarray, label_names: Sequence[str]) -> dict:
     """Scores of each class and the confusion matrix, ready for JSON.
 
-    {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix": [[int]]}: rows of the matrix are
-    labels, columns are predictions, in the order of `label_names`. An undefined ratio (0 / 0) is 0.
+    {"classes": {name: {"precision", "recall", "f1", "support"}}, "confusion_matrix": [[int]]}: rows
+    of the matrix are labels, columns are predictions, in the order of `label_names`. An undefined
+    ratio (0 / 0) is 0.
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 

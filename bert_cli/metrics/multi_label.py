@@ -1,4 +1,6 @@
-"""Metrics, thresholds and reports where a text has any of several labels. scikit-learn is imported where it is used."""
+"""Metrics, thresholds and reports where a text has any of several labels. scikit-learn is imported
+where it is used.
+"""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +17,9 @@ DEFAULT_THRESHOLD = 0.5
 
 
 def over_thresholds(probabilities: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Which labels are predicted: bool [n, labels], where a probability [n, labels] is at or above its threshold [labels]."""
+    """Which labels are predicted: bool [n, labels], where a probability [n, labels] is at or above
+    its threshold [labels].
+    """
     # In float64: a threshold between two neighbours of float32 would else become one of them.
     return np.asarray(probabilities, np.float64) >= np.asarray(thresholds, np.float64)
 
@@ -23,9 +27,9 @@ def over_thresholds(probabilities: np.ndarray, thresholds: np.ndarray) -> np.nda
 def tune_thresholds(label_ids: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """The threshold of each label that gives it the best F1 on these examples: float64 [labels].
 
-    label_ids: 0 or 1, [n, labels]; probabilities [n, labels]. A threshold is in the middle between two probabilities that
-    follow one another, or between the lowest and 0; of those with equal F1 the one nearest to 0.5 is taken. A label that no
-    example has keeps 0.5. InputError for NaN.
+    label_ids: 0 or 1, [n, labels]; probabilities [n, labels]. A threshold is in the middle between
+    two probabilities that follow one another, or between the lowest and 0; of those with equal F1
+    the one nearest to 0.5 is taken. A label that no example has keeps 0.5. InputError for NaN.
     """
     check_numbers(probabilities)
     columns = zip(np.asarray(label_ids).T, np.asarray(probabilities, np.float64).T, strict=True)
@@ -35,7 +39,8 @@ def tune_thresholds(label_ids: np.ndarray, probabilities: np.ndarray) -> np.ndar
 def _best_threshold(has: np.ndarray, probability: np.ndarray) -> float:
     if not has.any():
         return DEFAULT_THRESHOLD
-    # One pass over the sorted probabilities tries all thresholds; trying each by itself is quadratic.
+    # One pass over the sorted probabilities tries all thresholds; trying each by itself is
+    # quadratic.
     order = np.argsort(-probability, kind="stable")
     descending = probability[order]
     hits = np.cumsum(has[order])
@@ -54,7 +59,9 @@ def write_thresholds(path: str, label_names: Sequence[str], thresholds: np.ndarr
 
 
 def read_thresholds(path: str, label_names: Sequence[str]) -> np.ndarray:
-    """What write_thresholds wrote: float64 [labels]. InputError unless it has a number of 0…1 for each of these labels."""
+    """What write_thresholds wrote: float64 [labels]. InputError unless it has a number of 0…1 for
+    each of these labels.
+    """
     values = read_json(path)
     if not isinstance(values, dict) or values.keys() != set(label_names):
         needed = f"a threshold for each of {listed(label_names)}"
@@ -73,10 +80,11 @@ def multi_label_metrics(
     thresholds: np.ndarray,
     batch_size: int,
 ) -> tuple[dict[str, np.float32 | int], dict]:
-    """The metrics of an evaluation (float32 scalars, and the number of examples), and the scores of each label, for JSON.
+    """The metrics of an evaluation (float32 scalars, and the number of examples), and the scores of
+    each label, for JSON.
 
-    Args: label_ids 0 or 1, [n, labels] (n > 0), losses float [n], probabilities float [n, labels], thresholds float
-    [labels]; all in file order. InputError for NaN.
+    Args: label_ids 0 or 1, [n, labels] (n > 0), losses float [n], probabilities float [n, labels],
+    thresholds float [labels]; all in file order. InputError for NaN.
 
     eval_micro_f1           F1 of all decisions together, 0 where nothing is a label and nothing predicted
     eval_macro_f1           mean over the labels of their F1, which is 0 where nothing is a label and nothing predicted
@@ -86,9 +94,10 @@ def multi_label_metrics(
     eval_average_precision  mean over the labels that some example has
     eval_loss, loss, eval_examples  as in metrics.classification_metrics
 
-    A mean over no label at all is not there. The second: {"labels": {name: {"threshold", "precision", "recall", "f1",
-    "roc_auc", "average_precision", "support"}}, "without_roc_auc": [names], "without_average_precision": [names]}; what
-    is undefined is None, a precision or recall of 0 / 0 is 0.
+    A mean over no label at all is not there. The second: {"labels": {name: {"threshold",
+    "precision", "recall", "f1", "roc_auc", "average_precision", "support"}}, "without_roc_auc":
+    [names], "without_average_precision": [names]}; what is undefined is None, a precision or recall
+    of 0 / 0 is 0.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -135,7 +144,9 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def format_multi_label(details: dict) -> list[str]:
-    """The second result of multi_label_metrics as lines of a table for the log, and what was left out of its means."""
+    """The second result of multi_label_metrics as lines of a table for the log, and what was left
+    out of its means.
+    """
     width = max(len(name) for name in [*details["labels"], "label"])
     lines = [f"{'label':<{width}}  threshold  precision  recall      f1  ROC-AUC  av. prec.  support"]
     for name, scores in details["labels"].items():

@@ -4,12 +4,14 @@ import numpy as np
 
 
 def pretraining_metrics(sums: dict[str, np.ndarray], batch_size: int, next_sentence: bool) -> dict[str, object]:
-    """Google's keys, and masked_lm_perplexity, eval_examples (sequences), eval_predictions (masked tokens).
+    """Google's keys, and masked_lm_perplexity, eval_examples (sequences), eval_predictions (masked
+    tokens).
 
-    sums: float [n] each, a row per sequence: masked_lm_losses (Σ weight · nll, nats), masked_lm_weights (Σ weight),
-    masked_lm_correct (Σ weight where the most probable token is right), and with `next_sentence` next_sentence_losses
-    and next_sentence_correct. Values are float32, counts int. As in the original, the masked-LM figures are means over
-    all masked tokens, those of the next sentence over sequences, and `loss` is the mean over batches of `batch_size`
+    sums: float [n] each, a row per sequence: masked_lm_losses (Σ weight · nll, nats),
+    masked_lm_weights (Σ weight), masked_lm_correct (Σ weight where the most probable token is
+    right), and with `next_sentence` next_sentence_losses and next_sentence_correct. Values are
+    float32, counts int. As in the original, the masked-LM figures are means over all masked tokens,
+    metrics of the next sentence over sequences, and `loss` is the mean over batches of `batch_size`
     sequences of the loss that training has.
     """
     sums = {name: values.astype(np.float64) for name, values in sums.items()}

@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import InputError
 
-# Names of metrics in which one of these stands are the better the lower they are.
+# A metric with one of these in its name is better the lower it is.
 _LOWER_IS_BETTER = ("loss", "rmse", "mae", "perplexity")
 
 
 class Selection(NamedTuple):
-    """step, value: of the best evaluation, of equal ones the first. waited: evaluations since, without a better one."""
+    """step, value: of the best evaluation, of equal ones the first. waited: evaluations since,
+    without a better one.
+    """
 
     step: int
     value: float
@@ -23,7 +25,8 @@ def lower_is_better(name: str) -> bool:
 
 
 def find_metric(given: str, known: Sequence[str]) -> str:
-    """The metric that --metric_for_best names, with or without eval_ in front; without a name the first of `known`.
+    """The metric that --metric_for_best names, with or without eval_ in front; without a name the
+    first of `known`.
 
     InputError, which lists them, for one that is not known.
     """
@@ -36,7 +39,9 @@ def find_metric(given: str, known: Sequence[str]) -> str:
 
 
 def is_better(name: str, value: float, other: float) -> bool:
-    """Whether a value of this metric is better than another one. A NaN is not, and everything is better than a NaN."""
+    """Whether a value of this metric is better than another one. A NaN is not, and everything is
+    better than a NaN.
+    """
     if value != value or other != other:
         # NaN is the only value that differs from itself.
         return value == value
@@ -49,9 +54,11 @@ def best_of(name: str, values: Sequence[float]) -> float:
 
 
 def select(name: str, evaluations: Sequence[tuple[int, float]], first_step: int = 0) -> Selection | None:
-    """The best of (step, value of the metric), in the order of their steps; None where there is none.
+    """The best of (step, value of the metric), in the order of their steps; None where there is
+    none.
 
-    first_step: evaluations up to this step count for the best one, but `waited` counts later ones alone.
+    first_step: evaluations up to this step count for the best one, but `waited` counts later ones
+    alone.
     """
     if not evaluations:
         return None

@@ -1,4 +1,6 @@
-"""Exact match and F1 of answers, as the official scripts of SQuAD 1.1 and 2.0 define them. All scores are percentages."""
+"""Exact match and F1 of answers, as the official scripts of SQuAD 1.1 and 2.0 define them. All
+scores are percentages.
+"""
 
 import math
 import re
@@ -26,7 +28,8 @@ def exact_match(predicted: str, gold: str) -> float:
 
 
 def f1(predicted: str, gold: str) -> float:
-    """Harmonic mean of precision and recall over the words of both answers after normalize_answer, 0 to 1.
+    """Harmonic mean of precision and recall over the words of both answers after normalize_answer,
+    0 to 1.
 
     Where an answer has no words it is 0, whatever the other is.
     """
@@ -47,7 +50,9 @@ def read_predictions(path: str) -> dict[str, str]:
 
 
 def read_null_odds(path: str) -> dict[str, float]:
-    """A file {id: null odds}. InputError for another layout, and for what is not a finite number."""
+    """A file {id: null odds}. InputError for another layout, and for a value that is not a finite
+    number.
+    """
     advice = 'null odds are {"question id": number}, as in null_odds.json'
     found = expect(read_json(path), dict, path, advice)
     for qas_id, value in found.items():
@@ -63,11 +68,12 @@ def _percent(total: float, count: int) -> float:
 
 
 def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str]) -> dict[str, float | int]:
-    """Scores of SQuAD 1.1: of each question the best over its right answers, then the mean over all questions.
+    """Scores of SQuAD 1.1: of each question the best over its right answers, then the mean over all
+    questions.
 
-    `gold` is what read_gold_answers gives. Keys: exact_match and f1 (percent, as the official script prints them),
-    total (questions) and missing (those without a prediction, which score 0). Other predictions do not matter.
-    InputError where a question has no right answer.
+    `gold` is what read_gold_answers gives. Keys: exact_match and f1 (percent, as the official
+    script prints them), total (questions) and missing (those without a prediction, which score 0).
+    Other predictions do not matter. InputError where a question has no right answer.
     """
     exact = total_f1 = 0.0
     missing = 0
@@ -92,7 +98,9 @@ def scores_v1(gold: Mapping[str, Sequence[str]], predictions: Mapping[str, str])
 
 
 def raw_scores(answers: Sequence[str], predicted: str) -> tuple[float, float]:
-    """Exact match and F1 of one prediction under the rules of 2.0: no answer is right where no answer is."""
+    """Exact match and F1 of one prediction under the rules of 2.0: no answer is right where no
+    answer is.
+    """
     # An answer of nothing but articles and punctuation is none.
     answers = [answer for answer in answers if normalize_answer(answer)]
     if not answers or not normalize_answer(predicted):
@@ -107,11 +115,13 @@ def _best_threshold(
     scores: Mapping[str, float],
     null_odds: Mapping[str, float],
 ) -> tuple[float, float]:
-    """The best mean score (percent) that a threshold on the null odds could give, and the lowest such threshold.
+    """The best mean score (percent) that a threshold on the null odds could give, and the lowest
+    such threshold.
 
     A question with null odds above the threshold gets no answer, any other its prediction.
     """
-    # Equal odds stay in the order of their file, as in the official script, which looks at thresholds between them too.
+    # Equal odds stay in the order of their file, as in the official script, which looks at
+    # thresholds between them too.
     answered = [qas_id for qas_id in null_odds if qas_id in gold and qas_id in predictions]
     # Starts with no question answered; each step down the sorted odds answers one more.
     current = best = float(sum(not gold[qas_id] for qas_id in answered))  # all get no answer
@@ -128,12 +138,14 @@ def scores_v2(
     predictions: Mapping[str, str],
     null_odds: Mapping[str, float] | None = None,
 ) -> dict[str, float | int]:
-    """Scores of SQuAD 2.0, under the names that the official script prints, in its order, and `missing`.
+    """Scores of SQuAD 2.0, under the names that the official script prints, in its order, and
+    `missing`.
 
-    `gold` is what read_gold_answers gives. exact, f1 (percent) and total (questions); HasAns_* of the questions with
-    an answer and NoAns_* of those without, where there are such. With `null_odds` also best_exact, best_exact_thresh,
-    best_f1, best_f1_thresh: the best that a threshold on the odds could give; the answers of questions above 1.0, which
-    the official script takes away, stay. A question without prediction is missing and scores 0. InputError for a
+    `gold` is what read_gold_answers gives. exact, f1 (percent) and total (questions); HasAns_* of
+    the questions with an answer and NoAns_* of those without, where there are such. With
+    `null_odds` also best_exact, best_exact_thresh, best_f1, best_f1_thresh: the best that a
+    threshold on the odds could give; the answers of questions above 1.0, which the official script
+    takes away, stay. A question without prediction is missing and scores 0. InputError for a
     prediction without null odds.
     """
     # Kept by question, as the thresholds below need each of them.

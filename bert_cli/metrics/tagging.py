@@ -1,19 +1,24 @@
-"""Scores of entities as the evaluation script of the CoNLL-2000 and 2003 shared tasks (conlleval) counts them.
+"""Scores of entities as the evaluation script of the CoNLL-2000 and 2003 shared tasks (conlleval)
+counts them.
 
-An entity is right where its first word, last word and type are. Precision, recall and F1 are in per cent.
+An entity is right where its first word, last word and type are. Precision, recall and F1 are in per
+cent.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# The entities of a sentence: (type, first word, word after the last), as examples.tag_schemes.entities extracts them.
+# The entities of a sentence: (type, first word, word after the last), as
+# examples.tag_schemes.entities extracts them.
 Entities = Sequence[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
 class EntityCounts:
-    """Entities in the data (`gold`), in the predictions, and those in both. A ratio of 0 / 0 is 0, as in conlleval."""
+    """Entities in the data (`gold`), in the predictions, and those in both. A ratio of 0 / 0 is 0,
+    as in conlleval.
+    """
 
     gold: int
     predicted: int
@@ -35,7 +40,9 @@ class EntityCounts:
 
 @dataclass(frozen=True)
 class TaggingScores:
-    """Words, those with the right tag, entities of all types, and of each type (in the order of code points)."""
+    """Words, those with the right tag, entities of all types, and of each type (in the order of
+    code points).
+    """
 
     words: int
     correct_words: int
@@ -44,7 +51,7 @@ class TaggingScores:
 
     @property
     def accuracy(self) -> float:
-        """Per cent of the words whose tags are equal."""
+        """Per cent of the words with equal tags."""
         return 100.0 * self.correct_words / self.words if self.words else 0.0
 
 
@@ -56,7 +63,8 @@ def tagging_scores(
 ) -> TaggingScores:
     """Compare the tags and the entities of sentences. ValueError where their numbers differ.
 
-    The counts are those of conlleval. It counts -DOCSTART- lines as words; here they are in no sentence.
+    Counts as conlleval does. conlleval counts -DOCSTART- lines as words; here they are in no
+    sentence.
     """
     words = correct_words = 0
     wanted: Counter[str] = Counter()
@@ -76,7 +84,8 @@ def tagging_scores(
 
 
 def format_scores(scores: TaggingScores) -> list[str]:
-    """Lines for the log, laid out as those of conlleval; behind a type the entities predicted and, new, those in the data.
+    """Lines for the log, laid out as by conlleval; after a type the number of predicted entities
+    and, new, of entities in the data.
 
     Entities without type (tags B, I and O alone) are only in the overall line.
     """
@@ -99,10 +108,11 @@ def format_scores(scores: TaggingScores) -> list[str]:
 
 
 def eval_results(scores: TaggingScores) -> dict[str, float | int]:
-    """Entries for eval_results.txt; ratios in per cent, rounded to six digits behind the point.
+    """Entries for eval_results.txt; ratios in per cent, rounded to six decimals.
 
-    eval_accuracy, eval_precision, eval_recall, eval_f1; eval_words, eval_entities (in the data), eval_predicted_entities,
-    eval_correct_entities; and for each type x eval_precision_x, eval_recall_x, eval_f1_x, eval_entities_x.
+    eval_accuracy, eval_precision, eval_recall, eval_f1; eval_words, eval_entities (in the data),
+    eval_predicted_entities, eval_correct_entities; and for each type x eval_precision_x,
+    eval_recall_x, eval_f1_x, eval_entities_x.
     """
     overall = scores.overall
     results: dict[str, float | int] = {
@@ -121,7 +131,9 @@ def eval_results(scores: TaggingScores) -> dict[str, float | int]:
 
 
 def known_results(labels: Sequence[str]) -> tuple[str, ...]:
-    """The keys of eval_results by which one evaluation can be better than another, F1 first; labels: BIO."""
+    """The keys of eval_results by which one evaluation can be better than another, F1 first;
+    labels: BIO.
+    """
     # From the labels, not from an evaluation: the flag is checked before there is one.
     entity_types = sorted({label.partition("-")[2] for label in labels} - {""})
     names = ("eval_f1", "eval_precision", "eval_recall")

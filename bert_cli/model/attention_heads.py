@@ -8,7 +8,8 @@ from bert_cli.model.layout import HeadRows, Layout
 
 
 def split_heads(x: tf.Tensor, heads: int, layout: Layout, head_rows: HeadRows) -> list[tf.Tensor]:
-    """[T, H] -> [B_g, N, S_g, D] of each bucket of a packed layout's `head_rows`, of a dense one [B, N, S, D] alone.
+    """[T, H] -> [B_g, N, S_g, D] of each bucket of a packed layout's `head_rows`, of a dense one
+    [B, N, S, D] alone.
 
     Padded slots hold copies of row 0, which their zero probability hides.
     """
@@ -29,7 +30,7 @@ def split_heads(x: tf.Tensor, heads: int, layout: Layout, head_rows: HeadRows) -
 
 
 def join_heads(buckets: Sequence[tf.Tensor], heads: int, layout: Layout, head_rows: HeadRows) -> tf.Tensor:
-    """What split_heads gives -> [T, H]; what stands in padded slots is dropped."""
+    """The inverse of split_heads, -> [T, H]; values in padded slots are dropped."""
     width = buckets[0].shape[-1]
     if head_rows.to_rows is None:
         return tf.reshape(tf.transpose(buckets[0], [0, 2, 1, 3]), [layout.batch * layout.length, heads * width])

@@ -1,4 +1,6 @@
-"""The shape of a BERT: Google's bert_config.json, Hugging Face's config.json, and the config of a tensorflow-hub module."""
+"""The shape of a BERT: Google's bert_config.json, Hugging Face's config.json, and the config of a
+tensorflow-hub module.
+"""
 
 import dataclasses
 import json
@@ -13,7 +15,8 @@ from bert_cli.runtime.memory import machine_memory
 GELU_FORMS = ("erf", "tanh")
 # Added to the scores of padded keys in attention, as in the original.
 MASKED_SCORE = -10000.0
-# Activations by the names that occur in config files; "gelu" alone depends on the file's home (see read_config).
+# Activations by the names that occur in config files; "gelu" alone depends on the file's home (see
+# read_config).
 _ACTIVATIONS = {
     "": "linear",
     "linear": "linear",
@@ -30,8 +33,8 @@ _ACTIVATIONS = {
 class BertConfig:
     """Sizes and rates of a BERT encoder; defaults are those of the original's BertConfig.
 
-    `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original since 2019-02,
-    "erf" the exact form of Hugging Face (and of the original before that).
+    `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original
+    since 2019-02, "erf" the exact form of Hugging Face (and of the original before that).
     """
 
     vocab_size: int
@@ -94,7 +97,8 @@ def _check_memory(config: BertConfig) -> None:
         "hidden_size": 4 * hidden * hidden,
         "intermediate_size": 2 * hidden * config.intermediate_size,
     }
-    # Four bytes a number: weights are float32 whatever the compute dtype. Objects and graph of a layer take some 50 kB.
+    # Four bytes a number: weights are float32 whatever the compute dtype. Objects and graph of a
+    # layer take some 50 kB.
     of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + 50_000
     needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
     available = machine_memory()
@@ -110,7 +114,8 @@ def _check_memory(config: BertConfig) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ModuleConfig:
-    """What is known of an encoder that is no BERT: a module for tensorflow-hub, which is used as it is.
+    """What is known about an encoder that is no BERT: a module for tensorflow-hub, which is used as
+    it is.
 
     `hub_module` is its handle: a path that holds from any working directory, or a URL.
     """
@@ -143,16 +148,18 @@ _SIZES = (
 )
 _LARGEST = 2**31 - 1  # of a dimension
 _NEEDED = "a bert_config.json is needed"
-_MODULE = "hub_module"  # the key that tells a ModuleConfig's file
+_MODULE = "hub_module"  # the key by which a ModuleConfig's file is recognised
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range", "layer_norm_eps")
 
 
 def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) -> BertConfig:
-    """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the original does.
+    """Read a bert_config.json or a Hugging Face config.json; unknown keys are ignored, as the
+    original does.
 
-    `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for Google's file, erf
-    for Hugging Face's; a file of our own records its form in the key `gelu`. `vocab_size` stands in where the file has
-    none, as for a model that is to be trained from nothing. Raises InputError naming file and key.
+    `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for
+    Google's file, erf for Hugging Face's; a file of our own records its form in the key `gelu`.
+    `vocab_size` stands in where the file has none, as for a model that is to be trained from
+    nothing. Raises InputError naming file and key.
     """
     values = read_json_object(path, needed=_NEEDED)
     if _MODULE in values:
@@ -167,7 +174,8 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
     chosen = {key: value for key, value in values.items() if key in known}
     # An empty name, or null, is no activation at all, as in the original.
     chosen["hidden_act"] = chosen.get("hidden_act", "gelu") or "linear"
-    # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's the exact form.
+    # The same word means two formulas: Google's "gelu" is the tanh approximation, Hugging Face's
+    # the exact form.
     if hugging_face:
         chosen.setdefault("type_vocab_size", 2)  # the default of Hugging Face's BertConfig
     home = "erf" if hugging_face else "tanh"
@@ -179,7 +187,9 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
 
 def read_module_config(path: str) -> ModuleConfig | None:
-    """Read the bert_config.json of a run whose encoder is a module for tensorflow-hub; None for another model's."""
+    """Read the bert_config.json of a run with an encoder that is a module for tensorflow-hub; None
+    for another model's.
+    """
     values = read_json_object(path, needed=_NEEDED)
     if _MODULE not in values:
         return None
@@ -197,7 +207,7 @@ def _check_values(path: str, values: dict, hugging_face: bool) -> None:
     _check_sizes(path, values)
     for key in _RATES:
         value = values.get(key, 0.0)
-        # Dropout with a rate of 1 would divide by 0: what is kept is scaled by 1/(1 - rate).
+        # Dropout with a rate of 1 would divide by 0: the kept values are scaled by 1/(1 - rate).
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 0.99:
             raise InputError(f"{path}: {key} must be a number from 0 to 0.99, found {value!r}")
     if not isinstance(values.get("hidden_act", ""), str | None):
@@ -226,8 +236,8 @@ def _check_sizes(path: str, values: dict) -> None:
 def write_config(path: str, config: BertConfig | ModuleConfig) -> None:
     """Write Google's bert_config.json (sorted keys, indent 2), atomically.
 
-    The keys `gelu` and `layer_norm_eps`, which the original ignores, are added only where they differ from what the
-    original computes, so that a config of Google's comes out as it went in.
+    The keys `gelu` and `layer_norm_eps`, which the original ignores, are added only where they
+    differ from what the original computes, so that a config of Google's comes out as it went in.
     """
     values = dataclasses.asdict(config)
     if values.get("gelu") == "tanh":

@@ -9,10 +9,13 @@ import keras
 
 
 class DeferredInitialization:
-    """Weights that stay zero until it is known which of them are loaded: drawing those of BERT-Base takes seconds."""
+    """Weights that stay zero until it is known which of them are loaded: drawing those of BERT-Base
+    takes seconds.
+    """
 
-    # Collects the new weights now; None where they are drawn at once. A context variable, not an argument: between the
-    # model's constructor and a layer's weights are all constructors of layers.
+    # Collects the new weights now; None where they are drawn at once. A context variable, not an
+    # argument: between the model's constructor and a layer's weights are all constructors of
+    # layers.
     current: ClassVar[contextvars.ContextVar["DeferredInitialization | None"]] = contextvars.ContextVar(
         "current", default=None
     )
@@ -23,7 +26,9 @@ class DeferredInitialization:
 
     @contextlib.contextmanager
     def deferring(self, is_wanted: bool = True) -> Iterator[None]:
-        """Within it, where wanted, the weights of new layers wait; else they are drawn at once, as everywhere."""
+        """Within it, where wanted, the weights of new layers wait; else they are drawn at once, as
+        everywhere.
+        """
         token = self.current.set(self if is_wanted else None)
         try:
             yield

@@ -17,12 +17,12 @@ from bert_cli.tf_internals.keras_layers import mark_built
 
 
 class SharedTrace:
-    """The layers of all encoders of one config. Within a graph each is a call of one function, whose arguments are the layer's
-    weights.
+    """The layers of all encoders of one config. Within a graph each is a call of one function,
+    whose arguments are the layer's weights.
     """
 
-    # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is computed is what tracing
-    # each layer would have made, at the same speed.
+    # TensorFlow replaces the calls by the function's body before it optimizes the graph. So what is
+    # computed is what tracing each layer would have made, at the same speed.
 
     def __init__(self):
         self._pattern: TransformerLayer | None = None
@@ -63,13 +63,14 @@ WORDS = "bert/embeddings/word_embeddings"  # the name of the largest variable in
 class BertEncoder(keras.Model):
     """A BERT encoder with Google's variables, initialisation and positions of dropout.
 
-    Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding), `input_type_ids`. It returns
-    a dict: `embedding_output` [B, S, H], `encoder_outputs` (a list, one [B, S, H] per layer), `sequence_output` (the last
-    of them), `pooled_output` [B, H] (tanh of a dense layer on the first token), and with `return_attention` also
-    `attention_probs` (a list, one [B, N, S, S] per layer, probabilities before dropout). Outputs are float32.
+    Call it with a dict of int32 [B, S]: `input_word_ids`, `input_mask` (1 real, 0 padding),
+    `input_type_ids`. It returns a dict: `embedding_output` [B, S, H], `encoder_outputs` (a list,
+    one [B, S, H] per layer), `sequence_output` (the last of them), `pooled_output` [B, H] (tanh of
+    a dense layer on the first token), and with `return_attention` also `attention_probs` (a list,
+    one [B, N, S, S] per layer, probabilities before dropout). Outputs are float32.
 
-    compute_dtype: dtype of the matrix products and of what flows between layers, e.g. "bfloat16"; weights, embeddings,
-    normalisation statistics and softmax stay float32.
+    compute_dtype: dtype of the matrix products and of what flows between layers, e.g. "bfloat16";
+    weights, embeddings, normalisation statistics and softmax stay float32.
     """
 
     def __init__(self, config: BertConfig, compute_dtype: str = "float32", seed: int = 0):
@@ -88,9 +89,9 @@ class BertEncoder(keras.Model):
         """Encode a batch; shapes and outputs as in the class's docstring.
 
         training: apply dropout, drawn from `seed` (int32 [2]; a fresh one where None is given).
-        packed: skip padding. Equal results at real tokens, zeros at padded ones.
-        pooled_only: return `pooled_output` and `first_output` [B, H], the last layer's first token, alone, and compute in the
-        last layer only what they depend on.
+        packed: skip padding. Equal results at real tokens, zeros at padded ones. pooled_only:
+        return `pooled_output` and `first_output` [B, H], the last layer's first token, alone, and
+        compute in the last layer only what they depend on.
         """
         mask = inputs["input_mask"]
         if packed:
@@ -110,14 +111,16 @@ class BertEncoder(keras.Model):
         for index, layer in enumerate(self.transformer_layers):
             first_only = pooled_only and index == last
             own_seeds = seeds[1 + 3 * index : 4 + 3 * index]
-            # The kernels of frozen layers are imported into the graph that is being traced, so there must be one.
+            # The kernels of frozen layers are imported into the graph that is being traced, so
+            # there must be one.
             if self._frozen and not training and tf.inside_function():
                 x, probabilities = self._frozen[index](x, layout, first_only)
             else:
                 x, probabilities = self._shared_trace.call(layer, x, layout, first_only, own_seeds)
             states.append(x)
             attention.append(probabilities)  # in a packed layout, wider than S
-        # Only the last layer can leave rows out: all layers below it are read by the attention of the next one.
+        # Only the last layer can leave rows out: all layers below it are read by the attention of
+        # the next one.
         first = x if pooled_only else tf.gather(x, first_rows(layout))  # [B, H]
         first = tf.cast(first, tf.float32)
         pooled = tf.tanh(self.pooler(first))
@@ -136,21 +139,25 @@ class BertEncoder(keras.Model):
         return outputs
 
     def freeze_for_inference(self, is_frozen: bool = True) -> None:
-        """Say whether the weights stay as they are now. Predictions are computed faster if they do (see FrozenLayer); what is
-        traced meanwhile keeps to these weights.
+        """Set whether the weights stay as they are now. Predictions are computed faster if they do
+        (see FrozenLayer); what is traced meanwhile keeps to these weights.
         """
         usable = is_frozen and onednn.is_available(self.product_dtype)
         self._frozen = [FrozenLayer(layer) for layer in self.transformer_layers] if usable else []
 
     def without_gradient(self, layer: int | None) -> set[str]:
-        """Names of the variables that the output of `layer` (0-based; None: the pooled output) does not depend on."""
+        """Names of the variables that the output of `layer` (0-based; None: the pooled output) does
+        not depend on.
+        """
         if layer is None:
             return set()
         above = [f"bert/encoder/layer_{number}/" for number in range(layer + 1, len(self.transformer_layers))]
         return {name for name in named_weights(self) if name.startswith(("bert/pooler/", *above))}
 
     def _dropout_seeds(self, training: bool, seed: tf.Tensor | None) -> list:
-        """A seed for each place of dropout: one after the embeddings, three in each layer; None outside training."""
+        """A seed for each place of dropout: one after the embeddings, three in each layer; None
+        outside training.
+        """
         count = 1 + 3 * len(self.transformer_layers)
         if not training:
             return [None] * count

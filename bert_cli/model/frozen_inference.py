@@ -1,9 +1,11 @@
-"""Layers whose weights stay as they are, for predictions in bfloat16 on a CPU: in half the time of those of model.layers.
+"""Layers whose weights stay as they are, for predictions in bfloat16 on a CPU: in half the time of
+the layers in model.layers.
 
-TensorFlow has kernels of oneDNN that multiply, add the bias and a residual, and apply GELU in one pass. Where it knows that
-a factor never changes, they keep it in the order that the processor's units for matrices read; it knows this only of a
-constant within the graph, which is copied by each pass that optimizes the graph. Here the kernels are put into the graph
-themselves, with an attribute that says so of weights outside of it.
+TensorFlow has kernels of oneDNN that multiply, add the bias and a residual, and apply GELU in one
+pass. Where it knows that a factor never changes, they keep it in the order that the processor's
+units for matrices read; it knows this only of a constant within the graph, which is copied by each
+pass that optimizes the graph. Here the kernels are put into the graph themselves, with an attribute
+that says so of weights outside of it.
 """
 
 import math
@@ -27,7 +29,9 @@ class _Product:
         self._kernel, self._bias = (tf.cast(part.value * factor, onednn.DTYPE) for part in (dense.kernel, dense.bias))
 
     def __call__(self, x: tf.Tensor, end: str = "", residual: tf.Tensor | None = None) -> tf.Tensor:
-        """end: what is done to the product, of _ENDS' values; residual: [R, units] that is added to it."""
+        """end: one of _ENDS' values, applied to the product; residual: [R, units] that is added to
+        it.
+        """
         return onednn.constant_product(x, self._kernel, self._bias, end, residual)
 
 
@@ -48,7 +52,8 @@ class FrozenLayer:
     def __init__(self, layer: TransformerLayer):
         attention = layer.attention
         self._heads = attention.heads
-        # A power of two is exact in bfloat16; the rest of the scale goes into the query's weights before they are rounded.
+        # A power of two is exact in bfloat16; the rest of the scale goes into the query's weights
+        # before they are rounded.
         self._scale = 2.0 ** round(math.log2(attention.scale))
         self._query = _Product(attention.query, attention.scale / self._scale)
         self._key, self._value = _Product(attention.key), _Product(attention.value)
@@ -76,7 +81,8 @@ class FrozenLayer:
             queries = tf.reshape(query, [layout.batch, self._heads, 1, keys.shape[-1]])
         else:
             queries = split_heads(self._query(x), self._heads, layout, head_rows)[0]
-        # The scale and the bias of padded keys are part of the product: neither takes a pass over the scores.
+        # The scale and the bias of padded keys are part of the product: neither takes a pass over
+        # the scores.
         scores = onednn.batch_product(
             queries,
             keys,

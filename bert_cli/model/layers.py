@@ -1,8 +1,10 @@
-"""The layers of BERT (Devlin et al., 2018), on rows of tokens; weights are named as in Google's checkpoints.
+"""The layers of BERT (Devlin et al., 2018), on rows of tokens; weights are named as in Google's
+checkpoints.
 
-Letters in shapes: B batch, S sequence, T computed tokens (see layout.py), R rows a layer is asked for (T, or B for the
-first tokens alone), H hidden, I intermediate, N heads, D head width, V vocabulary, P positions, K token types.
-Weights are float32; products run in the compute dtype of the encoder.
+Letters in shapes: B batch, S sequence, T computed tokens (see layout.py), R rows a layer is asked
+for (T, or B for the first tokens alone), H hidden, I intermediate, N heads, D head width, V
+vocabulary, P positions, K token types. Weights are float32; products run in the compute dtype of
+the encoder.
 """
 
 import zlib
@@ -21,7 +23,7 @@ from bert_cli.tf_internals.keras_layers import layers_inside, mark_built, own_va
 
 
 class Scoped(keras.layers.Layer):
-    """A layer whose weights have a place in Google's checkpoint: `scope` + "/" + weight name."""
+    """A layer with weights that Google's checkpoints name: `scope` + "/" + weight name."""
 
     def __init__(self, scope: str):
         super().__init__(name=scope.replace("/", "_"), autocast=False)
@@ -35,7 +37,8 @@ class Scoped(keras.layers.Layer):
         return self.add_weight(name=name.replace("/", "_"), shape=shape, initializer=initializer, dtype="float32")
 
     def add_normal(self, name: str, shape: tuple[int, ...], stddev: float, seed: int) -> keras.Variable:
-        """Add a weight drawn from the normal distribution cut at two standard deviations, as the original's.
+        """Add a weight drawn from the normal distribution cut at two standard deviations, as the
+        original's.
 
         The draw depends on `seed` and the weight's own name, not on what was made before it.
         """
@@ -64,7 +67,9 @@ def named_weights(layer: keras.layers.Layer) -> dict[str, keras.Variable]:
 
 
 class Dense(Scoped):
-    """x W + b for rows of tokens: [R, inputs] -> [R, units]; variables kernel [inputs, units], bias [units]."""
+    """x W + b for rows of tokens: [R, inputs] -> [R, units]; variables kernel [inputs, units], bias
+    [units].
+    """
 
     def __init__(self, scope: str, inputs: int, units: int, stddev: float, seed: int):
         super().__init__(scope)
@@ -76,7 +81,8 @@ class Dense(Scoped):
         kernel, bias = tf.cast(self.kernel.value, x.dtype), tf.cast(self.bias.value, x.dtype)
         if training and tf.inside_function() and onednn.is_available(x.dtype):
             return ops.biased_product(x, kernel, bias)
-        # The bias directly after a two-dimensional product is the pattern that fuses, outside training with GELU too.
+        # The bias directly after a two-dimensional product is the pattern that fuses, outside
+        # training with GELU too.
         return ops.add_bias(tf.matmul(x, kernel), bias)
 
 
@@ -95,7 +101,9 @@ class LayerNorm(Scoped):
 
 
 class Embeddings(Scoped):
-    """Word + token type + position embeddings, normalised, for the computed tokens: -> float32 [T, H]."""
+    """Word + token type + position embeddings, normalised, for the computed tokens: -> float32 [T,
+    H].
+    """
 
     def __init__(self, config: BertConfig, seed: int):
         super().__init__("bert/embeddings")
@@ -106,7 +114,7 @@ class Embeddings(Scoped):
         self.types = self.add_normal("token_type_embeddings", (config.type_vocab_size, hidden), stddev, seed)
         self.positions = self.add_normal("position_embeddings", (config.max_position_embeddings, hidden), stddev, seed)
         self.norm = LayerNorm("bert/embeddings/LayerNorm", hidden, config.layer_norm_eps)
-        self.training_table = None  # a stand-in for `words` while training on part of the vocabulary
+        self.training_table = None  # replaces `words` while training on part of the vocabulary
 
     def call(
         self, word_ids: tf.Tensor, type_ids: tf.Tensor, layout: Layout, seed: tf.Tensor | None = None
@@ -141,7 +149,9 @@ class SelfAttention(keras.layers.Layer):
     def call(
         self, x: tf.Tensor, layout: Layout, first_only: bool, seed: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, tf.Tensor | None]:
-        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None with several buckets)."""
+        """x: [T, H] -> (context [R, H], probabilities [B, N, S or 1, S] before dropout, None with
+        several buckets).
+        """
         head_rows = layout.whole if first_only else layout.bucketed
         training = seed is not None
         # [B, N, S, D], or of each bucket of sequences
@@ -156,9 +166,10 @@ class SelfAttention(keras.layers.Layer):
         # Products in the compute dtype, the softmax between them in float32.
         for number, bucket in enumerate(head_rows.buckets):
             scores = tf.matmul(queries[number], keys[number], transpose_b=True)  # [B, N, S or 1, S]
-            # The scale is multiplied in float32: where it is no power of two, bfloat16 would round each score once more.
+            # The scale is multiplied in float32: where it is no power of two, bfloat16 would round
+            # each score once more.
             probabilities.append(tf.nn.softmax(tf.cast(scores, tf.float32) * self.scale + bucket.key_bias))
-            own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # 1 is that of the head
+            own_seed = None if seed is None else ops.offset_seed(seed, 2 * number, 0)  # the head has 1
             weights = ops.dropout(tf.cast(probabilities[-1], x.dtype), self.rate, own_seed, bucket.first)
             contexts.append(tf.matmul(weights, values[number]))  # [B, N, S or 1, D]
         if first_only:
@@ -169,7 +180,9 @@ class SelfAttention(keras.layers.Layer):
 
 
 class TransformerLayer(keras.layers.Layer):
-    """One post-norm layer: attention and feed-forward, each with dropout, residual and normalisation."""
+    """One post-norm layer: attention and feed-forward, each with dropout, residual and
+    normalisation.
+    """
 
     def __init__(self, index: int, config: BertConfig, seed: int):
         scope = f"bert/encoder/layer_{index}"
@@ -197,7 +210,8 @@ class TransformerLayer(keras.layers.Layer):
         row = None if first_only else first_token(seeds[1], layout)
         training = seeds[1] is not None
         attended = ops.dropout(self.attention_output(context, training=training), self.rate, seeds[1], row)
-        # The sum is normalized, not what enters the layer as in later models: so the original was trained.
+        # The sum is normalized, not what enters the layer as in later models: so the original was
+        # trained.
         x = self.attention_norm(residual + attended)  # [R, H]
         wide = ops.activate(self.widen(x, training=training), self.activation, training)  # [R, I]
         return self.output_norm(

@@ -1,11 +1,14 @@
-"""Where the tokens of a batch lie: all B·S slots, or only the real ones, packed one after the other.
+"""Where the tokens of a batch lie: all B·S slots, or only the real ones, packed one after the
+other.
 
-Everything in BERT but attention works token by token, so padding needs no computing at all: the T real tokens of a
-batch are kept as rows of one matrix, and only attention spreads them out to [B, N, S, D]. The result at real tokens
-equals the padded computation, whose padded keys get a probability of exactly 0 (exp(-10000) in float32).
+Everything in BERT but attention works token by token, so padding needs no computing at all: the T
+real tokens of a batch are kept as rows of one matrix, and only attention spreads them out to [B, N,
+S, D]. The result at real tokens equals the padded computation, in which padded keys get a
+probability of exactly 0 (exp(-10000) in float32).
 
-In training, where a batch holds texts of any length, attention over the shorter ones is computed apart from the longer
-ones (two length buckets), so that their squares are not those of the longest. Predictions have batches of like length.
+In training, where a batch holds texts of any length, attention over the shorter ones is computed
+apart from the longer ones (two length buckets), so that short sequences are not padded to the
+longest. Predictions have batches of similar length.
 
 Letters: B batch, S sequence, T computed tokens, H hidden, N heads, D head width.
 """
@@ -19,14 +22,17 @@ import tensorflow as tf
 from bert_cli.model.config import MASKED_SCORE
 from bert_cli.model.ops import traced_once
 
-# Each new shape of a product costs milliseconds before it is computed, as code is made for it. So the sizes that differ from
-# batch to batch are multiples of these: ROWS of numbers below 512, twice as many below 1,024, four times below 2,048 and so on.
+# Each new shape of a product costs milliseconds before it is computed, as code is made for it. So
+# the sizes that differ from batch to batch are multiples of these: ROWS of numbers below 512, twice
+# as many below 1,024, four times below 2,048 and so on.
 ROWS, WIDTHS = 16, 8
 _DOUBLINGS = tuple(512 << power for power in range(16))
 
 
 class LengthBucket(NamedTuple):
-    """Sequences over which attention is computed at once: B_g of them, S_g tokens at most. T·N rows are those of heads."""
+    """Sequences over which attention is computed at once: B_g of them, S_g tokens at most. T·N:
+    rows by head.
+    """
 
     rows: tf.Tensor | None  # int32 [B_g, N, S_g]: the row of T·N for each slot
     real: tf.Tensor | None  # bool [B_g, 1, S_g, 1]: False where the slot is padding
@@ -35,7 +41,8 @@ class LengthBucket(NamedTuple):
 
 
 class HeadRows(NamedTuple):
-    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each bucket; flat, one bucket after the other.
+    """Between rows of D numbers [T·N, D] and [B_g, N, S_g, D] of each bucket; flat, one bucket
+    after the other.
 
     A dense layout has one bucket, without rows and real, and no to_rows.
     """
@@ -46,7 +53,9 @@ class HeadRows(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
-    """Index arrays of one batch, made once for all layers. A dense layout has no slots, rows and real, and T = B·S."""
+    """Index arrays of one batch, made once for all layers. A dense layout has no slots, rows and
+    real, and T = B·S.
+    """
 
     batch: tf.Tensor | int  # B
     length: tf.Tensor | int  # S
@@ -73,12 +82,13 @@ def dense_layout(mask: tf.Tensor) -> Layout:
 def packed_layout(
     mask: tf.Tensor, heads: int, is_trained: bool = False, bucketed: bool = False, shard: tf.Tensor | None = None
 ) -> Layout:
-    """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask: int32 [B, S]; heads: N.
+    """Compute only slots whose mask is 1, and the first of each row (the pooler reads it). mask:
+    int32 [B, S]; heads: N.
 
-    The widths of attention are multiples of WIDTHS. Rows that nothing reads follow the T tokens, so that T is a multiple of
-    ROWS. is_trained: their gradient must be 0, so there are none where no padded slot is. bucketed: attention over the shorter
-    sequences is computed on its own. shard: of a shard of a batch, the third and following numbers of its seed, see
-    ops.dropout.
+    The widths of attention are multiples of WIDTHS. Rows that nothing reads follow the T tokens, so
+    that T is a multiple of ROWS. is_trained: their gradient must be 0, so there are none where no
+    padded slot is. bucketed: attention over the shorter sequences is computed on its own. shard: of
+    a shard of a batch, the third and following numbers of its seed, see ops.dropout.
     """
     return Layout(*_sizes(mask), *_packed_tables(mask, heads, is_trained, bucketed, shard))
 
@@ -105,8 +115,8 @@ def _packed_tables(
     else:
         bucket_widths = tf.broadcast_to(width, [batch])
 
-    # The slot after the end of a sequence: attention reads nothing of it, and so it has no gradient. Without one it is the
-    # slot of a token, whose row is made once more.
+    # The slot after the end of a sequence: attention reads nothing of it, and so it has no
+    # gradient. Without one it is the slot of a token, whose row is made once more.
     spare = tf.argmax(bucket_widths - widths, output_type=tf.int32)
     tokens, end = tf.size(sequence), widths[spare]
     multiple = tf.bitwise.left_shift(ROWS, tf.reduce_sum(tf.cast(tokens >= tf.constant(_DOUBLINGS), tf.int32)))
@@ -160,7 +170,9 @@ class _Tables(NamedTuple):
 
 
 def _starts(is_longer: tf.Tensor, widths: tf.Tensor, heads: int) -> tf.Tensor:
-    """The first slot of each sequence, int32 [B], where all longer ones come first; widths: of their buckets, int32 [B]."""
+    """The first slot of each sequence, int32 [B], where all longer ones come first; widths: of
+    their buckets, int32 [B].
+    """
     slots = widths * heads
     longer, shorter = (tf.where(chosen, slots, 0) for chosen in (is_longer, tf.logical_not(is_longer)))
     after = tf.reduce_sum(longer) + tf.cumsum(shorter, exclusive=True)
@@ -180,15 +192,19 @@ def widths_of(mask: tf.Tensor) -> tf.Tensor:
 
 
 def short_width(widths: tf.Tensor) -> tf.Tensor:
-    """The width of the shorter bucket with which attention has the fewest pairs of slots: int32 [B] -> int32."""
+    """The width of the shorter bucket with which attention has the fewest pairs of slots: int32 [B]
+    -> int32.
+    """
     widths = tf.sort(widths, direction="DESCENDING")
-    longer = tf.range(tf.size(widths))  # how many stay behind if those of this width and below go
+    longer = tf.range(tf.size(widths))  # how many remain if sequences up to this width go
     pairs = longer * widths[0] ** 2 + (tf.size(widths) - longer) * widths**2
     return widths[tf.argmin(pairs, output_type=tf.int32)]
 
 
 def first_token(seed: tf.Tensor | None, layout: Layout) -> tf.Tensor | None:
-    """For ops.dropout of rows of tokens: which of all shards' tokens the first one is; None for one shard."""
+    """For ops.dropout of rows of tokens: which of all shards' tokens the first one is; None for one
+    shard.
+    """
     if seed is None or seed.shape[0] == 2:
         return None
     return seed[2] * layout.length if layout.slots is None else seed[3]

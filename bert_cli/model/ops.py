@@ -1,4 +1,5 @@
-"""Element-wise pieces of BERT, each with a gradient written by hand where that saves passes over memory.
+"""Element-wise pieces of BERT, each with a gradient written by hand where that saves passes over
+memory.
 
 On a CPU, fine-tuning on short texts is bound by these passes as much as by the matrix products.
 """
@@ -17,9 +18,11 @@ _PHILOX = 1  # TensorFlow's number of this generator of random bits, which its d
 
 
 def traced_once(function: Callable) -> Callable:
-    """Within a graph the function is traced once for all graphs of a process, and each graph calls that trace.
+    """Within a graph the function is traced once for all graphs of a process, and each graph calls
+    that trace.
 
-    TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is computed at the same speed.
+    TensorFlow replaces the calls by the function's body before it optimizes a graph, so the same is
+    computed at the same speed.
     """
     traced = tf.function(function, autograph=False)
 
@@ -32,13 +35,15 @@ def traced_once(function: Callable) -> Callable:
 
 @traced_once
 def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
-    """Layer normalisation over the last axis with the biased variance (Ba et al., 2016); inside, float32.
+    """Layer normalisation over the last axis with the biased variance (Ba et al., 2016); inside,
+    float32.
 
     x: [T, H] in the compute dtype; gamma, beta: float32 [H]. Returns [T, H] in x's dtype.
     """
     dtype = x.dtype
 
-    # By hand: Keras' LayerNormalization is many small operators, each a pass over memory, forwards and backwards.
+    # By hand: Keras' LayerNormalization is many small operators, each a pass over memory, forwards
+    # and backwards.
     @tf.custom_gradient
     def normalise(x, gamma, beta):
         x = tf.cast(x, tf.float32)
@@ -65,8 +70,8 @@ def add_bias(x: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
 
 @tf.custom_gradient
 def _add_bias_in_bfloat16(x, bias):
-    # TensorFlow's own gradient of the bias adds the rows up in bfloat16 on a CPU: 2 % off with 370 rows, 5 % with 2,048.
-    # A sum over an axis is computed in float32 and rounded once.
+    # TensorFlow's own gradient of the bias adds the rows up in bfloat16 on a CPU: 2 % off with 370
+    # rows, 5 % with 2,048. A sum over an axis is computed in float32 and rounded once.
     return tf.nn.bias_add(x, bias), lambda dy: (dy, tf.reduce_sum(dy, axis=0))
 
 
@@ -78,8 +83,9 @@ def biased_product(x: tf.Tensor, factor: tf.Tensor, bias: tf.Tensor) -> tf.Tenso
         dx, dw = tf.matmul(dy, factor, transpose_b=True), tf.matmul(x, dy, transpose_a=True)
         return dx, dw, tf.reduce_sum(dy, axis=0)
 
-    # As a batch of one matrix: where W may change, the kernel that TensorFlow takes for a product and a bias is 1.1 to 1.6
-    # times as slow as that of products of batches, which can add as well.
+    # As a batch of one matrix: where W may change, the kernel that TensorFlow takes for a product
+    # and a bias is 1.1 to 1.6 times as slow as the kernel for batched products, which can add as
+    # well.
     made = onednn.batch_product(
         x[tf.newaxis, tf.newaxis],
         factor[tf.newaxis, tf.newaxis],
@@ -128,8 +134,9 @@ _ACTIVATIONS = {
 
 def activate(x: tf.Tensor, name: str, training: bool) -> tf.Tensor:
     """Apply the activation of BertConfig.activation."""
-    # Outside training GELU stays as TensorFlow has it, which fuses into the product before it. In training it is computed in
-    # float32: element-wise bfloat16 is emulated on a CPU, at more than twice the time.
+    # Outside training GELU stays as TensorFlow has it, which fuses into the product before it. In
+    # training it is computed in float32: element-wise bfloat16 is emulated on a CPU, at more than
+    # twice the time.
     if not training and name.startswith("gelu"):
         return tf.nn.gelu(x, approximate=name == "gelu_tanh")
     return _ACTIVATIONS[name](x)
@@ -142,15 +149,18 @@ def offset_seed(seed: tf.Tensor, first: int, second: int) -> tf.Tensor:
 
 @traced_once
 def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | None = None) -> tf.Tensor:
-    """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None for no dropout.
+    """Dropout (Srivastava et al., 2014) with a mask that depends on `seed` alone: int32 [2], None
+    for no dropout.
 
-    A seed of six numbers is of a shard of a batch. After the two come the sequences and the computed tokens of the shards
-    before it, the width of the whole batch's shorter bucket in attention, and how many of the sequences before it are in
-    that bucket (see model.layout). The mask is this shard's part of the mask of the whole batch. row: which row of the whole x
-    [rows, …] the first one is, where that is not the number of sequences.
+    A seed of six numbers is of a shard of a batch. After the two come the sequences and the
+    computed tokens of the shards before it, the width of the whole batch's shorter bucket in
+    attention, and how many of the sequences before it are in that bucket (see model.layout). The
+    mask is this shard's part of the mask of the whole batch. row: which row of the whole x [rows,
+    …] the first one is, where that is not the number of sequences.
     """
-    # One 32-bit random number serves two elements: drawing them is a tenth of a short step. So `rate` is met to 1/65536, and
-    # the scale is the inverse of the exact keeping probability, which keeps the expectation exact.
+    # One 32-bit random number serves two elements: drawing them is a tenth of a short step. So
+    # `rate` is met to 1/65536, and the scale is the inverse of the exact keeping probability, which
+    # keeps the expectation exact.
     if seed is None or rate == 0.0:
         return x
     dropped = round(rate * 65536)
@@ -168,7 +178,9 @@ def dropout(x: tf.Tensor, rate: float, seed: tf.Tensor | None, row: tf.Tensor | 
 
 
 def _halves_from(seed: tf.Tensor, row: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
-    """The random int16 numbers that dropout would draw for rows `row` and following of an x of more rows, [size of x]."""
+    """The random int16 numbers that dropout would draw for rows `row` and following of an x of more
+    rows, [size of x].
+    """
     rows, count = tf.cast(tf.shape(x)[0], tf.int64), tf.size(x, out_type=tf.int64)
     # A shard may have no rows; int64, as the numbers of all shards may be more than 2³¹.
     start = tf.cast(row, tf.int64) * (count // tf.maximum(rows, 1))

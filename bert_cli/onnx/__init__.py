@@ -1,1 +1,3 @@
-"""The network as an ONNX graph, in float32 and int8, and running one with onnxruntime. No TensorFlow."""
+"""The network as an ONNX graph, in float32 and int8, and running one with onnxruntime. No
+TensorFlow.
+"""

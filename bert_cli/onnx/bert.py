@@ -13,7 +13,9 @@ from bert_cli.onnx.graph import Graph, activate
 
 
 class Bert:
-    """The encoder and a head as nodes of a graph, for padded texts; `tensors` are under Google's names."""
+    """The encoder and a head as nodes of a graph, for padded texts; `tensors` are under Google's
+    names.
+    """
 
     is_padded = True
 
@@ -71,7 +73,9 @@ class Bert:
         return self.attend(query, key, value, key_bias)
 
     def projection(self, number: int, variable: str) -> np.ndarray:
-        """The kernels or biases of query, key and value of a layer side by side, as they are one product: [H, 3 H] or [3 H]."""
+        """The kernels or biases of query, key and value of a layer side by side, as they are one
+        product: [H, 3 H] or [3 H].
+        """
         scope = f"bert/encoder/layer_{number}/attention/self"
         return np.concatenate(
             [self.tensors[f"{scope}/{each}/{variable}"] for each in ("query", "key", "value")], axis=-1
@@ -134,7 +138,9 @@ class Bert:
         return {POOLED: self.pooled, FIRST: self.first, MEAN: self.mean}[text_input](x)
 
     def logits(self, head: HeadSpec) -> str:
-        """Adds the encoder and the head x Wᵀ + b: [B, n] of a head of texts, [B, S, n] of a head of tokens."""
+        """Adds the encoder and the head x Wᵀ + b: [B, n] of a head of texts, [B, S, n] of a head of
+        tokens.
+        """
         graph, states = self.graph, self.states()
         if head.is_of_texts:
             x = self.text_row(states[-1], head.text_input)
@@ -142,6 +148,7 @@ class Bert:
             chosen = [states[state_place(layer, self.config.num_hidden_layers)] for layer in head.layers]
             x = graph.add("Concat", *chosen, axis=-1) if len(chosen) > 1 else chosen[0]
         name = f"{head.scope}output_weights"  # kept as [n, W]
-        # Transposed here, as onnxruntime fuses and quantizes MatMul with a constant, but no Transpose before it.
+        # Transposed here, as onnxruntime fuses and quantizes MatMul with a constant, but no
+        # Transpose before it.
         kernel = graph.constant(f"{name}:transposed", np.ascontiguousarray(self.tensors[name].T))
         return graph.add("Add", graph.add("MatMul", x, kernel), self.weight(f"{head.scope}output_bias"))

@@ -1,7 +1,7 @@
 """Building an ONNX graph operator by operator; needs the package onnx of the extra onnx.
 
-Operators are written in the forms that onnxruntime fuses and quantizes: two-dimensional constants as second factors of
-MatMul, LayerNormalization and Gelu as single operators (opset 20).
+Operators are written in the forms that onnxruntime fuses and quantizes: two-dimensional constants
+as second factors of MatMul, LayerNormalization and Gelu as single operators (opset 20).
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -63,9 +63,11 @@ def assemble(
     fed: Mapping[str, Sequence[str | int]] | None = None,
     external: Container[str] = (),
 ) -> onnx.ModelProto:
-    """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, with their shapes.
+    """A model of what was added to the graph. inputs: int32 [batch, length]; outputs: float32, with
+    their shapes.
 
-    fed: further inputs, float32, with their shapes. external: constants without values, see session.make_runner.
+    fed: further inputs, float32, with their shapes. external: constants without values, see
+    session.make_runner.
     """
     taken = [helper.make_tensor_value_info(name, TensorProto.INT32, ["batch", "length"]) for name in inputs]
     taken += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (fed or {}).items()]
@@ -83,7 +85,7 @@ def assemble(
 
 
 def _external_tensor(name: str, value: np.ndarray) -> onnx.TensorProto:
-    """A constant whose values the model does not hold."""
+    """A constant with values outside of the model file."""
     dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
     tensor = TensorProto(name=name, data_type=dtype, dims=value.shape, data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value="memory")

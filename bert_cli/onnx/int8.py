@@ -1,7 +1,8 @@
-"""The encoder with int8 matrix products: for --precision=int8 and for the model_int8.onnx of bert-export.
+"""The encoder with int8 matrix products: for --precision=int8 and for the model_int8.onnx of
+bert-export.
 
-Weights are quantized for each column. Activations are quantized as they come, with one scale for a whole batch, for which
-processors have fast products; two things make up for the one scale:
+Weights are quantized for each column. Activations are quantized as they come, with one scale for a
+whole batch, for which processors have fast products; two things make up for the one scale:
 
 - What a LayerNorm gives has a few channels of large values. Its channels are divided by factors that the rows of the next
   kernel are multiplied by, so that both have about the same range (SmoothQuant, Xiao et al. 2023, section 4). The division
@@ -11,9 +12,10 @@ processors have fast products; two things make up for the one scale:
 
 LayerNorm, softmax, residuals, pooler and heads stay float32.
 
-onnxruntime's own quantize_dynamic has neither correction. Measured with the built-in model on 500 lines of its corpus, the
-mean vectors' cosines to float32 are 0.99976 in the median and 0.99956 for the worst hundredth here, 0.99923 and 0.99875 there;
-on the 1,000 dev examples of the quickstart classifier, probabilities move by 0.0033 on average here and by 0.0053 there.
+onnxruntime's own quantize_dynamic has neither correction. Measured with the built-in model on 500
+lines of its corpus, the mean vectors' cosines to float32 are 0.99976 in the median and 0.99956 for
+the worst hundredth here, 0.99923 and 0.99875 there; on the 1,000 dev examples of the quickstart
+classifier, probabilities move by 0.0033 on average here and by 0.0053 there.
 """
 
 from collections.abc import Mapping
@@ -28,15 +30,16 @@ from bert_cli.onnx.graph import Graph, activate
 from bert_cli.onnx.models import UnpaddedBert, embedded_runner
 from bert_cli.runtime.processor import processor_flags
 
-# How much of the difference in range goes from the channels of activations to the rows of kernels. Mean vectors of
-# all-MiniLM-L6-v2 lose least at 0.6 to 0.7.
+# How much of the difference in range goes from the channels of activations to the rows of kernels.
+# Mean vectors of all-MiniLM-L6-v2 lose least at 0.6 to 0.7.
 _MIGRATION = 0.6
 _LEAST_RANGE = 1e-5
-# A row's largest value counts as at least this, so that GELU's smallest, -0.17, is small beside it.
+# A row's largest value counts as at least this, so that GELU's smallest value, -0.17, is small in
+# comparison.
 _LEAST_PEAK = 0.5
 _CALIBRATION = (8, 32)  # random sequences, and tokens of each
-# The largest weight of a model that any processor may compute: x86 without VNNI adds pairs of products in 16 bits, which
-# weights of 8 bits overflow.
+# The largest weight of a model that any processor may compute: x86 without VNNI adds pairs of
+# products in 16 bits, which weights of 8 bits overflow.
 _PORTABLE_LEVELS = 63
 
 
@@ -54,7 +57,9 @@ def quantized_columns(kernel: np.ndarray, levels: int) -> tuple[np.ndarray, np.n
 
 
 def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dict[str, np.ndarray]:
-    """The largest magnitude of each channel, float32 [H], of what each LayerNorm gives for random tokens, by its scope."""
+    """The largest magnitude of each channel, float32 [H], of what each LayerNorm gives for random
+    tokens, by its scope.
+    """
     bert = UnpaddedBert(Graph(), tensors, config)
     bert.states()
     graph = bert.graph
@@ -71,7 +76,7 @@ def channel_ranges(tensors: Mapping[str, np.ndarray], config: BertConfig) -> dic
 class Int8Products(Bert):
     """The parts of a Bert that have products, in 8 bits; `states` gives nearly what float32 would.
 
-    It stands before the class whose embeddings and attention it computes with, as in Int8Bert.
+    A mixin before the class that has the embeddings and attention, as in Int8Bert.
     """
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):
@@ -85,13 +90,16 @@ class Int8Products(Bert):
         quantized, scale, zero = graph.add_outputs("DynamicQuantizeLinear", x, count=3)
         total = graph.add("MatMulInteger", quantized, graph.constant(f"{scope}:int8", values), zero)
         factors = graph.add("Mul", scale, graph.constant(f"{scope}:scales", scales))
-        # Standard operators, so that any program computes the file. onnxruntime fuses all of them, the bias too, into its
-        # DynamicQuantizeMatMul, which gives the same bits as that operator written by hand.
+        # Standard operators, so that any program computes the file. onnxruntime fuses all of them,
+        # the bias too, into its DynamicQuantizeMatMul, which gives the same bits as that operator
+        # written by hand.
         result = graph.add("Mul", graph.add("Cast", total, to=TensorProto.FLOAT), factors)
         return result if bias is None else graph.add("Add", result, graph.constant(f"{scope}:bias", bias))
 
     def smooth_norm(self, x: str, scope: str, kernel: np.ndarray) -> tuple[str, np.ndarray, str]:
-        """(what goes into a product, the kernel of this product, what float32 would give) of a LayerNorm and a `kernel`."""
+        """(what goes into a product, the kernel of this product, what float32 would give) of a
+        LayerNorm and a `kernel`.
+        """
         graph = self.graph
         weights = np.maximum(np.abs(kernel).max(axis=1), _LEAST_RANGE)
         factors = np.maximum(self.ranges[scope], _LEAST_RANGE) ** _MIGRATION / weights ** (1 - _MIGRATION)
@@ -105,7 +113,7 @@ class Int8Products(Bert):
         return smooth, kernel * factors[:, np.newaxis], x
 
     def peaked_product(self, x: str, scope: str) -> str:
-        """A dense part whose rows are divided by their largest values for the product."""
+        """A dense layer; its rows are divided by their largest values for the product."""
         graph = self.graph
         sizes = x if self.config.activation.startswith(("gelu", "relu")) else graph.add("Abs", x)
         peaks = graph.add("ReduceMax", sizes, graph.numbers(-1), keepdims=1)
@@ -114,7 +122,7 @@ class Int8Products(Bert):
         return graph.add("Add", graph.add("Mul", product, peaks), self.weight(f"{scope}/bias"))
 
     def int8_dense(self, x: str, scope: str, kernel: np.ndarray | None = None) -> str:
-        """A dense part; kernel: that of smooth_norm, where x comes of it."""
+        """A dense layer; kernel: the kernel of smooth_norm, where x comes from it."""
         kernel = self.tensors[f"{scope}/kernel"] if kernel is None else kernel
         return self.product(x, kernel, self.tensors[f"{scope}/bias"], scope)
 
@@ -134,7 +142,8 @@ class Int8Products(Bert):
             )
             made = activate(self.graph, self.int8_dense(smooth, wide, kernel), self.config.activation)
             total = add("Add", self.peaked_product(made, f"{scope}/output/dense"), x)
-            # Heads read the last layer in float32, so no product follows whose kernel could take the factors.
+            # Heads read the last layer in float32, so no product follows with a kernel that could
+            # take the factors.
             if number == last:
                 x = self.norm(total, norm)
             else:
@@ -150,7 +159,8 @@ class Int8Bert(Int8Products, UnpaddedBert):
 class PaddedInt8Bert(Int8Products):
     """For an exported file: of padded texts, with weights that any processor computes.
 
-    Word embeddings are int8 with a scale for each row, as they are most of the file of a small model.
+    Word embeddings are int8 with a scale for each row, as they are most of the file of a small
+    model.
     """
 
     def __init__(self, graph: Graph, tensors: Mapping[str, np.ndarray], config: BertConfig):

@@ -1,4 +1,6 @@
-"""Whole ONNX models of a BERT: for a file, of padded token ids, and for onnxruntime here, of texts of one length."""
+"""Whole ONNX models of a BERT: for a file, of padded token ids, and for onnxruntime here, of texts
+of one length.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,12 +25,14 @@ def build(
     metadata: dict[str, str],
     network: type[Bert] = Bert,
 ) -> onnx.ModelProto:
-    """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch, length], of any sizes.
+    """An ONNX model with the inputs input_word_ids, input_mask and input_type_ids, int32 [batch,
+    length], of any sizes.
 
-    tensors: Google's name -> float32, encoder and head. Outputs, float32: of a classifier `probabilities` [batch, n], or
-    `value` [batch] of a regression, of a tagger `probabilities` [batch, length, n], of spans `start_logits` and `end_logits`
-    [batch, length], of an encoder `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch,
-    H]. `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
+    tensors: Google's name -> float32, encoder and head. Outputs, float32: of a classifier
+    `probabilities` [batch, n], or `value` [batch] of a regression, of a tagger `probabilities`
+    [batch, length, n], of spans `start_logits` and `end_logits` [batch, length], of an encoder
+    `sequence_output` [batch, length, H] and, where there is a pooler, `pooled_output` [batch, H].
+    `metadata` is kept in metadata_props. network: Bert for float32, int8.PaddedInt8Bert.
     """
     graph = Graph()
     shapes = _add_outputs(network(graph, tensors, config), head)
@@ -76,7 +80,9 @@ _LARGE = 1024  # bytes; larger constants are not copied into a model
 
 
 class UnpaddedBert(Bert):
-    """A Bert of real tokens, whose graph begins at the input `embedded`, float32 [B, S, H]; in float32."""
+    """A Bert of real tokens, with a graph that begins at the input `embedded`, float32 [B, S, H];
+    in float32.
+    """
 
     is_padded = False
 
@@ -99,7 +105,9 @@ class UnpaddedBert(Bert):
 
 
 def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) -> np.ndarray:
-    """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B, S, H]."""
+    """What Bert.embedded gives for a batch, without a graph that would keep the tables: float32 [B,
+    S, H].
+    """
     words, _, types = (batch[name] for name in INPUTS)
     scope = "bert/embeddings"
     # Indexing copies, so the sums below change no table.
@@ -110,11 +118,12 @@ def embed(tensors: Mapping[str, np.ndarray], batch: Mapping[str, np.ndarray]) ->
 
 
 def embedded_runner(bert: UnpaddedBert, outputs: Mapping[str, Sequence[str | int]]) -> Runner:
-    """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32 [B, S].
+    """Gives these outputs of the Bert's graph, with their shapes, for batches of spec.INPUTS, int32
+    [B, S].
 
     Of a batch the mask is not read: all texts have S tokens.
     """
-    # The model would else be copied into protobuf, whose messages end at 2 GB.
+    # The model would else be copied into protobuf, where a message ends at 2 GB.
     external = {name: value for name, value in bert.graph.constants.items() if value.nbytes >= _LARGE}
     fed = {_EMBEDDED: ("batch", "length", bert.config.hidden_size)}
     model = assemble(bert.graph, (), outputs, fed, external)
@@ -127,10 +136,11 @@ def embedded_runner(bert: UnpaddedBert, outputs: Mapping[str, Sequence[str | int
 def encoder_runner(
     network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, indices: Sequence[int]
 ) -> Runner:
-    """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these indices, 0 for the embedding.
+    """Gives float32 `state_0`, … [B, S, H] of a batch: the outputs of the layers with these
+    indices, 0 for the embedding.
 
-    network: UnpaddedBert for float32, int8.Int8Bert. tensors: Google's name -> float32. Without indices there is one output,
-    `pooled_output` [B, H]. See also embedded_runner.
+    network: UnpaddedBert for float32, int8.Int8Bert. tensors: Google's name -> float32. Without
+    indices there is one output, `pooled_output` [B, H]. See also embedded_runner.
     """
     bert = network(Graph(), tensors, config)
     states, hidden = bert.states(), config.hidden_size
@@ -145,7 +155,9 @@ def encoder_runner(
 def logits_runner(
     network: type[UnpaddedBert], tensors: Mapping[str, np.ndarray], config: BertConfig, head: HeadSpec
 ) -> Runner:
-    """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens. See encoder_runner."""
+    """Gives `logits` of a batch, float32: [B, n] of a head of texts, [B, S, n] of a head of tokens.
+    See encoder_runner.
+    """
     bert = network(Graph(), tensors, config)
     bert.graph.add("Identity", bert.logits(head), name="logits")
     return embedded_runner(

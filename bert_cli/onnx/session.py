@@ -10,7 +10,8 @@ from bert_cli.base.errors import InputError
 Runner = Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]
 _PACKAGES = ("onnx", "onnxruntime")
 _OUT_OF_MEMORY = ("Failed to allocate memory", "bad_alloc")
-# Fusions that cost time: this one's operator takes twice as long as an addition and a LayerNormalization.
+# Fusions that cost time: this one's operator takes twice as long as an addition and a
+# LayerNormalization.
 _SLOWER = ["SkipLayerNormFusion"]
 _ERRORS = 3  # the level of severity from which onnxruntime writes to the log
 
@@ -29,7 +30,8 @@ class _Running:
     def __init__(self, model: str | bytes, external: Mapping[str, np.ndarray]):
         import onnxruntime
 
-        # To be kept as long as the session, which has pointers into this memory but does not own it.
+        # To be kept as long as the session, which has pointers into this memory but does not own
+        # it.
         self._external = {
             name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(value))
             for name, value in external.items()
@@ -55,9 +57,10 @@ class _Running:
 
 
 def make_runner(model: str | bytes, external: Mapping[str, np.ndarray] | None = None) -> Runner:
-    """A function of the inputs, by name, that gives the outputs of a model: the path of its file, or its bytes.
+    """A function of the inputs, by name, that gives the outputs of a model: the path of its file,
+    or its bytes.
 
-    external: constants that the model names without their values; they are read where they are. Inputs that the model does not
-    have are left aside.
+    external: constants that the model names without their values; they are read where they are.
+    Inputs that the model does not have are left aside.
     """
     return _Running(model, external or {})

@@ -1,1 +1,3 @@
-"""Problem types: single-label and multi-label classification, regression, multiple choice. One object for each."""
+"""Problem types: single-label and multi-label classification, regression, multiple choice. One
+object for each.
+"""

@@ -1,4 +1,6 @@
-"""Columns of tables: the label columns that a problem type reads, and the columns of predictions that it fills."""
+"""Columns of tables: the label columns that a problem type reads, and the columns of predictions
+that it fills.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,13 +24,17 @@ Column = Sequence[str | None] | Sequence[list[str]] | np.ndarray | Probabilities
 
 
 def number_cells(numbers: np.ndarray) -> list[list[str]]:
-    """Every value of a matrix as the shortest decimal that gives the same float32: 0.9987654, 1.234e-05."""
+    """Every value of a matrix as the shortest decimal that gives the same float32: 0.9987654,
+    1.234e-05.
+    """
     # str, not repr: since NumPy 2 the repr of a scalar is `np.float32(0.5)`.
     return [[str(value) for value in row] for row in np.asarray(numbers, np.float32)]
 
 
 def json_values(column: Column) -> list[Any]:
-    """What each row has of a column, for JSON: a number as the shortest decimal that gives the same float32."""
+    """What each row has of a column, for JSON: a number as the shortest decimal that gives the same
+    float32.
+    """
     # By way of the text: float() of a float32 would show the digits that float64 adds.
     if isinstance(column, Probabilities):
         return [dict(zip(column.names, map(float, cells), strict=True)) for cells in number_cells(column.rows)]
@@ -49,9 +55,10 @@ Cell = str | tuple[str, ...]  # a tuple: a JSON list of names
 class LabelCells:
     """The label columns of a table of n rows.
 
-    path: for messages. lines: where each row begins. rows: of each row the cells of its label columns, without spaces at
-    their ends. columns: the names of the label columns, or their numbers where has_header is False. separator: of several
-    labels in one cell, None where a cell is one label.
+    path: for messages. lines: where each row begins. rows: of each row the cells of its label
+    columns, without spaces at their ends. columns: the names of the label columns, or their numbers
+    where has_header is False. separator: of several labels in one cell, None where a cell is one
+    label.
     """
 
     path: str
@@ -84,7 +91,9 @@ class LabelCells:
             )
 
     def check_known(self, named: Sequence[Sequence[str]], labels: Sequence[str]) -> None:
-        """InputError for the first label of any row that is not among `labels`. named: the labels of each row."""
+        """InputError for the first label of any row that is not among `labels`. named: the labels
+        of each row.
+        """
         known = frozenset(labels)
         unknown = [
             (line, name) for line, names in zip(self.lines, named, strict=True) for name in names if name not in known

@@ -39,7 +39,8 @@ class Exclusive(ProblemType):
         return labels.names
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
-        # The loss comes from the logarithms: a probability that float32 rounds to 0 still has a finite loss.
+        # The loss comes from the logarithms: a probability that float32 rounds to 0 still has a
+        # finite loss.
         logs = log_softmax(logits)
         return {"probabilities": np.exp(logs), "losses": -logs[np.arange(len(label_ids)), label_ids]}
 
@@ -51,7 +52,7 @@ class Exclusive(ProblemType):
 
     def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
         probabilities, wanted = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids)
-        # Confidence is what orders mistakes in the report: the worst mistake is the surest one.
+        # The report sorts mistakes by confidence: the worst mistake has the highest.
         wrong = np.where(probabilities.argmax(axis=1) != wanted, probabilities.max(axis=1), 0.0)
         return probability_rows("label", wanted.tolist(), probabilities), wrong
 
@@ -86,7 +87,8 @@ class SingleLabel(Exclusive):
         return [names[0] for names in named]
 
     def label_array(self, given: Sequence[str | None], labels: Sequence[str]) -> np.ndarray:
-        # A row to predict has no label. The original feeds index 0 for it, and nobody reads its loss.
+        # A row to predict has no label. The original feeds index 0 for it, and nobody reads its
+        # loss.
         index = {label: number for number, label in enumerate(labels)}
         return np.array([0 if label is None else index[label] for label in given], np.int32)
 
@@ -95,7 +97,8 @@ class SingleLabel(Exclusive):
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
         """Up to a constant in each row, which a softmax ignores."""
-        # A probability of 0 has no logarithm; the smallest normal float32 is far below any that matters.
+        # A probability of 0 has no logarithm; the smallest normal float32 is far below any that
+        # matters.
         return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
 
     def decisions(self, found: Found, labels: LabelSet) -> list[str]:
@@ -103,7 +106,9 @@ class SingleLabel(Exclusive):
         return [labels.names[column] for column in found["probabilities"].argmax(axis=1)]
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """The log-odds of the most probable label against all others: of two labels, the difference of their logits."""
+        """The log-odds of the most probable label against all others: of two labels, the difference
+        of their logits.
+        """
         label = int(found["probabilities"][0].argmax())
         probabilities = np.asarray(found["probabilities"], np.float64)
         own = probabilities[:, label]
@@ -125,15 +130,18 @@ class SingleLabel(Exclusive):
         return given, {"predicted": self.decisions(found, labels), **named_probabilities(found, labels)}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """Rows with another most probable label than theirs; those with the least probability of theirs first.
+        """Rows with another most probable label than theirs; those with the least probability of
+        theirs first.
 
-        Columns: given, predicted, probability (of the given label); rows of equal probability stay in their order.
+        Columns: given, predicted, probability (of the given label); rows of equal probability stay
+        in their order.
         """
         probabilities = found["probabilities"]
         best = probabilities.argmax(axis=1)
         differing = np.flatnonzero(best != label_ids)
         given_probability = probabilities[differing, label_ids[differing]]
-        # A stable sort, so that equal probabilities stay in file order and a second run writes the same file.
+        # A stable sort, so that equal probabilities stay in file order and a second run writes the
+        # same file.
         rows = differing[np.argsort(given_probability, kind="stable")]
         given, predicted = ([labels.names[label] for label in each[rows]] for each in (label_ids, best))
         probability = probabilities[rows, label_ids[rows]].astype(np.float32)
@@ -146,8 +154,9 @@ SINGLE_LABEL = SingleLabel()
 class MultipleChoice(Exclusive):
     """Labels are indices of endings; label_ids int32 [n].
 
-    The index of an ending is no class: a model with one output serves any number of endings. So there are no label names, no
-    class weights and no suspected label errors, and examples.choice reads the labels.
+    The index of an ending is no class: a model with one output serves any number of endings. So
+    there are no label names, no class weights and no suspected label errors, and examples.choice
+    reads the labels.
     """
 
     name = "multiple_choice"

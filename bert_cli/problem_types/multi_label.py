@@ -1,4 +1,6 @@
-"""Multi-label classification: each text has any of L labels, none included. Sigmoid and binary cross entropy."""
+"""Multi-label classification: each text has any of L labels, none included. Sigmoid and binary
+cross entropy.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +23,7 @@ from bert_cli.problem_types.problem_type import (
     probability_rows,
 )
 
-_LEAST = 1e-7  # a probability that float32 can tell from 0, and 1 less it from 1
+_LEAST = 1e-7  # a probability p so large that float32 separates p from 0, and 1 - p from 1
 
 
 def _thresholds(labels: LabelSet) -> np.ndarray:
@@ -61,7 +63,9 @@ class MultiLabel(ProblemType):
         return [tuple(int(label in names) for label in labels) for names in named]
 
     def _parse_columns(self, cells: LabelCells, labels: Sequence[str]) -> list[tuple[int, ...]]:
-        """From a column of 0 and 1 for each label; the columns may be in another order than `labels`."""
+        """From a column of 0 and 1 for each label; the columns may be in another order than
+        `labels`.
+        """
         names = cells.columns
         # With a header the names decide, whatever the order; without one only the order is left.
         if cells.has_header and set(names) == set(labels):
@@ -89,7 +93,9 @@ class MultiLabel(ProblemType):
         return np.stack([len(label_ids) - present, present], axis=1).astype(np.float64)
 
     def label_weights(self, weights: np.ndarray) -> np.ndarray:
-        """Each label is a question of its own: a given weight is that of the rows with the label, 1 of those without."""
+        """Each label is a question of its own: a given weight is for the rows with the label; rows
+        without it have 1.
+        """
         return np.stack([np.ones_like(weights), weights], axis=1)
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -130,7 +136,8 @@ class MultiLabel(ProblemType):
         """Wrong by the distance of the worst decision from the label."""
         probabilities, has = np.asarray(found["probabilities"], np.float64), np.asarray(label_ids) > 0
         missed = np.where((probabilities >= _thresholds(labels)) != has, np.abs(has - probabilities), 0.0)
-        # A row is as wrong as its worst decision: a mean over many absent labels would hide one bad miss.
+        # A row is as wrong as its worst decision: a mean over many absent labels would hide one bad
+        # miss.
         return probability_rows("labels", has.astype(int).tolist(), probabilities), missed.max(axis=1)
 
     def row_error(self, row: Mapping[str, Any], thresholds: Sequence[float]) -> float:
@@ -149,9 +156,10 @@ class MultiLabel(ProblemType):
         return given, {"predicted": predicted, **named_probabilities(found, labels)}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """A line for each label that a row has and is not predicted, or the other way; the least probable given first.
+        """A line for each label that a row has and is not predicted, or the other way; the least
+        probable given first.
 
-        Columns: label, given and predicted (yes or no), probability (of what is given).
+        Columns: label, given and predicted (yes or no), probability (of the given label).
         """
         has, probabilities = label_ids > 0, found["probabilities"]
         rows, columns_of = np.nonzero(has != (probabilities >= _thresholds(labels)))

@@ -1,7 +1,8 @@
 """The interface of a problem type: everything that depends on what a model is asked about a text.
 
-The rest of the package reads attributes and calls methods of the object and never asks which one it is. The loss in
-TensorFlow is the one part that is elsewhere, in heads.losses under the same name, because this room imports no TensorFlow.
+The rest of the package reads attributes and calls methods of the object and never asks which one it
+is. The loss in TensorFlow is the one part that is elsewhere, in heads.losses under the same name,
+because this room imports no TensorFlow.
 """
 
 import abc
@@ -14,14 +15,17 @@ from bert_cli.base import spec
 from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, json_values, significant
 
-# The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n], and `losses` [n].
+# The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n],
+# and `losses` [n].
 Found = Mapping[str, np.ndarray]
 # Rows of eval_examples.jsonl, and how wrong each is: float64 [n], 0 where it is right.
 EvalRows = tuple[list[dict[str, Any]], np.ndarray]
 
 
 class LabelSet(NamedTuple):
-    """The names of a model's L outputs, () where they have none; thresholds: float64 [L], of multi-label classification."""
+    """The names of a model's L outputs, () where they have none; thresholds: float64 [L], of
+    multi-label classification.
+    """
 
     names: tuple[str, ...] = ()
     thresholds: np.ndarray | None = None
@@ -36,14 +40,17 @@ class Scores(NamedTuple):
 
 
 class Suspects(NamedTuple):
-    """Suspected label errors, sorted by confidence. rows: numbers of their examples; columns: of suspects.tsv."""
+    """Suspected label errors, sorted by confidence. rows: numbers of their examples; columns: of
+    suspects.tsv.
+    """
 
     rows: list[int]
     columns: dict[str, Column]
 
 
 class ProblemType(abc.ABC):
-    """One problem type. `labels` is the LabelSet of the model in every method; label_ids: see `label_array`.
+    """One problem type. `labels` is the LabelSet of the model in every method; label_ids: see
+    `label_array`.
 
     name             as --problem_type, flags.txt and the manifest spell it; the key of heads.losses.FORMULAS
     summary          in the help of --problem_type
@@ -65,7 +72,7 @@ class ProblemType(abc.ABC):
     name: str
     summary: str
     metrics: tuple[str, ...]
-    # The defaults are those of single-label classification, the type of most models.
+    # The defaults fit single-label classification, the type of most models.
     label_dtype = "int32"
     label_shape: tuple[str, ...] = ("B",)
     head_type = CLASSIFIER
@@ -103,7 +110,9 @@ class ProblemType(abc.ABC):
     # Labels of the data.
 
     def stated_labels(self, cells: LabelCells) -> tuple[str, ...] | None:
-        """The labels, where the label columns say them; None where those of the rows have to be counted."""
+        """The labels, where the label columns say them; None where the labels of the rows have to
+        be counted.
+        """
         return None if self.has_named_outputs else ()
 
     def cell_labels(self, cells: LabelCells, row: int) -> tuple[str, ...]:
@@ -112,19 +121,27 @@ class ProblemType(abc.ABC):
         return cell if isinstance(cell, tuple) else (cell,)
 
     def parse(self, cells: LabelCells, labels: Sequence[str]) -> Sequence[Any]:
-        """The label of each row, as `label_array` takes it. InputError, with the line, for one that does not fit."""
+        """The label of each row, as `label_array` takes it. InputError, with the line, for one that
+        does not fit.
+        """
         raise self._impossible("labels in one column")
 
     @abc.abstractmethod
     def label_array(self, given: Sequence[Any], labels: Sequence[str]) -> np.ndarray:
-        """label_ids of n examples, as the model takes them; zeros where a label is None, as in the original."""
+        """label_ids of n examples, as the model takes them; zeros where a label is None, as in the
+        original.
+        """
 
     def stratum(self, label: Any) -> str | float:
-        """What rows are sorted by before they are divided, so that each part has its share of every label."""
+        """What rows are sorted by before they are divided, so that each part has its share of every
+        label.
+        """
         return str(label)
 
     def label_counts(self, label_ids: np.ndarray, count: int) -> np.ndarray:
-        """Training rows of each of `count` labels for --class_weights, float64: [L], or [L, 2] (without, with the label)."""
+        """Training rows of each of `count` labels for --class_weights, float64: [L], or [L, 2]
+        (without, with the label).
+        """
         raise self._impossible("class weights")
 
     def label_weights(self, weights: np.ndarray) -> np.ndarray:
@@ -135,7 +152,9 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
-        """`output_name` and `losses` of float32 logits [n, outputs], as the head computes them in TensorFlow."""
+        """`output_name` and `losses` of float32 logits [n, outputs], as the head computes them in
+        TensorFlow.
+        """
 
     def logits(self, probabilities: np.ndarray) -> np.ndarray:
         """The inverse of the activation, float32 [n, L], for distillation."""
@@ -143,7 +162,9 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def decisions(self, found: Found, labels: LabelSet) -> list[Any]:
-        """The prediction for each example: a name, a tuple of names, a number, or the index of an ending."""
+        """The prediction for each example: a name, a tuple of names, a number, or the index of an
+        ending.
+        """
 
     def record(self, found: Found, row: int, labels: LabelSet) -> dict[str, Any]:
         """The prediction for one example, ready for JSON: its prediction_columns."""
@@ -155,14 +176,18 @@ class ProblemType(abc.ABC):
         """Columns of predictions.tsv between id and text."""
 
     def explained_score(self, found: Found, labels: LabelSet) -> tuple[dict[str, object], np.ndarray]:
-        """(the prediction of row 0 for JSON, the score that its words add up to in each row: float64 [rows])."""
+        """(the prediction of row 0 for JSON, the score that its words add up to in each row:
+        float64 [rows]).
+        """
         raise self._impossible("explanations")
 
     # Evaluation.
 
     @abc.abstractmethod
     def evaluate(self, label_ids: np.ndarray, found: Found, labels: LabelSet, batch_size: int) -> Scores:
-        """Metrics; batch_size: of the evaluation, on which the original's `loss` depends. InputError for NaN."""
+        """Metrics; batch_size: of the evaluation, on which the original's `loss` depends.
+        InputError for NaN.
+        """
 
     @abc.abstractmethod
     def eval_rows(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> EvalRows:
@@ -174,7 +199,9 @@ class ProblemType(abc.ABC):
 
     @abc.abstractmethod
     def row_surprise(self, row: Mapping[str, Any]) -> float:
-        """How far a row of eval_rows is from its label, also where the prediction is right; larger is worse."""
+        """How far a row of eval_rows is from its label, also where the prediction is right; larger
+        is worse.
+        """
 
     def out_of_fold(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> tuple[list[str], dict[str, Column]]:
         """(the given label of each row, the columns of out_of_fold.tsv that follow it)."""
@@ -185,7 +212,8 @@ class ProblemType(abc.ABC):
         raise self._impossible("cross-validation")
 
     def _impossible(self, what: str) -> NotImplementedError:
-        # The flags that ask for it are refused with a sentence before data is read; see the *_refusal attributes.
+        # The flags that ask for it are refused with a sentence before data is read; see the
+        # *_refusal attributes.
         return NotImplementedError(f"{self.name} has no {what}")
 
 

@@ -6,14 +6,15 @@ from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.regression import REGRESSION
 
-# The order is that of --help and of error messages.
+# --help and error messages have this order.
 PROBLEM_TYPES: dict[str, ProblemType] = {
     each.name: each for each in (SINGLE_LABEL, MULTI_LABEL, REGRESSION, MULTIPLE_CHOICE)
 }
 
 
 def problem_type(name: str | None) -> ProblemType:
-    """The problem type of that name; of None single-label, as old runs and strangers' models name none.
+    """The problem type of that name; of None single-label, as old runs and strangers' models name
+    none.
 
     InputError for an unknown name.
     """

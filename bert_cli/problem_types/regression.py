@@ -86,7 +86,8 @@ class Regression(ProblemType):
         return [str(value) for value in label_ids], {"predicted": found["values"].astype(np.float32)}
 
     def suspects(self, label_ids: np.ndarray, found: Found, labels: LabelSet) -> Suspects:
-        """Every row, those that are furthest from their number first, as no distance is an error by itself.
+        """Every row, those that are furthest from their number first, as no distance is an error by
+        itself.
 
         Columns: given, predicted, difference (predicted minus given).
         """

@@ -1,7 +1,9 @@
-"""tf.train.Example messages of fixed features, encoded for many rows at once and decoded one by one, without TensorFlow.
+"""tf.train.Example messages of fixed features, encoded for many rows at once and decoded one by
+one, without TensorFlow.
 
-An Example is: features (1) { entry (1) { key (1), value (2) { int64_list (3) or float_list (2) { packed values (1) } } } … }
-where each number is a protobuf field, and each brace a length in varint form and so many bytes.
+An Example is: features (1) { entry (1) { key (1), value (2) { int64_list (3) or float_list (2) {
+packed values (1) } } } … } where each number is a protobuf field, and each brace a length in varint
+form and that number of bytes.
 """
 
 import functools
@@ -18,7 +20,9 @@ _WIDTHS = {1: 8, 5: 4}  # wire type -> bytes of a fixed number
 
 
 class _ByteRows:
-    """Byte strings of n rows side by side: bytes uint8 [n, width] of which row i has those where `used` [n, width]."""
+    """Byte strings of n rows side by side: bytes uint8 [n, width] of which row i has those where
+    `used` [n, width].
+    """
 
     def __init__(self, data: np.ndarray, used: np.ndarray | None = None):
         """`used` is None where all are."""
@@ -50,7 +54,9 @@ class _ByteRows:
 
 
 def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Varint form of values [n, width], none negative: bytes and which of them are used, both [n, bytes]."""
+    """Varint form of values [n, width], none negative: bytes and which of them are used, both [n,
+    bytes].
+    """
     bits = int(values.max(initial=0)).bit_length()
     # One byte each, which is the number itself: segment ids, masks and labels.
     if bits <= 7:
@@ -64,7 +70,9 @@ def _varints(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 
 @functools.cache
 def _varint_tables(bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes and use of all numbers of so many bits, four bytes in one uint32: looking up is faster than computing."""
+    """Bytes and lengths of all numbers with this number of bits, four bytes in one uint32: looking
+    up is faster than computing.
+    """
     data, used = _compute_varints(np.arange(1 << bits), 4)
     return data.view(np.uint32).reshape(-1), used.view(np.uint32).reshape(-1)
 
@@ -85,9 +93,10 @@ def _tag(field: int) -> bytes:
 
 
 def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
-    """One serialized tf.train.Example a row; `columns`: name -> int (0 or above) or float [n, length], the same n.
+    """One serialized tf.train.Example a row; `columns`: name -> int (0 or above) or float [n,
+    length], the same n.
 
-    Integers become int64 lists, floats float lists. Features stand in the order of `columns`.
+    Integers become int64 lists, floats float lists. Features are in the order of `columns`.
     """
     # From the inside out: each message begins with its length, which is known last.
     features = []
@@ -107,7 +116,9 @@ def encode_examples(columns: dict[str, np.ndarray]) -> list[bytes]:
 
 
 def decode_example(data: bytes) -> dict[str, np.ndarray]:
-    """Features of a serialized tf.train.Example: name -> int64 or float32 [length]. ValueError where it is none."""
+    """Features of a serialized tf.train.Example: name -> int64 or float32 [length]. ValueError
+    where it is none.
+    """
     features = {}
     for entry in _fields(next(_fields(data, 1), b""), 1):
         name, value = next(_fields(entry, 1), b"").decode("utf-8"), next(_fields(entry, 2), b"")

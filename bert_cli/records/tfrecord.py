@@ -1,7 +1,8 @@
-"""TFRecord files, written and read without TensorFlow, whose import takes seconds and hundreds of megabytes.
+"""TFRecord files, written and read without TensorFlow: its import takes seconds and hundreds of
+megabytes.
 
-A record is its length (8 bytes, little-endian), the checksum of these bytes (4), its data, the checksum of the data
-(4). A checksum is CRC-32C, rotated and shifted as TensorFlow does.
+A record is its length (8 bytes, little-endian), the checksum of these bytes (4), its data, the
+checksum of the data (4). A checksum is CRC-32C, rotated and shifted as TensorFlow does.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from bert_cli.base import files
 from bert_cli.base.checksums import masked_crc32c
 from bert_cli.base.errors import InputError
 
-_HEAD, _FOOT = 12, 4  # bytes before and behind the data of a record
+_HEAD, _FOOT = 12, 4  # bytes before and after the data of a record
 _BLOCK = 1 << 22  # bytes that are read at once
 
 
@@ -38,7 +39,9 @@ def pack_records(records: Sequence[bytes]) -> bytes:
 
 
 def read_records(path: str) -> Iterator[bytes]:
-    """The records of a TFRecord file (not a compressed one), one by one. InputError where it is none, or is cut short."""
+    """The records of a TFRecord file (not a compressed one), one by one. InputError where it is
+    none, or is cut short.
+    """
 
     def check(data: bytes, stored: bytes, is_whole: bool) -> None:
         if masked_crc32c(data) != stored or not is_whole:
@@ -56,7 +59,9 @@ def read_records(path: str) -> Iterator[bytes]:
 
 
 def _read_up_to(file: IO[bytes], size: int) -> bytes:
-    """`size` bytes, or those that are left; what is not there takes no memory, whatever size a file claims."""
+    """`size` bytes, or as many as are left; missing bytes take no memory, whatever size a file
+    claims.
+    """
     blocks = []
     # A damaged length may be exabytes.
     while size and (block := file.read(min(size, _BLOCK))):
@@ -66,11 +71,14 @@ def _read_up_to(file: IO[bytes], size: int) -> bytes:
 
 
 def is_record_file(path: str) -> bool:
-    """Whether a file begins as a TFRecord file does. InputError where it is one that was compressed."""
+    """Whether a file begins as a TFRecord file does. InputError where it is one that was
+    compressed.
+    """
     try:
         with files.open_binary(path) as file:
             head = file.read(_HEAD)
-        # gzip: TensorFlow writes such files with an option, and the random access below cannot read them.
+        # gzip: TensorFlow writes such files with an option, and the random access below cannot read
+        # them.
         if head[:2] != b"\x1f\x8b":
             return _is_head(head)
         with contextlib.suppress(EOFError, zlib.error, gzip.BadGzipFile), files.open_binary(path) as file:
@@ -86,7 +94,8 @@ def _is_head(head: bytes) -> bool:
 
 
 class RecordIndex:
-    """The records of several files, numbered from 0 in the order of the files; a context that closes them.
+    """The records of several files, numbered from 0 in the order of the files; a context that
+    closes them.
 
     `digest` is a fingerprint of all records, from their lengths and checksums.
     """
@@ -167,6 +176,6 @@ def _scan(path: str, file: IO[bytes], offsets: array, lengths: array, digest: "h
             raise InputError(f"{path}: record {number} is cut short; make the file again")
         offsets.append(position + _HEAD)
         lengths.append(length)
-        # Length and checksum are enough to tell files apart, and the data is not read.
+        # Length and checksum are enough to distinguish files, and the data is not read.
         digest.update(head[:8] + foot)
         position, number = end + _FOOT, number + 1

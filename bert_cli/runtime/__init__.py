@@ -1,1 +1,3 @@
-"""The process: what is set before TensorFlow is imported, background imports, stop signals, rendezvous, cluster, memory."""
+"""The process: settings before TensorFlow is imported, background imports, stop signals,
+rendezvous, cluster, memory.
+"""

@@ -6,10 +6,11 @@ import threading
 
 
 class BackgroundImports:
-    """Names are put down by who knows of the need; who has seconds without Python's lock before it has them imported.
+    """Names are put down by who knows of the need; who has seconds without Python's lock before it
+    has them imported.
 
-    scikit-learn takes one to two seconds, Matplotlib half a one. TensorFlow's optimizers of a graph take longer, on one
-    processor and without the lock, so a run is shorter by all of it.
+    scikit-learn takes one to two seconds, Matplotlib half a one. TensorFlow's optimizers of a graph
+    take longer, on one processor and without the lock, so a run is shorter by all of it.
     """
 
     def __init__(self) -> None:
@@ -20,8 +21,11 @@ class BackgroundImports:
         self._names.extend(names)
 
     def start(self) -> threading.Thread | None:
-        """Import what was put down, in a thread; None where there is nothing, as after the first call."""
-        # Emptied first: each first step of a model calls this, and the second one has nothing left to import.
+        """Import what was put down, in a thread; None where there is nothing, as after the first
+        call.
+        """
+        # Emptied first: each first step of a model calls this, and the second one has nothing left
+        # to import.
         names, self._names = self._names, []
         if not names:
             return None

@@ -11,9 +11,9 @@ _FORM = 'it has to be as {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"t
 
 
 class Cluster(NamedTuple):
-    """computing: how many processes train together, 0 where TF_CONFIG names none. is_chief: whether this is the one that
-    writes: the chief, or where there is none the first worker. task: its name, such as `worker 1`. addresses: HOST:PORT of
-    those that train, by their names.
+    """computing: how many processes train together, 0 where TF_CONFIG names none. is_chief: whether
+    this process writes: the chief, or where there is none the first worker. task: its name, such as
+    `worker 1`. addresses: HOST:PORT of those that train, by their names.
     """
 
     computing: int
@@ -23,7 +23,9 @@ class Cluster(NamedTuple):
 
 
 def read_cluster() -> Cluster:
-    """What TF_CONFIG says. InputError where it is no JSON object of the form that TensorFlow documents."""
+    """What TF_CONFIG says. InputError where it is no JSON object of the form that TensorFlow
+    documents.
+    """
     values = expect(parse_json(os.environ.get("TF_CONFIG") or "{}", _PLACE, advice=_FORM), dict, _PLACE, _FORM)
     members, task = _part(values, "cluster", {}), _part(values, "task", {})
     addresses = {kind: _addresses(members, kind) for kind in (*_CHIEFS, "worker")}
@@ -33,7 +35,8 @@ def read_cluster() -> Cluster:
         # Schedulers write the index as text; TensorFlow takes both.
         index = int(index) if isinstance(index, str) and index.isdecimal() else index
         expect(index, int, f"{_PLACE}.task.index", _FORM)
-    # TensorFlow's own rule: without a chief the first worker writes, and a process without TF_CONFIG is alone.
+    # TensorFlow's own rule: without a chief the first worker writes, and a process without
+    # TF_CONFIG is alone.
     is_chief = kind in (None, *_CHIEFS) or (
         kind == "worker" and index == 0 and not any(addresses[chief] for chief in _CHIEFS)
     )
@@ -56,5 +59,5 @@ def is_multi_worker(distribution_strategy: str) -> bool:
 
 
 def writes(distribution_strategy: str) -> bool:
-    """Whether this process is the one that writes files, before TensorFlow is there to ask."""
+    """Whether this process writes the files, before TensorFlow is there to ask."""
     return distribution_strategy not in ("auto", "multi_worker") or read_cluster().is_chief

@@ -1,6 +1,8 @@
-"""How much memory this machine has, for refusing at once what cannot fit, and how much this process takes.
+"""How much memory this machine has, for refusing at once what cannot fit, and how much this process
+takes.
 
-The standard library suffices: psutil would read the same files of /proc and rusage, and is one more compiled package.
+The standard library suffices: psutil would read the same files of /proc and rusage, and is one more
+compiled package.
 """
 
 import os
@@ -9,7 +11,7 @@ import sys
 
 
 def machine_memory() -> int:
-    """Bytes of this machine's memory; sys.maxsize where the system does not tell."""
+    """Bytes of this machine's memory; sys.maxsize where the system does not report it."""
     # os.sysconf raises ValueError for a name that the system does not know.
     if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
         return sys.maxsize
@@ -17,10 +19,10 @@ def machine_memory() -> int:
 
 
 def memory_now() -> int:
-    """Bytes that this process takes; 0 where the system does not tell."""
+    """Bytes that this process takes; 0 where the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            # The second field, in pages: what is in memory now, and not what was only reserved.
+            # The second field, in pages: resident memory, without memory that was only reserved.
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except FileNotFoundError:
         return 0

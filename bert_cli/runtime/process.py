@@ -2,7 +2,8 @@
 
 
 class _Process:
-    # One of our commands, whose packages are ours to choose; else somebody's program that calls us.
+    # One of our commands, where the packages are ours to choose; else somebody's program that calls
+    # us.
     is_command = False
 
 

@@ -4,7 +4,7 @@ BFLOAT16_UNITS = frozenset({"amx_bf16", "avx512_bf16"})  # instruction sets with
 
 
 def processor_flags() -> frozenset[str]:
-    """Names of instruction sets as Linux tells them, such as avx512_bf16; none on another system."""
+    """Names of instruction sets as Linux lists them, such as avx512_bf16; none on another system."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="ignore") as file:
             return frozenset(next((line for line in file if line.startswith(("flags", "Features"))), "").split())

@@ -1,8 +1,9 @@
 """Processes of several machines wait for each other before they train together; no TensorFlow.
 
-tf.distribute.MultiWorkerMirroredStrategy waits by itself, for an hour and without a word, and has no hook for another
-time. So the addresses that TF_CONFIG names are tried before it is made: a process listens at its own one, and goes on
-once a connection to each of the others succeeds. Nothing is sent; from then on the address is TensorFlow's.
+tf.distribute.MultiWorkerMirroredStrategy waits by itself, for an hour and without a word, and has
+no hook for another time. So the addresses that TF_CONFIG names are tried before it is made: a
+process listens at its own one, and goes on once a connection to each of the others succeeds.
+Nothing is sent; from then on the address is TensorFlow's.
 """
 
 import contextlib
@@ -22,9 +23,11 @@ _CONNECTING = 2.0
 
 @functools.cache
 def wait_for_workers(timeout: int) -> None:
-    """Return when all processes of TF_CONFIG that train are there; once in a process, as then TensorFlow has the address.
+    """Return when all processes of TF_CONFIG that train are there; once in a process, as then
+    TensorFlow has the address.
 
-    timeout: in seconds. TemporaryError, naming those that are missing, when it is over; InputError for an address that is none.
+    timeout: in seconds. TemporaryError, naming those that are missing, when it is over; InputError
+    for an address that is none.
     """
     cluster = read_cluster()
     others = {name: address for name, address in cluster.addresses.items() if name != cluster.task}

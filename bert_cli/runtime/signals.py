@@ -1,4 +1,5 @@
-"""Signals that ask a process to end: Ctrl-C, SIGTERM (of a scheduler, or kill), SIGHUP (of a terminal that is closed).
+"""Signals that ask a process to end: Ctrl-C, SIGTERM (of a scheduler, or kill), SIGHUP (of a
+terminal that is closed).
 
 Exit codes are the shell's: 128 and the number of the signal.
 """
@@ -14,9 +15,10 @@ _NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SI
 
 
 class Stopped(BaseException):
-    """Somebody asked the process to end. As with KeyboardInterrupt, only a command's outermost function catches it.
+    """Somebody asked the process to end. As with KeyboardInterrupt, only a command's outermost
+    function catches it.
 
-    `number`: of the signal. `said`: what was done before the end; "" for nothing to tell.
+    `number`: of the signal. `said`: the last action before the end; "" for nothing to log.
     """
 
     def __init__(self, number: int, said: str = ""):
@@ -35,10 +37,11 @@ class Stopped(BaseException):
 
 @contextlib.contextmanager
 def _handled(first: Callable[[int], None]) -> Iterator[None]:
-    """Within it the first of these signals calls first(number), and a second one ends the process at once.
+    """Within it the first of these signals calls first(number), and a second one ends the process
+    at once.
 
-    One that is ignored, as SIGHUP under nohup and SIGINT in the background of a script, stays so. Only the main thread can
-    set handlers: in another one nothing changes.
+    One that is ignored, as SIGHUP under nohup and SIGINT in the background of a script, stays so.
+    Only the main thread can set handlers: in another one nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -48,7 +51,8 @@ def _handled(first: Callable[[int], None]) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         if received or os.getpid() != owner:  # a process that was forked has no part in it
-            # sys.exit would wait for threads and run what is registered for the end, in a process that shall end now.
+            # sys.exit would wait for threads and run the exit handlers, in a process that shall end
+            # now.
             os._exit(128 + number)
         received.append(number)
         first(number)
@@ -70,12 +74,14 @@ def _raise(number: int) -> None:
 
 
 def raised() -> contextlib.AbstractContextManager[None]:
-    """Within it SIGTERM and SIGHUP raise Stopped, as Ctrl-C raises KeyboardInterrupt, so that things are put in order."""
+    """Within it SIGTERM and SIGHUP raise Stopped, as Ctrl-C raises KeyboardInterrupt, so that
+    things are put in order.
+    """
     return _handled(_raise)
 
 
 class Request:
-    """Whether the process was asked to end: `number` is that of the signal, None as long as nobody did."""
+    """Whether the process was asked to end: `number` is the signal's, None as long as nobody did."""
 
     number: int | None = None
 
@@ -85,7 +91,9 @@ class Request:
 
 @contextlib.contextmanager
 def deferred(report: Callable[[str], None]) -> Iterator[Request]:
-    """Within it a signal is noted, for work that comes to a good end by itself; report(name of the signal) logs it."""
+    """Within it a signal is noted, for work that comes to a good end by itself; report(name of the
+    signal) logs it.
+    """
     request = Request()
 
     def note(number: int) -> None:

@@ -16,15 +16,18 @@ from bert_cli.runtime.process import PROCESS
 # glibc's mallopt parameters (malloc.h).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
-# What Keras imports where it is there, for wrappers, plots and files that no command has a use for: a third of the time that
-# the import of TensorFlow takes. Where a command needs one of them itself, it is imported then.
+# What Keras imports where it is there, for wrappers, plots and files that no command has a use for:
+# a third of the time that the import of TensorFlow takes. Where a command needs one of them itself,
+# it is imported then.
 _KERAS_ONLY = ("h5py", "matplotlib", "pandas", "scipy", "sklearn")
 
-# New objects between two collections of the garbage collector; Python's default, 700, has it walk over what TensorFlow's
-# import and the tracing of a graph make, hardly any of it garbage: a sixth of the import, a twentieth of a start.
+# New objects between two collections of the garbage collector; Python's default, 700, has it walk
+# over what TensorFlow's import and the tracing of a graph make, hardly any of it garbage: a sixth
+# of the import, a twentieth of a start.
 _COLLECTED_AFTER = 50_000
 
-# Lines that TensorFlow 2.21 prints on every start on a machine without a GPU, before its log level takes effect.
+# Lines that TensorFlow 2.21 prints on every start on a machine without a GPU, before its log level
+# takes effect.
 _NOISE = re.compile(
     r"^(WARNING: All log messages before absl::InitializeLog|I0000 .*(cudart_stub|cuda drivers|oneDNN|cpu_feature_guard)"
     r"|E0000 .*(cuInit|cuda_platform)|I0000 .*port\.cc|To enable the following instructions|$)"
@@ -32,23 +35,28 @@ _NOISE = re.compile(
 
 
 def setup_tensorflow() -> None:
-    """Set up the process, then import TensorFlow; call it before the first import of a module that needs it.
+    """Set up the process, then import TensorFlow; call it before the first import of a module that
+    needs it.
 
     Environment variables that the user has set are left alone.
     """
-    # Where one of several processes is lost, the others' layers log the error that they also raise, in many lines each.
+    # Where one of several processes is lost, the others' layers log the error that they also raise,
+    # in many lines each.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3" if os.environ.get("TF_CONFIG") else "2")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     # On by default only for processors with AVX-512; its products are faster with AVX2 too.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     if platform.libc_ver()[0] == "glibc":
-        # Other C libraries, as of Alpine or macOS, have no mallopt, or other numbers for its parameters.
+        # Other C libraries, as of Alpine or macOS, have no mallopt, or other numbers for its
+        # parameters.
         libc = ctypes.CDLL(None)
-        # By default glibc gives each buffer above 32 MiB back to the system when it is freed. Gradients of an embedding table
-        # are larger, so each step would have the same pages zeroed again: half of the optimizer's time, as measured.
+        # By default glibc gives each buffer above 32 MiB back to the system when it is freed.
+        # Gradients of an embedding table are larger, so each step would have the same pages zeroed
+        # again: half of the optimizer's time, as measured.
         libc.mallopt(_MMAP_THRESHOLD, 1 << 30)
         libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
-    # A program that imports the package has its own garbage collector settings; only a command's process is ours.
+    # A program that imports the package has its own garbage collector settings; only a command's
+    # process is ours.
     if PROCESS.is_command:
         gc.set_threshold(_COLLECTED_AFTER)
     if "tensorflow" not in sys.modules:
@@ -60,9 +68,10 @@ def setup_tensorflow() -> None:
 @functools.cache
 def _freeze_modules() -> None:
     """Keep the garbage collector from the objects that exist now, once in a process."""
-    # TensorFlow's modules hold some hundred thousand objects that live as long as the process: without this, each full
-    # collection walks over them all, 0.3 s at a time, in the middle of training or of an evaluation. Once is enough: what an
-    # earlier command of the same process left, such as its model, is to be freed.
+    # TensorFlow's modules hold some hundred thousand objects that live as long as the process:
+    # without this, each full collection walks over them all, 0.3 s at a time, in the middle of
+    # training or of an evaluation. Once is enough: what an earlier command of the same process
+    # left, such as its model, is to be freed.
     gc.freeze()
 
 
@@ -71,7 +80,7 @@ def left_out(names: Iterable[str]) -> Iterator[None]:
     """Within it these packages are not to be found, but for those that are there already."""
     absent = [name for name in names if name not in sys.modules]
     for name in absent:
-        sys.modules[name] = None  # type: ignore[assignment]  # what None stands for cannot be imported
+        sys.modules[name] = None  # type: ignore[assignment]  # a name with None cannot be imported
     try:
         yield
     finally:
@@ -80,13 +89,16 @@ def left_out(names: Iterable[str]) -> Iterator[None]:
 
 
 def _import_quietly() -> None:
-    """Import TensorFlow and look for devices with standard error held back; all but the known noise is shown after."""
+    """Import TensorFlow and look for devices with standard error held back; all but the known noise
+    is shown after.
+    """
     if sys.stderr is None:  # closed by whoever started us
         import tensorflow  # noqa: F401
 
         return
     sys.stderr.flush()
-    # The file descriptor, not sys.stderr: TensorFlow's C++ writes to it, and its log level takes effect only later.
+    # The file descriptor, not sys.stderr: TensorFlow's C++ writes to it, and its log level takes
+    # effect only later.
     original = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)

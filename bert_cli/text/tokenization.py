@@ -1,4 +1,5 @@
-"""Text -> words -> word pieces -> ids, equal token for token to tokenization.py of the original BERT.
+"""Text -> words -> word pieces -> ids, equal token for token to tokenization.py of the original
+BERT.
 
     text      "Unaffable, isn't it?"
     chunks    "Unaffable,"  "isn't"  "it?"                     what white space separates
@@ -6,8 +7,9 @@
     pieces    "una" "##ffa" "##ble" "," …                      WordpieceTokenizer
     ids       14477 20961 3468 1010 …                          FullTokenizer.encode
 
-No step looks across white space, so the result of a chunk never depends on its neighbours. That is what the speed
-rests on: results of chunks and words are remembered, and running text repeats a few of them most of the time.
+No step looks across white space, so the result of a chunk never depends on its neighbours. That is
+what the speed rests on: results of chunks and words are remembered, and running text repeats a few
+of them most of the time.
 """
 
 import functools
@@ -18,21 +20,25 @@ from collections.abc import Callable, Iterable
 
 from bert_cli.text.vocabulary import UNK, Vocabulary
 
-# Characters that str.split() takes for white space, but that the original deletes before it splits: "a\x0bb" is "ab".
+# Characters that str.split() takes for white space, but that the original deletes before it splits:
+# "a\x0bb" is "ab".
 _DELETED_WHITE_SPACE = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 _DELETE_WHITE_SPACE = re.compile(f"[{_DELETED_WHITE_SPACE}]+")
 
-# For a chunk, which has no \t \n \r or space: nothing is left of other ASCII controls, punctuation stands alone.
+# For a chunk, which has no \t \n \r or space: nothing is left of other ASCII controls, punctuation
+# is separate.
 _ASCII_CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 _ASCII_WORDS = re.compile(r"[0-9A-Za-z]+|[!-/:-@\[-`{-~]")
 
-# The original's blocks of ideographs, and no kana or hangul, which are written with spaces or stay whole words.
+# The original's blocks of ideographs, and no kana or hangul, which are written with spaces or stay
+# whole words.
 _CJK = re.compile(
     "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff"
     "\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 
-# Entries a memo holds before it starts anew. Chunks and words of English text then take about 30 MB together.
+# Entries a memo holds before it is emptied. Chunks and words of English text then take about 30 MB
+# together.
 CACHE_SIZE = 1 << 17
 LONGEST_WORD = 200  # characters; a longer word is [UNK]. The default of `tokenizers` is 100.
 # Longer chunks (a sentence without spaces, a URL, a line of base64) hardly ever come twice.
@@ -40,7 +46,7 @@ _LONGEST_CACHED = 64
 
 
 class _Memo(dict):
-    """Remembers `compute(text)`; a dict, because looking up what is known must cost next to nothing.
+    """Remembers `compute(text)`; a dict, because looking up a known text must cost next to nothing.
 
     A full memo is emptied, not frozen: the words of a corpus change on the way through it.
     """
@@ -53,7 +59,8 @@ class _Memo(dict):
     def __missing__(self, text: str) -> tuple:
         result = self.compute(text)
         if self.size and len(text) <= _LONGEST_CACHED:
-            # functools.lru_cache would drop single entries, for which it keeps an order at every look-up.
+            # functools.lru_cache would drop single entries, for which it keeps an order at every
+            # look-up.
             if len(self) >= self.size:
                 self.clear()
             self[text] = result
@@ -64,7 +71,9 @@ class _Memo(dict):
 
 
 def chunks(text: str) -> list[str]:
-    """The text split where the original ends a word for white space: \\t \\n \\r, space, category Zs, U+2028 and U+2029."""
+    """The text split where the original ends a word for white space: \\t \\n \\r, space, category
+    Zs, U+2028 and U+2029.
+    """
     for character in _DELETED_WHITE_SPACE:
         if character in text:
             return _DELETE_WHITE_SPACE.sub("", text).split()
@@ -73,9 +82,11 @@ def chunks(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _clean(character: str) -> str:
-    """The character, or nothing for controls and formats, or the character between spaces for ideographs.
+    """The character, or nothing for controls and formats, or the character between spaces for
+    ideographs.
 
-    Private-use characters, surrogates and unassigned code points stay (as in the original since March 2019).
+    Private-use characters, surrogates and unassigned code points stay (as in the original since
+    March 2019).
     """
     if _CJK.match(character):
         return f" {character} "
@@ -86,7 +97,9 @@ def _clean(character: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _separate_punctuation(character: str) -> str:
-    """The character, between spaces for punctuation. ASCII symbols such as $ and ^ count as punctuation, € does not."""
+    """The character, between spaces for punctuation. ASCII symbols such as $ and ^ count as
+    punctuation, € does not.
+    """
     if _ASCII_WORDS.fullmatch(character):
         return character if character.isalnum() else f" {character} "
     return f" {character} " if unicodedata.category(character).startswith("P") else character
@@ -94,15 +107,18 @@ def _separate_punctuation(character: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _strip_accent(character: str) -> str:
-    """_separate_punctuation, or nothing for a combining accent; of a character that comes out of NFD."""
+    """_separate_punctuation, or nothing for a combining accent; of a character that comes out of
+    NFD.
+    """
     return "" if unicodedata.category(character) == "Mn" else _separate_punctuation(character)
 
 
 class BasicTokenizer:
-    """Splits text into words and single punctuation characters, lower-cased and without accents on request.
+    """Splits text into words and single punctuation characters, lower-cased and without accents on
+    request.
 
-    With do_lower_case=False nothing is normalised at all. No word is protected: "[MASK]" gives "[", "mask", "]".
-    `cache_size` bounds the number of remembered chunks; 0 remembers none.
+    With do_lower_case=False nothing is normalised at all. No word is protected: "[MASK]" gives "[",
+    "mask", "]". `cache_size` bounds the number of remembered chunks; 0 remembers none.
     """
 
     def __init__(self, do_lower_case: bool = True, cache_size: int = CACHE_SIZE):
@@ -124,14 +140,16 @@ class BasicTokenizer:
         text = "".join(map(_clean, chunk))
         if not self.do_lower_case:
             return tuple("".join(map(_separate_punctuation, text)).split())
-        # Lower-casing first: it can itself make an accent (U+0130), and nothing is composed again (Hangul stays jamo).
-        # It sees whole words, as a final sigma is told by what surrounds it.
+        # Lower-casing first: it can itself make an accent (U+0130), and nothing is composed again
+        # (Hangul stays jamo). It sees whole words, as its surroundings decide whether a sigma is
+        # final.
         text = unicodedata.normalize("NFD", text.lower())
         return tuple("".join(map(_strip_accent, text)).split())
 
 
 class WordpieceTokenizer:
-    """Cuts words into the longest pieces of a vocabulary, from the left; pieces inside a word begin with "##".
+    """Cuts words into the longest pieces of a vocabulary, from the left; pieces inside a word begin
+    with "##".
 
     A word of more than LONGEST_WORD characters, or with a rest that no piece begins, is one [UNK].
     """
@@ -139,12 +157,15 @@ class WordpieceTokenizer:
     def __init__(self, vocab_ids: dict[str, int], cache_size: int = CACHE_SIZE):
         self._first = {token: token for token in vocab_ids}
         self._inside = {token[2:]: token for token in vocab_ids if token.startswith("##")}
-        # No piece is longer than this, so that a word of 200 letters costs thousands, not ten thousands of look-ups.
+        # No piece is longer than this, so that a word of 200 letters costs thousands, not ten
+        # thousands of look-ups.
         self._longest = max(map(len, vocab_ids), default=0)
         self._pieces = _Memo(self._cut, cache_size)
 
     def tokenize(self, text: str) -> list[str]:
-        """Pieces of a word, or of all words of a text that BasicTokenizer has split and spaces have joined."""
+        """Pieces of a word, or of all words of a text that BasicTokenizer has split and spaces have
+        joined.
+        """
         return self.tokenize_words(text.split())
 
     def tokenize_words(self, words: Iterable[str]) -> list[str]:
@@ -174,8 +195,8 @@ class WordpieceTokenizer:
 class FullTokenizer:
     """Text to word pieces and ids, as FullTokenizer of the original. [CLS] and [SEP] are not added.
 
-    `vocabulary` is a Vocabulary or a dict token -> id; `ids` is that dict.
-    `cache_size` bounds the number of remembered chunks and words; 0 remembers none. Results never depend on it.
+    `vocabulary` is a Vocabulary or a dict token -> id; `ids` is that dict. `cache_size` bounds the
+    number of remembered chunks and words; 0 remembers none. Results never depend on it.
     """
 
     def __init__(
@@ -198,11 +219,13 @@ class FullTokenizer:
         return list(itertools.chain.from_iterable(map(self._chunk_pieces.__getitem__, chunks(text))))
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the word pieces, those of tokenize(text)."""
+        """Ids of the word pieces that tokenize(text) gives."""
         return list(itertools.chain.from_iterable(map(self._chunk_ids.__getitem__, chunks(text))))
 
     def convert_ids_to_tokens(self, ids: Iterable[int]) -> list[str]:
-        """Token of each id. Raises KeyError for one that is not in the vocabulary, as the original does."""
+        """Token of each id. Raises KeyError for one that is not in the vocabulary, as the original
+        does.
+        """
         return [self._tokens[index] for index in ids]
 
     def _tokenize_chunk(self, chunk: str) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""The tokenizer's files in a Hugging Face folder: the same vocabulary and rules in the words of `tokenizers`."""
+"""The tokenizer's files in a Hugging Face folder: the same vocabulary and rules in the words of
+`tokenizers`.
+"""
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json
@@ -64,7 +66,8 @@ def tokenizer_json(vocabulary: Vocabulary, do_lower_case: bool) -> dict:
 
 
 def read_tokenizer_json(path: str) -> tuple[list[str], bool | None]:
-    """The tokens of a tokenizer.json, by id, and whether it lower-cases; for folders that have no vocab.txt.
+    """The tokens of a tokenizer.json, by id, and whether it lower-cases; for folders that have no
+    vocab.txt.
 
     Raises InputError where it is not the tokenizer of a BERT.
     """

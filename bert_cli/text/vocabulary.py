@@ -1,4 +1,6 @@
-"""Vocabulary files: one token a line, the line number (from 0) is the token's id. The special tokens are named here."""
+"""Vocabulary files: one token a line, the line number (from 0) is the token's id. The special
+tokens are named here.
+"""
 
 import dataclasses
 
@@ -12,12 +14,13 @@ CLS = "[CLS]"
 SEP = "[SEP]"
 MASK = "[MASK]"
 
-# The original pads with 0 wherever [PAD] stands in the file, so [PAD] is never looked up and may even be missing.
+# The original pads with 0 wherever [PAD] is in the file, so [PAD] is never looked up and may even
+# be missing.
 PAD_ID = 0
 LOOKED_UP = (UNK, CLS, SEP, MASK)
 
-# Share of entries, see looks_cased. Google's cased vocabularies have 29 % and 16 %, the uncased and the Chinese one
-# below 0.01 % (`<S>` and `<T>`).
+# Share of entries, see looks_cased. Google's cased vocabularies have 29 % and 16 %, the uncased and
+# the Chinese one below 0.01 % (`<S>` and `<T>`).
 CASED_SHARE = 0.01
 
 
@@ -25,11 +28,10 @@ CASED_SHARE = 0.01
 class Vocabulary:
     """A vocabulary file that was read and checked.
 
-    Attributes:
-      ids: token -> id. A token on several lines has the id of the last of them.
-      tokens: id -> token, for every line of the file; earlier lines of a repeated token keep its text.
-      size: number of lines, which is the highest id + 1 and what `vocab_size` of the model must not be below.
-      path: where it was read, for messages.
+    Attributes: ids: token -> id. A token on several lines has the id of the last of them. tokens:
+      id -> token, for every line of the file; earlier lines of a repeated token keep its text.
+      size: number of lines, which is the highest id + 1 and what `vocab_size` of the model must not
+      be below. path: where it was read, for messages.
     """
 
     ids: dict[str, int]
@@ -39,13 +41,15 @@ class Vocabulary:
 
 
 def read_vocabulary(path: str) -> Vocabulary:
-    """Read a vocabulary, numbered as the original does it, and check that it has every token that is looked up by name.
+    """Read a vocabulary, numbered as the original does it, and check that it has every token that
+    is looked up by name.
 
-    Lines are stripped of Unicode white space. Of repeated lines the last one counts and ids go on counting lines; all
-    blank lines are the token "". A byte-order mark stays part of the first token.
+    Lines are stripped of Unicode white space. Of repeated lines the last one counts and ids go on
+    counting lines; all blank lines are the token "". A byte-order mark stays part of the first
+    token.
 
-    Raises:
-      InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS], [SEP] or [MASK].
+    Raises: InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS],
+      [SEP] or [MASK].
     """
     # Only \n ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token.
     lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
@@ -62,9 +66,11 @@ def read_vocabulary(path: str) -> Vocabulary:
 
 
 def looks_cased(vocabulary: Vocabulary) -> bool:
-    """True where at least 1 % of the entries (CASED_SHARE) could never come out of lower-cased text.
+    """True where at least 1 % of the entries (CASED_SHARE) could never come out of lower-cased
+    text.
 
-    Such an entry holds an upper-case letter. Entries in square brackets do not count: [CLS] is in every vocabulary.
+    Such an entry holds an upper-case letter. Entries in square brackets do not count: [CLS] is in
+    every vocabulary.
     """
     cased = sum(
         token != token.lower() and not (token.startswith("[") and token.endswith("]")) for token in vocabulary.ids

@@ -1,4 +1,6 @@
-"""The object graph of a checkpoint that TF2's tf.train.Checkpoint or SavedModel wrote; checked with TensorFlow 2.21.0."""
+"""The object graph of a checkpoint that TF2's tf.train.Checkpoint or SavedModel wrote; checked with
+TensorFlow 2.21.0.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +12,9 @@ _VALUE = "VARIABLE_VALUE"
 
 
 class CheckpointObject(NamedTuple):
-    """An object of the graph: its attributes, and, of a variable, its name and the key of its values in the checkpoint."""
+    """An object of the graph: its attributes, and, of a variable, its name and the key of its
+    values in the checkpoint.
+    """
 
     children: dict[str, int]  # attribute's name -> number of the object
     name: str | None
@@ -19,7 +23,8 @@ class CheckpointObject(NamedTuple):
 
 def checkpoint_objects(serialized: bytes) -> list[CheckpointObject]:
     """The objects of a checkpoint, the root first; `serialized`: the entry OBJECT_GRAPH."""
-    # tf.train.list_variables gives the keys alone; which attribute of which object they are, only this message says.
+    # tf.train.list_variables gives the keys alone; which attribute of which object they are, only
+    # this message says.
     graph = trackable_object_graph_pb2.TrackableObjectGraph()
     graph.ParseFromString(serialized)
     return [

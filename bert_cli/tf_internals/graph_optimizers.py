@@ -1,4 +1,6 @@
-"""Options of TensorFlow's graph optimizers (Grappler) that no public function sets; checked with TensorFlow 2.21.0."""
+"""Options of TensorFlow's graph optimizers (Grappler) that no public function sets; checked with
+TensorFlow 2.21.0.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,9 +12,12 @@ from tensorflow.python.eager import context
 
 @contextlib.contextmanager
 def single_optimizer_round() -> Iterator[None]:
-    """Within it the graphs of this process are optimized in one round instead of two, without memory optimization."""
-    # tf.config.optimizer.set_experimental_options has neither option. They are fields of the ConfigProto from which the
-    # eager context derives the configuration of each function call, and only the attribute itself can replace it.
+    """Within it the graphs of this process are optimized in one round instead of two, without
+    memory optimization.
+    """
+    # tf.config.optimizer.set_experimental_options has neither option. They are fields of the
+    # ConfigProto from which the eager context derives the configuration of each function call, and
+    # only the attribute itself can replace it.
     process = context.context()
     before = process._config  # None: TensorFlow's default
     config = ConfigProto()

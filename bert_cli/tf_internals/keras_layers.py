@@ -7,7 +7,8 @@ import keras
 
 def mark_built(layer: keras.layers.Layer) -> None:
     """Say that a layer made its variables in its constructor."""
-    # Otherwise the first call of a layer around it traces that layer's `call` once more, on symbolic inputs, to build this one.
+    # Otherwise the first call of a layer around it traces that layer's `call` once more, on
+    # symbolic inputs, to build this one.
     layer.built = True
 
 
@@ -18,5 +19,7 @@ def layers_inside(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
 
 
 def own_variables(layer: keras.layers.Layer) -> list[keras.Variable]:
-    """The trainable variables that a layer added itself, in that order; `trainable_variables` adds those of inner layers."""
+    """The trainable variables that a layer added itself, in that order; `trainable_variables` adds
+    those of inner layers.
+    """
     return list(layer._trainable_variables)

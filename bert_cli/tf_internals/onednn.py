@@ -1,7 +1,9 @@
-"""Kernels of oneDNN that TensorFlow has for bfloat16 on a CPU, put into the graph that is being traced.
+"""Kernels of oneDNN that TensorFlow has for bfloat16 on a CPU, put into the graph that is being
+traced.
 
-TensorFlow's remapper puts them there itself, but not everywhere where they are the faster ones. Their operators are not in
-tf.raw_ops, so they are imported as a GraphDef; checked with TensorFlow 2.21.0, where setup.py holds it.
+TensorFlow's remapper puts them there itself, but not everywhere where they are the faster ones.
+Their operators are not in tf.raw_ops, so they are imported as a GraphDef; checked with TensorFlow
+2.21.0, where setup.py holds it.
 """
 
 import os
@@ -19,7 +21,9 @@ _RENAMED = "MklNameChangeOp"
 
 
 def is_available(dtype: tf.DType) -> bool:
-    """Whether the devices of this process and its TensorFlow have the kernels, for products in `dtype`."""
+    """Whether the devices of this process and its TensorFlow have the kernels, for products in
+    `dtype`.
+    """
     return (
         dtype == DTYPE
         and bool(BFLOAT16_UNITS & processor_flags())
@@ -36,7 +40,9 @@ def batch_product(
     shape: Sequence[int | None],
     transpose_y: bool = False,
 ) -> tf.Tensor:
-    """x y · factor + added, all bfloat16: matrices in batches of rank 4; `added` is broadcast. shape: of the result."""
+    """x y · factor + added, all bfloat16: matrices in batches of rank 4; `added` is broadcast.
+    shape: of the result.
+    """
     attributes = {"adj_y": transpose_y, "num_args": 2, "fused_ops": ["Mul", "Add"]}
     return _kernel("_MklFusedBatchMatMulV2", [x, y, factor, added], shape, attributes)
 
@@ -44,10 +50,12 @@ def batch_product(
 def constant_product(
     x: tf.Tensor, weights: tf.Tensor, bias: tf.Tensor, activation: str = "", residual: tf.Tensor | None = None
 ) -> tf.Tensor:
-    """activation(x W + b) or x W + b + residual, [R, inputs] -> [R, units], all bfloat16, of weights that never change.
+    """activation(x W + b) or x W + b + residual, [R, inputs] -> [R, units], all bfloat16, of
+    weights that never change.
 
-    activation: GeluExact, GeluApproximate, Relu or none; the kernel refuses an activation and a residual together. The first
-    call reorders the weights for the processor's units for matrices and keeps the result, whatever `weights` holds later.
+    activation: GeluExact, GeluApproximate, Relu or none; the kernel refuses an activation and a
+    residual together. The first call reorders the weights for the processor's units for matrices
+    and keeps the result, whatever `weights` holds later.
     """
     added = [] if residual is None else [residual]
     steps = ["BiasAdd", *([activation] if activation else []), *(["Add"] if added else [])]
@@ -57,14 +65,16 @@ def constant_product(
 
 
 def layer_norm(x: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor, epsilon: float) -> tf.Tensor:
-    """Layer normalisation over the last axis, of bfloat16 [T, H], gamma and beta too; its statistics are float32."""
+    """Layer normalisation over the last axis, of bfloat16 [T, H], gamma and beta too; its
+    statistics are float32.
+    """
     return _kernel("_MklLayerNorm", [x, gamma, beta], x.shape, {"epsilon": epsilon})
 
 
 def _kernel(
     operator: str, inputs: Sequence[tf.Tensor], shape: Sequence[int | None], attributes: dict[str, Any], label: str = ""
 ) -> tf.Tensor:
-    """Put an operator, all of whose inputs and whose output are of DTYPE, into the graph that is being traced."""
+    """Put an operator with inputs and an output of DTYPE into the graph that is being traced."""
     graph = graph_pb2.GraphDef()
     node = node_def_pb2.NodeDef(name="kernel", op=operator)
     for number in range(len(inputs)):

@@ -8,17 +8,21 @@ from bert_cli.base.log import LOG
 
 
 class AutoBatch:
-    """`step(batch) -> (loss, learning rate)` for training.loop. `steps`: accumulation steps, of each replica's rows.
+    """`step(batch) -> (loss, learning rate)` for training.loop. `steps`: accumulation steps, of
+    each replica's rows.
 
-    Where memory does not suffice for the first call, all variables are restored, and the same batch is computed in twice as
-    many steps, as long as their number divides the rows. Later calls keep to the number that was found.
+    Where memory does not suffice for the first call, all variables are restored, and the same batch
+    is computed in twice as many steps, as long as their number divides the rows. Later calls keep
+    to the number that was found.
     """
 
     def __init__(
         self, make_step: Callable[[int], Callable], steps: int, rows: int, changed: Callable[[], Sequence[tf.Variable]]
     ):
-        """make_step(steps) builds a step function. rows: of a replica in each batch; changed(): the variables that a step
-        changes, of which a copy in the memory of the host is kept while the first one runs."""
+        """make_step(steps) builds a step function. rows: of a replica in each batch; changed(): the
+        variables that a step changes, of which a copy in the memory of the host is kept while the
+        first one runs.
+        """
         self.steps, self._rows, self._changed = steps, rows, changed
         self._make_step, self._step, self._is_settled = make_step, make_step(steps), False
 

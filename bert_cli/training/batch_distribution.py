@@ -1,4 +1,6 @@
-"""Arrays of a batch -> what strategy.run takes, and running a model over a data set without training it."""
+"""Arrays of a batch -> what strategy.run takes, and running a model over a data set without
+training it.
+"""
 
 from collections.abc import Callable
 
@@ -15,7 +17,9 @@ SHARD_START = "shard_start"
 
 
 def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: str, accumulation_steps: int = 1) -> None:
-    """InputError unless the batch can be split evenly over the replicas, and there into so many micro-batches."""
+    """InputError unless the batch can be split evenly over the replicas, and there into the
+    micro-batches.
+    """
     replicas = strategy.num_replicas_in_sync
     if batch_size % (replicas * accumulation_steps) and accumulation_steps > 1:
         raise InputError(
@@ -31,10 +35,12 @@ def check_batch_size(batch_size: int, strategy: tf.distribute.Strategy, flag: st
 def shard_start(
     mask: tf.Tensor, start: tf.Tensor | int, strategy: tf.distribute.Strategy, bound: tf.Tensor | None = None
 ) -> tf.Tensor:
-    """The last four numbers, int32 [4], of the seed of a shard that begins with row `start` of a mask [B, …, S].
+    """The last four numbers, int32 [4], of the seed of a shard that begins with row `start` of a
+    mask [B, …, S].
 
-    See ops.dropout. bound: the width of the shorter bucket, where the mask is not of the whole batch. On a TPU, whose shapes
-    do not change, the slots of windows that a text does not have are computed too, and there is one bucket.
+    See ops.dropout. bound: the width of the shorter bucket, where the mask is not of the whole
+    batch. On a TPU, where shapes do not change, the slots of windows that a text does not have are
+    computed too, and there is one bucket.
     """
     every, before = (tf.reshape(rows, [-1, tf.shape(mask)[-1]]) for rows in (mask, mask[:start]))
     tokens = tf.reduce_sum(tf.cast(before > 0, tf.int32))
@@ -64,11 +70,14 @@ def distribute(batch: dict[str, np.ndarray], strategy: tf.distribute.Strategy) -
 
 
 def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: dict) -> Callable:
-    """Compile `forward(batch) -> dict of tensors with a row per example`; returns run(rows, make_batch) -> dict of arrays.
+    """Compile `forward(batch) -> dict of tensors with a row per example`; returns run(rows,
+    make_batch) -> dict of arrays.
 
-    `signature` is the tf.TensorSpec of each entry of a batch. To be made once for a model: compiling takes seconds.
+    `signature` is the tf.TensorSpec of each entry of a batch. To be made once for a model:
+    compiling takes seconds.
     """
-    # Several machines: each computes everything with its own copy of the weights, so that nobody waits for anybody.
+    # Several machines: each computes everything with its own copy of the weights, so that nobody
+    # waits for anybody.
     alone = strategy.num_replicas_in_sync == 1 or isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
     # With a signature no new width or number of rows is a new trace, which takes seconds.
     compiled = tf.function(forward, input_signature=[signature], autograph=False)
@@ -91,6 +100,8 @@ def make_runner(strategy: tf.distribute.Strategy, forward: Callable, signature: 
 
 
 def _fill_up(rows: np.ndarray, replicas: int) -> np.ndarray:
-    """Repeat the last row until the number of rows is a multiple of `replicas`; its results are dropped."""
+    """Repeat the last row until the number of rows is a multiple of `replicas`; its results are
+    dropped.
+    """
     lacking = -len(rows) % replicas
     return np.concatenate([rows, np.repeat(rows[-1:], lacking)])

@@ -1,4 +1,6 @@
-"""Training checkpoints in a folder: model.ckpt-N in Google's naming, the newest kept, written whole or not at all."""
+"""Training checkpoints in a folder: model.ckpt-N in Google's naming, the newest kept, written whole
+or not at all.
+"""
 
 import os
 import shutil
@@ -28,10 +30,12 @@ def training_tensors(
     loss_scale: LossScale | None = None,
     is_regular: bool = True,
 ) -> dict[str, np.ndarray]:
-    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step (int64), the loss scale.
+    """All that a resumed run needs, under Google's names: weights, adam_m, adam_v, global_step
+    (int64), the loss scale.
 
-    Most are in the memory of the variables: who keeps them while training goes on makes it copy these.
-    is_regular: every run of the same flags saves at this step; where not, the numbers that saving rounds are kept too.
+    Most are in the memory of the variables: who keeps them while training goes on makes it copy
+    these. is_regular: every run of the same flags saves at this step; where not, the numbers that
+    saving rounds are kept too.
     """
     # Before anything below rounds it.
     unrounded = {} if is_regular else _unrounded_state(optimizer, compact)
@@ -47,13 +51,16 @@ def training_tensors(
 
 
 def _unrounded_state(optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> dict[str, np.ndarray]:
-    """The numbers that saving rounds, as a run has them before: Adam's slots, and the words that only decay.
+    """The numbers that saving rounds, as a run has them before: Adam's slots, and the words that
+    only decay.
 
-    Saving scales the slots to those of Google's files, and applies the decay to the words. At its regular steps every run of
-    the same flags does so. A checkpoint that a signal asked for must not add a rounding: a resumed run would end elsewhere.
+    Saving scales the slots as in Google's files, and applies the decay to the words. At its regular
+    steps every run of the same flags does so. A checkpoint that a signal asked for must not add a
+    rounding: a resumed run would end elsewhere.
     """
-    # Whole arrays: they make the checkpoint a fifth larger than the distances to the rounded numbers, in a byte each, would,
-    # but take no computing while a scheduler waits for the process to end.
+    # Whole arrays: they make the checkpoint a fifth larger than the distances to the rounded
+    # numbers, in a byte each, would, but take no computing while a scheduler waits for the process
+    # to end.
     kept = {f"{name}/adam_v{UNROUNDED_ENDING}": memory_of(slot) for name, slot in optimizer.second.items()}
     if compact:
         kept[f"{WORDS}{UNROUNDED_ENDING}"] = memory_of(compact.encoder.embeddings.words)
@@ -68,7 +75,8 @@ def restore_training(
     compact: CompactEmbeddings | None,
     loss_scale: LossScale | None = None,
 ) -> int:
-    """Bring weights, moments, step and loss scale back from a training checkpoint; returns the number of finished steps.
+    """Bring weights, moments, step and loss scale back from a training checkpoint; returns the
+    number of finished steps.
 
     Raises InputError where a variable is missing or has another shape.
     """
@@ -103,7 +111,9 @@ def restore_training(
 
 
 def _restore_unrounded(reader: Reader, optimizer: AdamWeightDecay, compact: CompactEmbeddings | None) -> None:
-    """Undo the roundings of a checkpoint that a signal asked for, after all else was restored; others are left as they are."""
+    """Undo the roundings of a checkpoint that a signal asked for, after all else was restored;
+    others are left as they are.
+    """
     for name, slot in optimizer.second.items():
         key = f"{name}/adam_v"
         kept_shape = reader.shapes.get(key + UNROUNDED_ENDING, reader.shapes.get(key + REMAINDER_ENDING))
@@ -119,15 +129,18 @@ def _unrounded(reader: Reader, name: str, rounded: np.ndarray) -> np.ndarray:
     """The numbers, float32, that saving made `rounded` of."""
     if name + UNROUNDED_ENDING in reader.shapes:
         return reader.read(name + UNROUNDED_ENDING)
-    # Versions up to 2026-11 kept how many floats away from 0 each number was beside the rounded one.
+    # Versions up to 2026-11 kept how many floats away from 0 each number was, next to the rounded
+    # one.
     distance = reader.read(name + REMAINDER_ENDING).astype(np.int32)
     return (np.ascontiguousarray(rounded).view(np.int32) + distance).view(np.float32)
 
 
 def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep: int) -> str:
-    """Write model.ckpt-`step` and the `checkpoint` file, then remove all but the `keep` newest; returns the prefix.
+    """Write model.ckpt-`step` and the `checkpoint` file, then remove all but the `keep` newest;
+    returns the prefix.
 
-    A reader of the folder, or a run that is stopped at any moment, sees the old state or the new one.
+    A reader of the folder, or a run that is stopped at any moment, sees the old state or the new
+    one.
     """
     prefix = os.path.join(folder, f"{CHECKPOINT}{step}")
     if files.is_remote(folder):
@@ -139,13 +152,15 @@ def save_checkpoint(folder: str, step: int, tensors: dict[str, np.ndarray], keep
         except (OSError, tf.errors.OpError) as error:
             reason = why_not_written(error, folder, sum(np.asarray(value).nbytes for value in tensors.values()))
             raise InputError(f"{prefix}: cannot be written: {reason}; the older checkpoints are whole") from None
-    # One with a higher number is damaged, or of a training that went on from an older one: it takes no place.
+    # One with a higher number is damaged, or of a training that went on from an older one: it takes
+    # no place.
     numbers = [number for number in numbered_checkpoints(folder) if number <= step]
     kept = numbers[-keep:] if keep > 0 else numbers
     write_state(folder, step, kept)
     for number in numbers:
         if number not in kept:
-            # The index first: a data file without one counts for nothing, an index without data for a damaged checkpoint.
+            # The index first: a data file without one counts for nothing, an index without data for
+            # a damaged checkpoint.
             for path in reversed(data_files(os.path.join(folder, f"{CHECKPOINT}{number}"))):
                 files.remove(path)
     return prefix
@@ -157,14 +172,16 @@ def _write_local(folder: str, prefix: str, tensors: dict[str, np.ndarray]) -> No
         hidden = os.path.join(temporary, os.path.basename(prefix))
         write_tf1(hidden, tensors)
         for source in data_files(hidden):
-            # Before the rename: after a power cut the new name must not stand for blocks that were never written.
+            # Before the rename: after a power cut the new name must not refer to blocks that were
+            # never written.
             with open(source, "rb") as written:
                 os.fsync(written.fileno())
         try:
             check_data(hidden)  # before it takes the place of anything
         except ValueError as error:
-            raise OSError(f"what is read back is not what was written: {error}") from None
-        # The index comes last: it makes the checkpoint visible, so a stop in between leaves the older one the newest.
+            raise OSError(f"the file that is read back differs from the written one: {error}") from None
+        # The index comes last: it makes the checkpoint visible, so a stop in between leaves the
+        # older one the newest.
         for source, target in zip(data_files(hidden), data_files(prefix), strict=True):
             os.replace(source, target)
     finally:

@@ -1,9 +1,9 @@
 """Train only the rows of the word embeddings that the training data can touch.
 
-A row whose word never occurs has no gradient, so its moments stay zero and its only change is weight decay: a factor that
-depends on the learning rates alone, which the optimizer keeps.
-Fine-tuning data uses a small part of a vocabulary, and the table is up to half of all weights, so leaving the other rows out
-of each update saves much of its time. The result is the same.
+The row of a word that never occurs has no gradient, so its moments stay zero and its only change is
+weight decay: a factor that depends on the learning rates alone, which the optimizer keeps.
+Fine-tuning data uses a small part of a vocabulary, and the table is up to half of all weights, so
+leaving the other rows out of each update saves much of its time. The result is the same.
 """
 
 import contextlib
@@ -18,13 +18,17 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay
 
 
 class CompactEmbeddings:
-    """The trained rows of an encoder's word embeddings; between construction and `close` the encoder reads these.
+    """The trained rows of an encoder's word embeddings; between construction and `close` the
+    encoder reads these.
 
-    Token ids given to the encoder meanwhile are row numbers of the compact table: see `compact_ids`.
+    Token ids given to the encoder meanwhile are row numbers of the compact table: see
+    `compact_ids`.
     """
 
     def __init__(self, encoder: BertEncoder, token_ids: np.ndarray):
-        """token_ids: all ids that training batches hold, int32 [any]. To be called inside the strategy's scope."""
+        """token_ids: all ids that training batches hold, int32 [any]. To be called inside the
+        strategy's scope.
+        """
         self.encoder = encoder
         self.used = np.union1d(token_ids, [0])  # 0 is the padding id
         # -1 makes a token that is not in the training data an error, not another word.
@@ -35,20 +39,23 @@ class CompactEmbeddings:
         encoder.embeddings.training_table = self.table
 
     def compact_ids(self, token_ids: np.ndarray) -> np.ndarray:
-        """Ids of the vocabulary -> row numbers of the compact table, int32, same shape; ValueError for one without row."""
+        """Ids of the vocabulary -> row numbers of the compact table, int32, same shape; ValueError
+        for one without row.
+        """
         rows = self._row_of[token_ids]
         if (rows < 0).any():
-            raise ValueError("a token id that was not among those of the training data")
+            raise ValueError("a token id that the training data do not have")
         return rows
 
     def reload(self) -> None:
-        """Take the rows anew from the encoder's full table, which a checkpoint was loaded into."""
+        """Take the rows from the encoder's full table again, after a checkpoint was loaded into it."""
         self.table.assign(self.encoder.embeddings.words.numpy()[self.used])
 
     def full_table(self, optimizer: AdamWeightDecay) -> np.ndarray:
         """Bring the encoder's full table up to date with training and return it, float32 [V, H]."""
         table = memory_of(self.encoder.embeddings.words) * np.exp(optimizer.log_decay.numpy())
-        # The rows that no batch reads have only decayed: the product of all factors is e to the sum of their logarithms.
+        # The rows that no batch reads have only decayed: the product of all factors is e to the sum
+        # of their logarithms.
         table[self.used] = self.table.numpy()
         self.encoder.embeddings.words.assign(table)
         optimizer.log_decay.assign(0.0)
@@ -62,7 +69,9 @@ class CompactEmbeddings:
 
     @contextlib.contextmanager
     def set_aside(self, optimizer: AdamWeightDecay) -> Iterator[None]:
-        """Within it the encoder reads its own table, up to date, so that it can be evaluated; training goes on unchanged."""
+        """Within it the encoder reads its own table, up to date, so that it can be evaluated;
+        training goes on unchanged.
+        """
         words = self.encoder.embeddings.words
         before, log_decay = words.numpy(), optimizer.log_decay.numpy()
         self.full_table(optimizer)

@@ -10,9 +10,10 @@ import tensorflow as tf
 from bert_cli.runtime.background_import import BACKGROUND_IMPORTS
 from bert_cli.tf_internals.graph_optimizers import single_optimizer_round
 
-# Together they take a fifth of the time until the first step has been computed, and the steps are as fast without them:
-# what they would fold, fuse or reorder is not there. Remapping, which fuses biases and activations into products, pays; in
-# predictions it fuses GELU too, and needs the others for it (without them half of the speed is lost), so they keep all.
+# Together they take a fifth of the time until the first step has been computed, and the steps are
+# as fast without them: what they would fold, fuse or reorder is not there. Remapping, which fuses
+# biases and activations into products, pays; in predictions it fuses GELU too, and needs the others
+# for it (without them half of the speed is lost), so they keep all.
 _LEFT_OUT = (
     "arithmetic_optimization", "constant_folding", "dependency_optimization", "function_optimization",
     "implementation_selector", "layout_optimizer", "loop_optimization", "shape_optimization",
@@ -22,8 +23,8 @@ _LEFT_OUT = (
 class _Options:
     """Within it TensorFlow has the few optimizers, in all threads."""
 
-    # The options are the process's, and steps may run in several threads: the first call that is under way changes them, the
-    # last one puts them back.
+    # The options are the process's, and steps may run in several threads: the first call that is
+    # under way changes them, the last one puts them back.
 
     def __init__(self):
         self._lock, self._calls, self._changes = threading.Lock(), 0, contextlib.ExitStack()
@@ -34,8 +35,8 @@ class _Options:
             if self._calls == 1:
                 options = tf.config.optimizer
                 before = options.get_experimental_options()
-                # Neither the second round nor the search for memory to save changes anything in a step; together they take
-                # a second before the first step of six layers.
+                # Neither the second round nor the search for memory to save changes anything in a
+                # step; together they take a second before the first step of six layers.
                 self._changes.enter_context(single_optimizer_round())
                 options.set_experimental_options(dict.fromkeys(_LEFT_OUT, False))
                 # None, for an optimizer that nobody had set, is TensorFlow's default.
@@ -53,7 +54,9 @@ _OPTIONS = _Options()
 
 
 def with_few_graph_optimizers(function: Callable) -> Callable:
-    """The same tf.function, without the optimizers that do nothing for it; whatever else this process computes has them."""
+    """The same tf.function, without the optimizers that do nothing for it; whatever else this
+    process computes has them.
+    """
 
     @functools.wraps(function)
     def call(*args):
@@ -64,14 +67,17 @@ def with_few_graph_optimizers(function: Callable) -> Callable:
 
 
 def with_background_imports(function: tf.types.experimental.PolymorphicFunction) -> Callable:
-    """The same tf.function; while TensorFlow compiles its first call, the modules of runtime.background_import are imported."""
+    """The same tf.function; while TensorFlow compiles its first call, the modules of
+    runtime.background_import are imported.
+    """
     is_traced = False
 
     @functools.wraps(function)
     def call(*args):
         nonlocal is_traced
         if not is_traced:
-            # Tracing is Python and would slow imports down; compiling is not, so imports run beside it from here on.
+            # Tracing is Python and would slow imports down; compiling is not, so imports run in
+            # parallel from here on.
             function.get_concrete_function(*args)
             is_traced = True
             BACKGROUND_IMPORTS.start()

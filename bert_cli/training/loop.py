@@ -1,4 +1,4 @@
-"""The training loop, the only one, and the interface of what is called from it."""
+"""The only training loop, and the interface of its callbacks."""
 
 import math
 import time
@@ -13,11 +13,13 @@ _READ_INTERVAL = 0.5
 
 
 class Callback:
-    """What happens beside the updates of a training: evaluation, early stopping, checkpoints, history, progress.
+    """What happens beside the updates of a training: evaluation, early stopping, checkpoints,
+    history, progress.
 
-    every: `on_step` is called after each `every` steps and after the last one; of a fraction, such as the steps of an epoch
-    whose last batch is shared with the next one, each multiple is rounded down; None: it is not called. saves: it is called
-    too where the process is asked to stop.
+    every: `on_step` is called after each `every` steps and after the last one; of a fraction, such
+    as the steps of an epoch with a last batch that is shared with the next one, each multiple is
+    rounded down; None: it is not called. saves: it is called too where the process is asked to
+    stop.
     """
 
     every: int | Fraction | None = None
@@ -27,7 +29,9 @@ class Callback:
         """Called once, before the first step; nothing is computed yet."""
 
     def on_log(self, step: int, loss: float, rate: float) -> None:
-        """step: finished steps; loss: mean since the call before that was due; rate: the learning rate of the last step."""
+        """step: finished steps; loss: mean since the call before that was due; rate: the learning
+        rate of the last step.
+        """
 
     def on_step(self, step: int) -> bool | None:
         """Called when due; True stops the training after this step, which is the last one then."""
@@ -49,12 +53,14 @@ def run_steps(
     log_every: int,
     is_stopping: Callable[[], bool] = lambda: False,
 ) -> list[float]:
-    """Run the updates start_step … num_train_steps − 1, or up to where a callback stops them; returns the loss of each.
+    """Run the updates start_step … num_train_steps − 1, or up to where a callback stops them;
+    returns the loss of each.
 
-    step_fn(batch) -> (loss, learning rate) scalars. The callbacks of a step are called in their order; where one of them
-    stops the training, those that were not due follow. is_stopping() says whether the process was asked to stop: the running
-    step is the last one then, and of the callbacks that are not due only those that save are called.
-    Raises DivergedError where a loss is not finite; no callback, such as one that saves, is called for its step.
+    step_fn(batch) -> (loss, learning rate) scalars. The callbacks of a step are called in their
+    order; where one of them stops the training, those that were not due follow. is_stopping() says
+    whether the process was asked to stop: the running step is the last one then, and of the
+    callbacks that are not due only those that save are called. Raises DivergedError where a loss is
+    not finite; no callback, such as one that saves, is called for its step.
     """
     losses: list[float] = []
     pending: list = []
@@ -63,7 +69,8 @@ def run_steps(
     last_read = time.monotonic()
     step = start_step
     for batch in batches:
-        # A result is not read yet: that would wait for the device, which then has nothing to do until the next step.
+        # A result is not read yet: that would wait for the device, which then has nothing to do
+        # until the next step.
         pending.append(step_fn(batch))
         step += 1
         is_last, stopping = step == num_train_steps, is_stopping()
@@ -81,7 +88,8 @@ def run_steps(
                 callback.on_log(step, sum(recent) / len(recent), rate)
             if logging:
                 logged = len(losses)
-        # A list, not a generator: the callbacks after one that stops, such as the one that saves, are called too.
+        # A list, not a generator: callbacks after a stopping one, such as the saving callback, are
+        # called too.
         stops = [bool(callback.on_step(step)) for callback in due]
         if any(stops):
             for callback in stepped:

@@ -1,4 +1,4 @@
-"""Putting together what is computed of groups of rows. Imports no TensorFlow."""
+"""Joins the results of groups of rows. Imports no TensorFlow."""
 
 from collections.abc import Callable, Iterable
 
@@ -13,8 +13,8 @@ def infer(
 ) -> dict[str, np.ndarray]:
     """Apply what make_runner made to all groups of rows.
 
-    Returns arrays whose row i belongs to row i of the data set, whatever the groups' order. make_batch(rows) gives the
-    arrays of a batch; advance(n) is called after n more rows.
+    Returns arrays in which row i belongs to row i of the data set, whatever the groups' order.
+    make_batch(rows) gives the arrays of a batch; advance(n) is called after n more rows.
     """
     groups = list(groups)
     results: dict[str, np.ndarray] = {}
@@ -26,7 +26,9 @@ def infer(
 
 
 def put_rows(results: dict, rows: np.ndarray, found: dict[str, np.ndarray], total: int) -> None:
-    """Put what was found of some rows into the arrays of all `total` rows, which are made where they are not there."""
+    """Put what was found of some rows into the arrays of all `total` rows, which are made where
+    they are not there.
+    """
     for name, values in found.items():
         if name not in results:
             results[name] = np.empty((total, *values.shape[1:]), values.dtype)

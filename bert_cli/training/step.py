@@ -14,7 +14,8 @@ from bert_cli.training.optimizers.adamw import AdamWeightDecay, global_norm
 from bert_cli.weights.checkpoint import Reader
 from bert_cli.weights.names import GOOD_STEPS_NAME, SCALE_NAME
 
-# float16 loses gradients below 6e-8, so the loss is scaled up: first guess, and steps without overflow before doubling.
+# float16 loses gradients below 6e-8, so the loss is scaled up: first guess, and steps without
+# overflow before doubling.
 _FIRST_LOSS_SCALE = 2.0**15
 _GROWTH_STEPS = 2000
 
@@ -31,7 +32,9 @@ class LossScale:
         return {SCALE_NAME: self.scale.numpy(), GOOD_STEPS_NAME: self.good_steps.numpy()}
 
     def restore(self, reader: Reader) -> None:
-        """Go on with the scale of a checkpoint; one of an older version has none, and it starts anew."""
+        """Go on with the scale of a checkpoint; a checkpoint of an older version has none, and the
+        scale starts at its default.
+        """
         if SCALE_NAME in reader.shapes and GOOD_STEPS_NAME in reader.shapes:
             self.scale.assign(reader.read(SCALE_NAME))
             self.good_steps.assign(reader.read(GOOD_STEPS_NAME))
@@ -50,9 +53,11 @@ class LossScale:
         variables.assign(self.good_steps.handle, good)
 
 
-# Dropout adds the number of its position in the model to the second number of a step's seed, so steps lie this far apart.
+# Dropout adds the number of its position in the model to the second number of a step's seed, so
+# steps lie this far apart.
 _SEEDS_PER_STEP = 1024
-# Micro-batches add multiples of these primes to the first number, and replicas of the smaller one; heads add less.
+# Micro-batches add multiples of these primes to the first number, and replicas of the smaller one;
+# heads add less.
 _MICRO_BATCH_SEEDS, _REPLICA_SEEDS = 999_983, 7919
 
 
@@ -67,18 +72,22 @@ def make_train_step(
 ) -> Callable:
     """Build `step(batch) -> (loss, learning rate)`, a compiled function of one update.
 
-    loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean over the batch. `seed` is
-    int32 [2], different for each step and replica, or [6], see ops.dropout. `signature` is the tf.TensorSpec of each entry
-    of a batch, so that no new length is a new trace; None with several replicas. accumulation_steps: into how many equal
-    micro-batches a replica's rows are divided, whose gradients are computed one after the other and added up: the update of
-    the whole, in the memory of a micro-batch. Dropout draws by the position in the whole batch there too.
+    loss_fn(batch, seed) is a replica's share of the loss: over all replicas these sum to the mean
+    over the batch. `seed` is int32 [2], different for each step and replica, or [6], see
+    ops.dropout. `signature` is the tf.TensorSpec of each entry of a batch, so that no new length is
+    a new trace; None with several replicas. accumulation_steps: into how many equal micro-batches a
+    replica's rows are divided, whose gradients are computed one after the other and added up: the
+    update of the whole, in the memory of a micro-batch. Dropout draws by the position in the whole
+    batch there too.
     """
     trained = list(optimizer.weights.values())
-    # Where a variable is frozen, only the trained ones are watched: nothing below the lowest of them is then differentiated.
+    # Where a variable is frozen, only the trained ones are watched: nothing below the lowest of
+    # them is then differentiated.
     watches_all = not optimizer.has_frozen
 
     def gradients_of(scale: tf.Tensor | float, batch: dict, step_seed: tf.Tensor) -> tuple[tf.Tensor, list]:
-        # The loss is scaled inside the tape, so that the gradients are already scaled while float16 computes them.
+        # The loss is scaled inside the tape, so that the gradients are already scaled while float16
+        # computes them.
         with tf.GradientTape(watch_accessed_variables=watches_all) as tape:
             if not watches_all:
                 tape.watch(trained)
@@ -103,7 +112,8 @@ def make_train_step(
         finite = tf.math.is_finite(norm)
         if loss_scale is None:
             _, rate = optimizer.apply(gradients, norm)
-            # A gradient that is not finite spoils the weights: the loss says so, and the loop stops before they are saved.
+            # A gradient that is not finite spoils the weights: the loss says so, and the loop stops
+            # before they are saved.
             return tf.where(finite, loss, float("nan")), rate
         # An overflow leaves the weights as they are; its moments shrink as by a gradient of zero.
         inverse = tf.where(finite, 1.0 / scale, 0.0)
@@ -124,7 +134,9 @@ def make_train_step(
 
 
 def _seeded(batch: dict, seed: int, step: tf.Tensor, context: tf.distribute.ReplicaContext) -> tuple[dict, tf.Tensor]:
-    """A replica's batch without where its share begins, and the seed of this step, see make_train_step."""
+    """A replica's batch without where its share begins, and the seed of this step, see
+    make_train_step.
+    """
     start = batch.get(SHARD_START)
     if start is None:
         replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
@@ -144,8 +156,8 @@ def _accumulate(
 ) -> tuple[tf.Tensor, list, list]:
     """(loss, gradients, squares) of all micro-batches of a batch; shapes: of the gradients.
 
-    squares: for each gradient that a micro-batch has as tf.IndexedSlices, the sum of the squares of its rows, one by one, as
-    global_norm counts them; None for the others.
+    squares: for each gradient that a micro-batch has as tf.IndexedSlices, the sum of the squares of
+    its rows, one by one, as global_norm counts them; None for the others.
     """
     size = tf.shape(next(iter(batch.values())))[0] // steps
     is_sparse: list[bool] = []
@@ -172,7 +184,9 @@ def _accumulate(
 def _micro_batch_seed(
     strategy: tf.distribute.Strategy, seed: tf.Tensor, batch: dict, number: tf.Tensor, size: tf.Tensor
 ) -> tf.Tensor:
-    """The seed of a micro-batch of `size` rows, with which dropout draws what it would in the whole batch."""
+    """The seed of a micro-batch of `size` rows, with which dropout draws what it would in the whole
+    batch.
+    """
     if INPUT_MASK not in batch:  # the states of a frozen encoder, on top of which each micro-batch draws for itself
         return seed + tf.stack([number * _MICRO_BATCH_SEEDS] + [0] * (seed.shape[0] - 1))
     if seed.shape[0] == 2:
@@ -188,7 +202,8 @@ def _squares(rows: tf.IndexedSlices) -> tf.Tensor:
 def _sum_over_replicas(
     gradients: dict, context: tf.distribute.ReplicaContext, squares: list | None = None
 ) -> tuple[dict, tf.Tensor]:
-    """Sum gradients over replicas; the norm counts rows of tf.IndexedSlices one by one, wherever they were computed.
+    """Sum gradients over replicas; the norm counts rows of tf.IndexedSlices one by one, wherever
+    they were computed.
 
     squares: what _accumulate says of gradients whose rows were added up already.
     """

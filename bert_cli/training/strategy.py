@@ -28,10 +28,11 @@ def make_strategy(
 ) -> tf.distribute.Strategy:
     """Build the tf.distribute strategy for --distribution_strategy and the TPU flags.
 
-    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all GPUs where there are
-    several; else the one GPU, or the CPU. num_virtual_devices: for mirrored, logical CPUs; 0 for the devices that are there.
-    worker_timeout: seconds that several machines wait for each other, see runtime.rendezvous.
-    Raises InputError where what was asked for is not there, and TemporaryError where another machine does not come.
+    auto: a TPU with use_tpu; several machines where TF_CONFIG names more than one that trains; all
+    GPUs where there are several; else the one GPU, or the CPU. num_virtual_devices: for mirrored,
+    logical CPUs; 0 for the devices that are there. worker_timeout: seconds that several machines
+    wait for each other, see runtime.rendezvous. Raises InputError where what was asked for is not
+    there, and TemporaryError where another machine does not come.
     """
     if num_virtual_devices and name != "mirrored":
         raise InputError(f"--num_virtual_devices={num_virtual_devices} is for --distribution_strategy=mirrored")
@@ -55,7 +56,9 @@ def make_strategy(
 
 
 def _virtual_devices(count: int) -> list[str]:
-    """Names of so many logical CPUs, which are made; InputError where this process has computed with another number."""
+    """Create `count` logical CPUs and return their names; InputError where this process has
+    computed with another number.
+    """
     try:
         tf.config.set_logical_device_configuration(
             tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * count
@@ -73,13 +76,15 @@ def is_multi_worker(strategy: tf.distribute.Strategy) -> bool:
 
 
 def check_agreement(strategy: tf.distribute.Strategy, facts: dict[str, Any]) -> None:
-    """InputError, naming the first of these facts that differs, unless all processes that train together have the same.
+    """InputError, naming the first of these facts that differs, unless all processes that train
+    together have the same.
 
     facts: by what they are called; each is compared by a digest. With one process nothing is done.
     """
     if not is_multi_worker(strategy):
         return
-    # Numbers, as all that strategy.gather takes are tensors; 32 bits are enough to see a difference.
+    # Numbers, as all that strategy.gather takes are tensors; 32 bits are enough to see a
+    # difference.
     digests = np.array([zlib.crc32(str(value).encode()) for value in facts.values()], np.int64)
     mine = strategy.run(lambda: tf.constant(digests)[tf.newaxis])
     all_of_them = strategy.gather(mine, axis=0).numpy()  # [replicas, facts]
@@ -143,7 +148,9 @@ def _on_gpu(strategy: tf.distribute.Strategy) -> bool:
 
 
 def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
-    """The dtype of matrix products for --precision; auto is bfloat16 where the hardware has it fast, else float32."""
+    """The dtype of matrix products for --precision; auto is bfloat16 where the hardware has it
+    fast, else float32.
+    """
     if precision != "auto":
         return precision
     if is_tpu(strategy):
@@ -156,11 +163,14 @@ def compute_dtype(precision: str, strategy: tf.distribute.Strategy) -> str:
 
 
 class StopFlag:
-    """Called once after each step: whether this step is to be the last one, as this process, or another, was asked to end."""
+    """Called once after each step: whether this step is to be the last one, as this process, or
+    another, was asked to end.
+    """
 
-    # A scheduler's signal reaches processes that train together at different steps, or one of them alone. Where each went by
-    # its own, one would wait for ever for another's gradients. So all add up, in each step, who was asked. They go by the sum
-    # of the step before: it is there without waiting, and it is the same for all.
+    # A scheduler's signal reaches processes that train together at different steps, or one of them
+    # alone. Where each went by its own, one would wait for ever for another's gradients. So all add
+    # up, in each step, who was asked. They go by the sum of the step before: it is there without
+    # waiting, and it is the same for all.
 
     def __init__(self, strategy: tf.distribute.Strategy, is_asked: Callable[[], bool]):
         """is_asked: of this process."""

@@ -16,10 +16,11 @@ from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
 
 
 def learning_rate(step: tf.Tensor, updates: TrainingHyperparameters) -> tf.Tensor:
-    """The rate of the update after `step` finished ones (so the first update of a warmup has rate 0), float32 scalar.
+    """The rate of the update after `step` finished ones (so the first update of a warmup has rate
+    0), float32 scalar.
 
-    With t finished steps of N, counted from the plan's first_step, W of them the warmup, all schedules have peak·t/W for
-    t < W, and then
+    With t finished steps of N, counted from the plan's first_step, W of them the warmup, all
+    schedules have peak·t/W for t < W, and then
 
     linear    peak·(1 − min(t, N)/N). The decay counts from step 0, so the rate drops by W/N where the warmup ends; that is
               the original's formula, kept for equality.
@@ -56,8 +57,8 @@ NOT_DECAYED = re.compile("LayerNorm|layer_norm|bias")
 
 def global_norm(gradients: list) -> tf.Tensor:
     """The norm over all gradients, as the original's clip computes it: float32 scalar."""
-    # The gradient of the word embeddings in fine-tuning is a tf.IndexedSlices. As in the original its rows enter one by one,
-    # before rows of the same word are added up.
+    # The gradient of the word embeddings in fine-tuning is a tf.IndexedSlices. As in the original
+    # its rows enter one by one, before rows of the same word are added up.
     parts = [gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient for gradient in gradients]
     return tf.sqrt(2.0 * tf.add_n([tf.nn.l2_loss(part) for part in parts]))
 
@@ -84,24 +85,27 @@ class WeightSlots(NamedTuple):
 
 
 class AdamWeightDecay:
-    """AdamW: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u; bias correction only if asked for.
+    """AdamW: clip by global norm 1, m, v, u = m/(√v + 1e-6) + 0.01·w, w ← w − rate·u; bias
+    correction only if asked for.
 
-    Weights and slots are updated through the handle of the current replica, where each replica applies the same summed
-    gradient, so no cross-replica update is needed.
+    Weights and slots are updated through the handle of the current replica, where each replica
+    applies the same summed gradient, so no cross-replica update is needed.
     """
 
     second_scale = _SECOND_SCALE  # what a slot is multiplied with to be v
-    # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see CompactEmbeddings.
+    # Whether a row without a gradient changes by its decay alone, whatever the other rows are: see
+    # CompactEmbeddings.
     rows_are_independent = True
 
     def __init__(self, weights: dict, updates: TrainingHyperparameters, factors: Mapping[str, float] | None = None):
         """weights: checkpoint name -> variable. To be called inside the strategy's scope.
 
-        updates.bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and in other libraries. Without,
-        as in the original, the same learning rate makes steps that are up to 6.5 times as long at first.
+        updates.bias_correction: m and v are divided by 1 − βᵗ, as in Adam (Kingma & Ba, 2015) and
+        in other libraries. Without, as in the original, the same learning rate makes steps that are
+        up to 6.5 times as long at first.
 
-        updates.weight_decay: what stands as 0.01 above. factors: of the rates of some variables, see rate_factors. The
-        attribute `weights` has those that are trained.
+        updates.weight_decay: the 0.01 above. factors: of the rates of some variables, see
+        rate_factors. The attribute `weights` has those that are trained.
         """
         self.updates, self.weight_decay = updates, updates.weight_decay
         self.factors = {name: (factors or {}).get(name, 1.0) for name in weights}
@@ -109,7 +113,8 @@ class AdamWeightDecay:
         weights = {name: weight for name, weight in weights.items() if self.factors[name] > 0}
         self.weights = {name: w.value if isinstance(w, keras.Variable) else w for name, w in weights.items()}
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")
-        # log of the factor by which decay alone has shrunk a word embedding since this was set to 0, see CompactEmbeddings.
+        # log of the factor by which decay alone has shrunk a word embedding since this was set to
+        # 0, see CompactEmbeddings.
         self.log_decay = tf.Variable(0.0, trainable=False, name="log_decay")
         self.first = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
         self.second = {name: tf.Variable(tf.zeros(w.shape), trainable=False) for name, w in weights.items()}
@@ -117,10 +122,11 @@ class AdamWeightDecay:
     def apply(
         self, gradients: dict, norm: tf.Tensor | None = None, active: tf.Tensor | float = 1.0
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Update all weights and count the step, in the current replica. Returns (norm before clipping, rate).
+        """Update all weights and count the step, in the current replica. Returns (norm before
+        clipping, rate).
 
-        gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global norm, where known.
-        active: a factor of the rate; with 0 the weights stay as they are.
+        gradients: name -> tensor or tf.IndexedSlices, summed over replicas. norm: their global
+        norm, where known. active: a factor of the rate; with 0 the weights stay as they are.
         """
         step = variables.read(self.step.handle, tf.int64)
         rate = learning_rate(step, self.updates) * active
@@ -144,8 +150,8 @@ class AdamWeightDecay:
         return rate if factor == 1.0 else rate * factor
 
     def _common(self, step: tf.Tensor) -> Any:
-        """What the updates of all weights need to know of the number of finished steps: here β₁ᵗ and β₂ᵗ, 0 for no bias
-        correction.
+        """What the updates of all weights need to know of the number of finished steps: here β₁ᵗ
+        and β₂ᵗ, 0 for no bias correction.
         """
         if not self.updates.bias_correction:
             return 0.0, 0.0
@@ -161,9 +167,10 @@ class AdamWeightDecay:
         if decays and weight_decay:
             decay(slots.weight, rate * weight_decay)
         first_power, second_power = common
-        # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a float32 β, which for 0.999 is
-        # 1.3e-5 off, more than the original's results allow. So it works on V = v/d, with d = 0.001/(1 − β) as the kernel
-        # sees it, and rate and epsilon divided by √d undo that.
+        # The fused kernel updates w, m and v in one pass over memory. It computes 1 − β from a
+        # float32 β, which for 0.999 is 1.3e-5 off, more than the original's results allow. So it
+        # works on V = v/d, with d = 0.001/(1 − β) as the kernel sees it, and rate and epsilon
+        # divided by √d undo that.
         variables.apply_adam(
             *slots,
             gradient,
@@ -178,10 +185,11 @@ class AdamWeightDecay:
         return [*self.weights.values(), *self.first.values(), *self.second.values(), self.step, self.log_decay]
 
     def moments(self) -> dict[str, np.ndarray]:
-        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them; see memory_of.
+        """`<name>/adam_m` and `<name>/adam_v`, float32, as Google's checkpoints hold them; see
+        memory_of.
 
-        The slots are set to what `restore` would make of the result: a run that saves goes on with the very numbers with
-        which a resumed run starts.
+        The slots are set to what `restore` would make of the result: a run that saves goes on with
+        the very numbers with which a resumed run starts.
         """
         named = {}
         for name in self.weights:
@@ -209,6 +217,7 @@ def decays(name: str) -> bool:
 
 def decay(weight: tf.Tensor, amount: tf.Tensor) -> None:
     """w ← w·(1 − amount), of the variable with this handle."""
-    # One pass over memory: the variable takes over what was computed. 1 − amount is rounded to 2⁻²⁴, so a weight is exact to
-    # one unit in its last place; w − w·amount, to half a unit, takes two passes and a half.
+    # One pass over memory: the variable takes over what was computed. 1 − amount is rounded to
+    # 2⁻²⁴, so a weight is exact to one unit in its last place; w − w·amount, to half a unit, takes
+    # two passes and a half.
     variables.assign(weight, variables.read(weight) * (1.0 - amount))

@@ -1,4 +1,6 @@
-"""The hyperparameters of a training run, and the factors of its learning rate for some variables. Imports no TensorFlow."""
+"""The hyperparameters of a training run, and the factors of its learning rate for some variables.
+Imports no TensorFlow.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -6,12 +8,14 @@ from collections.abc import Iterable, Mapping
 
 @dataclasses.dataclass(frozen=True)
 class TrainingHyperparameters:
-    """`steps` updates in all, each on `batch_size` rows over all devices, computed in `accumulation_steps` micro-batches.
+    """`steps` updates in all, each on `batch_size` rows over all devices, computed in
+    `accumulation_steps` micro-batches.
 
-    learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says (see learning_rate).
-    auto_batch: double the accumulation steps while memory does not suffice for the first update.
-    random_seed: of the order of the rows and of dropout. optimizer: "adamw", "adam", "lamb" or "nadam". bias_correction: see
-    AdamWeightDecay. first_step: where the plan of the learning rate begins; warmup_steps count from there.
+    learning_rate: the peak, which is reached after warmup_steps; how it goes on, lr_schedule says
+    (see learning_rate). auto_batch: double the accumulation steps while memory does not suffice for
+    the first update. random_seed: of the order of the rows and of dropout. optimizer: "adamw",
+    "adam", "lamb" or "nadam". bias_correction: see AdamWeightDecay. first_step: where the plan of
+    the learning rate begins; warmup_steps count from there.
     """
 
     steps: int
@@ -35,9 +39,10 @@ FROZEN_ENCODER = {"bert/": 0.0, "hub/": 0.0}
 def layer_factors(layer_count: int, decay: float = 1.0, frozen_layers: int | None = None) -> dict[str, float]:
     """Factors by the beginnings of the names of a BERT with L layers, for rate_factors.
 
-    decay: layer i (from 0, the lowest) has decay^(L − i), so the top one decay, and the embeddings have decay^(L + 1), as
-    in Howard & Ruder (2018) and Clark et al. (2020); pooler and heads have 1. frozen_layers: how many of the lowest layers
-    have 0, and with them the embeddings; None for nothing.
+    decay: layer i (from 0, the lowest) has decay^(L − i), so the top one decay, and the embeddings
+    have decay^(L + 1), as in Howard & Ruder (2018) and Clark et al. (2020); pooler and heads have
+    1. frozen_layers: how many of the lowest layers have 0, and with them the embeddings; None for
+    nothing.
     """
     table = {"bert/embeddings/": decay ** (layer_count + 1)}
     table |= {f"bert/encoder/layer_{layer}/": decay ** (layer_count - layer) for layer in range(layer_count)}
@@ -47,7 +52,9 @@ def layer_factors(layer_count: int, decay: float = 1.0, frozen_layers: int | Non
 
 
 def rate_factors(names: Iterable[str], by_beginning: Mapping[str, float]) -> dict[str, float]:
-    """The factor of each variable: that of the longest beginning of its name in the table, 1 where there is none."""
+    """The factor of each variable: the table's factor for the longest prefix of its name, 1 where
+    there is none.
+    """
     table = {}
     for name in names:
         found = [beginning for beginning in by_beginning if name.startswith(beginning)]

@@ -17,7 +17,7 @@ class Lamb(AdamWeightDecay):
     """
 
     second_scale = np.float32(1.0)
-    rows_are_independent = False  # the norms are those of the whole variable
+    rows_are_independent = False  # the norms are taken over the whole variable
 
     def _common(self, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """1 − β₁ᵗ and 1 − β₂ᵗ of update t."""
@@ -34,13 +34,15 @@ class Lamb(AdamWeightDecay):
         if decays:
             update += weight_decay * weight
             weight_norm, update_norm = tf.norm(weight), tf.norm(update)
-            # A weight or a step of norm 0 has no direction to scale; the inner `where` keeps 0/0 out of the graph.
+            # A weight or a step of norm 0 has no direction to scale; the inner `where` keeps 0/0
+            # out of the graph.
             usable = tf.logical_and(weight_norm > 0.0, update_norm > 0.0)
             update *= tf.where(usable, weight_norm / tf.where(usable, update_norm, 1.0), 1.0)
         slots.assign(weight - rate * update, first, second)
 
 
-# Behind so many steps the product of the momenta, below 1e-11, is nothing beside 1 in float32.
+# After this number of steps the product of the momenta, below 1e-11, is nothing next to 1 in
+# float32.
 _LONGEST = 128
 
 
@@ -56,13 +58,14 @@ def momentum_products() -> np.ndarray:
 
 
 class Nadam(AdamWeightDecay):
-    """As keras.optimizers.Nadam computes it, with the clip, schedule, decay and epsilon of AdamWeightDecay.
+    """As keras.optimizers.Nadam computes it, with the clip, schedule, decay and epsilon of
+    AdamWeightDecay.
 
     m and v as in Adam; at update t, from 1, with μ_t = 0.9·(1 − ½·0.96^t) and Π_t = μ₁·…·μ_t
 
     m̂ = μ_{t+1}·m/(1 − Π_{t+1}) + (1 − μ_t)·g/(1 − Π_t),   v̂ = v/(1 − 0.999^t),   w ← w − rate·(m̂/(√v̂ + 1e-6) + 0.01·w)
 
-    The products depend on t alone, so a checkpoint needs nothing beside adam_m and adam_v.
+    The products depend on t alone, so a checkpoint needs nothing but adam_m and adam_v.
     """
 
     second_scale = np.float32(1.0)
@@ -73,7 +76,8 @@ class Nadam(AdamWeightDecay):
         index = tf.cast(tf.minimum(step, _LONGEST - 1), tf.int32)
         product, next_product = products[index + 1], products[tf.minimum(index + 2, _LONGEST)]
         of_first = _momentum(count + 1.0) / (1.0 - next_product)
-        # Powers and products are the same for all weights: computed once, outside of the trace that they share.
+        # Powers and products are the same for all weights: computed once, outside of the trace that
+        # they share.
         return of_first, (1.0 - _momentum(count)) / (1.0 - product), 1.0 - tf.pow(BETA_2, count)
 
     @staticmethod
