@@ -153,7 +153,7 @@ def test_a_web_address_is_not_fetched(url, said):
     with pytest.raises(InputError) as caught:
         gfile(url)
     assert str(caught.value) == f"{url}: is a web address, and nothing is downloaded by itself; download it with " + (
-        said if "give" in said else f"{said}, and give what is in it"
+        said if "give" in said else f"{said}, and give the unpacked folder"
     )
 
 
