@@ -1,1 +1,3 @@
-"""The models of the commands from Python: text in, results as values, no files. Each class is made by its `load`."""
+"""The models of the commands from Python: text in, results as values, no files. Each class is made
+by its `load`.
+"""

@@ -1,4 +1,6 @@
-"""Flags of the commands as arguments of Python: their values are checked as on a command line, and errors name arguments."""
+"""Flags of the commands as arguments of Python: their values are checked as on a command line, and
+errors name arguments.
+"""
 
 import functools
 import os
@@ -12,7 +14,7 @@ from bert_cli.flags.parser import parse, shown, unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# What the methods themselves say, and what is about a command line alone.
+# Arguments of the methods themselves, and flags for a command line alone.
 _NOT_ARGUMENTS = frozenset(
     ("do_train", "do_eval", "do_predict", "output_dir", "text", "text_b", "input_file", "output_file", "test_file")
     + ("predict_file", "question", "context", "context_file", "score_only", "predictions_file", "null_odds_file")
@@ -20,7 +22,7 @@ _NOT_ARGUMENTS = frozenset(
 )
 _FLAG = re.compile(r"--([a-z][a-z0-9_]*)(=(true|false)\b)?")
 _IN_MEMORY = re.compile(r"\b(train|dev|texts|dev_texts):(\d+)\b")
-# What is said of the first line of a file, the header, which a table in memory does not have.
+# Flags for the first line of a file, the header, which a table in memory does not have.
 _HEADER = re.compile(r"\b(train|dev):1: (no column|[a-z_]+=.*: there is no such column)")
 
 
@@ -29,8 +31,8 @@ def parse_arguments(
 ) -> tuple[dict[str, Any], frozenset[str]]:
     """Values of all flags of a command by name, and the names of those given; None is not given.
 
-    own: flags that are no arguments here because the method has its own for them. InputError for a name that is none of the
-    others, and for what the command would refuse.
+    own: flags that are no arguments here because the method has its own for them. InputError for a
+    name that is none of the others, and for what the command would refuse.
     """
     flags = {flag.name: flag for flag in every_flag(settings_class)}
     known = [name for name in flags if name not in _NOT_ARGUMENTS and name not in own]
@@ -49,7 +51,7 @@ def _text(flag: Flag, value: Any) -> str:
         parts = [str(part) for part in value]
         # Commas divide the names of a flag.
         if any("," in part for part in parts):
-            raise InputError(f"--{flag.name}={value!r}: a comma inside a name cannot be told from one between names")
+            raise InputError(f"--{flag.name}={value!r}: a comma inside a name looks like a comma between names")
         return ",".join(parts)
     return shown(value)
 

@@ -3,8 +3,8 @@
     from bert_cli import Classifier
     Classifier.load("bert_output").predict(["the dog sees a cat ."]).best
 
-is ["0"] or ["1"], a label of labels.txt for each text; `fit` and `train` make a new one. The first call of a process imports
-TensorFlow (seconds).
+is ["0"] or ["1"], a label of labels.txt for each text; `fit` and `train` make a new one. The first
+call of a process imports TensorFlow (seconds).
 """
 
 import os
@@ -31,11 +31,13 @@ from bert_cli.settings.groups import read_threshold
 
 
 class Predictions(NamedTuple):
-    """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in Classifier.labels.
+    """`best`: the most probable label of each text; `probabilities`: float32 [n, L], columns as in
+    Classifier.labels.
 
-    Where a text may have several labels, `best` has for each text a tuple of those whose probability is at or above the
-    threshold, in the order of the columns, () for none; each probability stands for itself. The numbers of a regression
-    are `values`, float32 [n], which is None elsewhere; `best` is then empty, and L is 0.
+    Where a text may have several labels, `best` has for each text a tuple of the labels with a
+    probability at or above the threshold, in the order of the columns, () for none; each
+    probability is independent. The numbers of a regression are `values`, float32 [n], which is None
+    elsewhere; `best` is then empty, and L is 0.
     """
 
     best: list[str] | list[tuple[str, ...]]
@@ -46,9 +48,10 @@ class Predictions(NamedTuple):
 class Classifier(loading.Trained):
     """A model that bert-classify trained, or one of any format that bert-convert writes.
 
-    `labels`: its L label names, in the order of the columns of probabilities, () of a regression. `problem_type`:
-    single_label, multi_label or regression, as the model was trained. Made by `load`, `train` or `fit`, of which the last two
-    leave `report`, what run_report.json says of the run, with its metrics in report["eval"], and `output_dir`.
+    `labels`: its L label names, in the order of the columns of probabilities, () of a regression.
+    `problem_type`: single_label, multi_label or regression, as the model was trained. Made by
+    `load`, `train` or `fit`, of which the last two leave `report`, what run_report.json says of the
+    run, with its metrics in report["eval"], and `output_dir`.
     """
 
     def __init__(self, session: Predictor, data: ClassificationDataset):
@@ -68,11 +71,12 @@ class Classifier(loading.Trained):
     ) -> "Classifier":
         """Train as bert-classify does, and load what came of it.
 
-        train, dev: a path as --train_file takes, a pandas.DataFrame, a list of dicts, such as {"text": …, "label": …}, or of
-        tuples (text, label) or (text, text_b, label); train is None where task_name and data_dir say it. output_dir: by
-        default a temporary folder, which lives as long as the classifier. options: flags of bert-classify without their
-        dashes, such as init_checkpoint, num_train_epochs, dev_split, text_column or problem_type. Raises InputError as the
-        command does, naming arguments, and train[row] for a row of what is no file.
+        train, dev: a path as --train_file takes, a pandas.DataFrame, a list of dicts, such as
+        {"text": …, "label": …}, or of tuples (text, label) or (text, text_b, label); train is None
+        where task_name and data_dir say it. output_dir: by default a temporary folder, which lives
+        as long as the classifier. options: flags of bert-classify without their dashes, such as
+        init_checkpoint, num_train_epochs, dev_split, text_column or problem_type. Raises InputError
+        as the command does, naming arguments, and train[row] for a row that is not from a file.
         """
         given = (("train", train), ("dev", dev))
         tables = {name: read_table(name, data) for name, data in given if data is not None and not is_path(data)}
@@ -92,8 +96,9 @@ class Classifier(loading.Trained):
     ) -> "Classifier":
         """Train on n texts, or pairs of texts, and their n labels; else as `train`.
 
-        labels: texts or whole numbers; a list of them for each text, [] for none, where it may have several; or floats, which
-        the classifier learns to predict. dev_texts and dev_labels, or dev_split=0.1, are evaluated.
+        labels: texts or whole numbers; a list of them for each text, [] for none, where it may have
+        several; or floats, which the classifier learns to predict. dev_texts and dev_labels, or
+        dev_split=0.1, are evaluated.
         """
         tables = {"train": pair_up("texts", texts, labels)}
         if (dev_texts is None) != (dev_labels is None):
@@ -137,19 +142,23 @@ class Classifier(loading.Trained):
         long_text: str | None = None,
         threshold: float | str | None = None,
     ) -> "Classifier":
-        """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config beside it.
+        """Load from an output_dir of bert-classify, or a checkpoint with vocabulary and config
+        beside it.
 
-        labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows), do_lower_case: default as the files
-        beside the checkpoint say, and as the flags of bert-classify where they say nothing; so are precision (auto, float32,
-        bfloat16, float16 or int8) and engine (auto, tensorflow or onnxruntime). hub_module: the handle of the module that the
-        model was trained on, where it is no BERT and does not lie in the model's folder. threshold: of labels that do not
-        exclude each other, a probability, or "tuned" for the thresholds.json in the model's folder; default as the model was
-        trained. Raises InputError where something is missing, damaged, or does not fit together, and for a model that chooses
+        labels, max_seq_length (in tokens), long_text (truncate, head_tail or windows),
+        do_lower_case: default as the files beside the checkpoint say, and as the flags of
+        bert-classify where they say nothing; so are precision (auto, float32, bfloat16, float16 or
+        int8) and engine (auto, tensorflow or onnxruntime). hub_module: the handle of the module
+        that the model was trained on, where it is no BERT and does not lie in the model's folder.
+        threshold: of labels that do not exclude each other, a probability, or "tuned" for the
+        thresholds.json in the model's folder; default as the model was trained. Raises InputError
+        where something is missing, damaged, or does not fit together, and for a model that chooses
         one of several endings.
         """
         given = loading.flags_of(locals())
         checkpoint = loading.find(path, ClassificationTask.command)
-        # Labels are no flag here: the flag refuses a list that differs from labels.txt, this method takes any.
+        # Labels are no flag here: the flag refuses a list that differs from labels.txt, this method
+        # takes any.
         given |= {"labels": None, "threshold": None if threshold is None else read_threshold(str(threshold))}
         settings, model = load_with_settings(checkpoint, ClassifySettings, given)
         task = ClassificationTask(settings)
@@ -158,7 +167,7 @@ class Classifier(loading.Trained):
             raise InputError(
                 f"{checkpoint.folder}: this model chooses one of several endings; predict a file with bert-classify"
             )
-        # labels.txt may be missing beside a checkpoint from elsewhere.
+        # labels.txt may be missing next to a checkpoint from elsewhere.
         names = tuple(labels or model.labels or ())
         if problem_type.is_numeric and names:
             raise InputError(f"labels: the model in {checkpoint.folder} predicts a number; leave them out")
@@ -171,7 +180,8 @@ class Classifier(loading.Trained):
     def predict(self, texts: Sequence[str | tuple[str, str]], batch_size: int = 32) -> Predictions:
         """Classify n texts or pairs of texts; the results are in the order of `texts`.
 
-        batch_size: as many texts are computed at once as have the tokens of so many of full length.
+        batch_size: texts of full length; as many shorter texts are computed at once as have the
+        same number of tokens.
         """
         loading.check_list(texts, "predict")
         problem_type = self._data.problem_type

@@ -60,15 +60,19 @@ class FeatureExtractor:
         hub_module: str | None = None,
         hub_preprocess: str | None = None,
     ) -> "FeatureExtractor":
-        """Load a checkpoint with vocabulary and config beside it; by default the pre-trained model in the box.
+        """Load a checkpoint with vocabulary and config next to it; by default the pre-trained model
+        in the box.
 
-        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as the flag --layers, or a list
-        of its parts; W is the hidden size times their number, side by side. normalize: divide each vector by its length.
-        max_seq_length: in tokens, by default 128; what is longer is cut, or, with long_text, computed in windows that overlap
-        by half. precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow or onnxruntime. hub_module: the
-        handle of a module for tensorflow-hub: the encoder itself where path is None, else the one that the model was trained
-        on, where it is no BERT and does not lie in the model's folder. hub_preprocess: the preprocessor that belongs to the
-        module, for vocabulary and casing. Raises InputError where something is missing, damaged, or does not fit together.
+        pooling: mean, cls, max or pooler for one vector a text, none for one a token. layers: as
+        the flag --layers, or a list of its parts; W is the hidden size times their number, side by
+        side. normalize: divide each vector by its length. max_seq_length: in tokens, by default
+        128; longer texts are cut, or, with long_text, computed in windows that overlap by half.
+        precision: auto, float32, bfloat16, float16 or int8. engine: auto, tensorflow or
+        onnxruntime. hub_module: the handle of a module for tensorflow-hub: the encoder itself where
+        path is None, else the one that the model was trained on, where it is no BERT and does not
+        lie in the model's folder. hub_preprocess: the preprocessor that belongs to the module, for
+        vocabulary and casing. Raises InputError where something is missing, damaged, or does not
+        fit together.
         """
         layers = ",".join(map(str, layers)) if isinstance(layers, list | tuple) else str(layers)
         given = loading.flags_of(locals())
@@ -91,9 +95,10 @@ class FeatureExtractor:
 
     @named_arguments()
     def extract(self, texts: Sequence[str | tuple[str, str]]) -> np.ndarray | list[TokenFeatures]:
-        """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures where pooling is none.
+        """Vectors of n texts or pairs of texts, in their order: float32 [n, W], or n TokenFeatures
+        where pooling is none.
 
-        Beside these, memory holds no more than one chunk of texts, as in bert-extract-features.
+        In addition, memory holds no more than one chunk of texts, as in bert-extract-features.
         """
         loading.check_list(texts, "extract")
         # All are checked first: an error after minutes of work would lose it.

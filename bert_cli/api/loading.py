@@ -1,4 +1,6 @@
-"""What the classes of this package share: finding a model, lists of texts, and training by the driver of the command."""
+"""What the classes of this package share: finding a model, lists of texts, and training by the
+driver of the command.
+"""
 
 import os
 import shutil
@@ -18,7 +20,9 @@ from bert_cli.weights.path import CheckpointPath, find_checkpoint
 
 
 def find(path: str | os.PathLike, command: str | None = None) -> CheckpointPath:
-    """An output_dir, or a checkpoint of any format. InputError where there is none, or one of another command."""
+    """An output_dir, or a checkpoint of any format. InputError where there is none, or one of
+    another command.
+    """
     checkpoint = find_checkpoint(os.fspath(path), "path")
     if command:
         check_command(checkpoint, command)
@@ -26,7 +30,9 @@ def find(path: str | os.PathLike, command: str | None = None) -> CheckpointPath:
 
 
 def flags_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Of locals() at the beginning of a `load` what is a flag of the command: every argument but the class and the path."""
+    """The flags of the command among locals() at the beginning of a `load`: every argument but the
+    class and the path.
+    """
     return {name: value for name, value in arguments.items() if name not in ("cls", "path")}
 
 
@@ -56,14 +62,18 @@ Kind = TypeVar("Kind", bound="Trained")
 
 
 class Trained:
-    """What a model has of its training: `report`, which is that of run_report.json, and `output_dir`; None after `load`."""
+    """A model's results of its training: `report`, as in run_report.json, and `output_dir`; None
+    after `load`.
+    """
 
     report: dict[str, Any] | None = None
     output_dir: str | None = None
     _session: Predictor
 
     def summary(self) -> dict[str, int]:
-        """Print how many parameters the model has, and return the numbers: `total`, and of each part (see count_parameters)."""
+        """Print how many parameters the model has, and return the numbers: `total`, and of each
+        part (see count_parameters).
+        """
         counts = self._session.facts()["parameters"]
         print(parameters_line(counts))
         return counts
@@ -80,13 +90,14 @@ class Trained:
     ) -> Kind:
         """Train as the command does, on flags by name, and load what came of it.
 
-        phases: flags that the method says, None for those not given; options: the arguments of its caller, which may name none
-        of them. output_dir: None for a temporary folder, which is removed with the model. make_task(settings) is the command's
-        task. check: sees all values and may change them.
+        phases: flags that the method says, None for those not given; options: the arguments of its
+        caller, which may name none of them. output_dir: None for a temporary folder, which is
+        removed with the model. make_task(settings) is the command's task. check: sees all values
+        and may change them.
         """
         if options.get("cross_validation"):
             raise InputError("cross_validation: leaves no model to load; the command does it, on a file")
-        kind: Any = cls  # whose own `load` takes more than that of another
+        kind: Any = cls  # its `load` takes more arguments than others
         values, _ = parse_arguments(settings_class, options, phases)
         said = {name: value for name, value in phases.items() if value is not None}
         values |= {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in said.items()}

@@ -39,10 +39,12 @@ class MaskFiller:
         do_lower_case: bool | None = None,
         precision: str | None = None,
     ) -> "MaskFiller":
-        """Load an output_dir of bert-pretrain, or a checkpoint of any format; by default the pre-trained model in the box.
+        """Load an output_dir of bert-pretrain, or a checkpoint of any format; by default the
+        pre-trained model in the box.
 
-        precision: auto, float32, bfloat16 or float16. Raises InputError where something is missing, damaged, or does not fit
-        together, and for a model without the head of masked words, such as a fine-tuned one.
+        precision: auto, float32, bfloat16 or float16. Raises InputError where something is missing,
+        damaged, or does not fit together, and for a model without the head of masked words, such as
+        a fine-tuned one.
         """
         values, _ = parse_arguments(FillMaskSettings, loading.flags_of(locals()))
         settings = build(FillMaskSettings, values)
@@ -58,10 +60,12 @@ class MaskFiller:
 
     @named_arguments()
     def fill(self, text: str | Sequence[str], top_k: int = _TOP_K) -> Any:
-        """The top_k most probable tokens for each [MASK] of a text; of a list of texts a list of results.
+        """The top_k most probable tokens for each [MASK] of a text; of a list of texts a list of
+        results.
 
-        As the JSON lines of bert-fill-mask: `text`, and `masks`, a list for each [MASK] of {"token", "probability"}, best
-        first; of two texts with ` ||| ` between also `next_sentence_probability`.
+        As the JSON lines of bert-fill-mask: `text`, and `masks`, a list for each [MASK] of
+        {"token", "probability"}, best first; of two texts with ` ||| ` between also
+        `next_sentence_probability`.
         """
         if top_k < 1:
             raise InputError(f"top_k={top_k}: 1 or more is needed")

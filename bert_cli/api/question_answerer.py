@@ -1,7 +1,7 @@
 """Answers to questions from Python:
 
-    from bert_cli import QuestionAnswerer
-    QuestionAnswerer.load("bert_output").answer([("Where does Zora live?", "Zora lives in Kelm.")])[0]["answer"]
+    from bert_cli import QuestionAnswerer QuestionAnswerer.load("bert_output").answer([("Where does
+    Zora live?", "Zora lives in Kelm.")])[0]["answer"]
 
 is a part of the context, "" for no answer; `train` makes a new model.
 """
@@ -26,7 +26,8 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 class QuestionAnswerer(loading.Trained):
-    """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load` or `train`.
+    """A model that bert-squad trained, or a Hugging Face model of its kind. Made by `load` or
+    `train`.
 
     `report` and `output_dir`: of its training by `train`.
     """
@@ -45,9 +46,9 @@ class QuestionAnswerer(loading.Trained):
     ) -> "QuestionAnswerer":
         """Train as bert-squad does, and load what came of it.
 
-        train_file, dev_file: files in the form of SQuAD, of which the second is evaluated. output_dir: by default a temporary
-        folder, which lives as long as the model. options: flags of bert-squad without their dashes. Raises InputError as the
-        command does, naming arguments.
+        train_file, dev_file: files in the form of SQuAD, of which the second is evaluated.
+        output_dir: by default a temporary folder, which lives as long as the model. options: flags
+        of bert-squad without their dashes. Raises InputError as the command does, naming arguments.
         """
         phases = {"train_file": train_file, "predict_file": dev_file, "do_eval": dev_file is not None}
         return cls._run(SquadSettings, SquadTask, phases, output_dir, options, check_values)
@@ -65,13 +66,15 @@ class QuestionAnswerer(loading.Trained):
         engine: str | None = None,
         hub_module: str | None = None,
     ) -> "QuestionAnswerer":
-        """Load from an output_dir of bert-squad, or a checkpoint with vocabulary and config beside it.
+        """Load from an output_dir of bert-squad, or a checkpoint with vocabulary and config next to
+        it.
 
-        n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length: tokens of a window; by default
-        as the model was trained, else as the flags of bert-squad. A model that was trained with --version_2_with_negative may
-        say that there is no answer. precision, engine: as the flags. hub_module: the handle of the module that the model was
-        trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is missing,
-        damaged, or does not fit together.
+        n_best_size: answers in the n-best list; max_answer_length: in tokens; max_seq_length:
+        tokens of a window; by default as the model was trained, else as the flags of bert-squad. A
+        model that was trained with --version_2_with_negative may say that there is no answer.
+        precision, engine: as the flags. hub_module: the handle of the module that the model was
+        trained on, where it is no BERT and does not lie in the model's folder. Raises InputError
+        where something is missing, damaged, or does not fit together.
         """
         given = loading.flags_of(locals())
         checkpoint = loading.find(path, SquadTask.command)
@@ -87,8 +90,9 @@ class QuestionAnswerer(loading.Trained):
     def answer(self, questions: Sequence[tuple[str, str]]) -> list[dict]:
         """Answer n pairs (question, context), in their order.
 
-        Each record is as JSON lines of bert-squad have it (see runs.tasks.squad_interactive.answer_record): `answer`, its
-        `probability` among the `nbest`, `start` and `end` in characters of the context, and the `sentence` around it.
+        Each record is as JSON lines of bert-squad have it (see
+        runs.tasks.squad_interactive.answer_record): `answer`, its `probability` among the `nbest`,
+        `start` and `end` in characters of the context, and the `sentence` around it.
         """
         examples = [_example(number, pair) for number, pair in enumerate(questions)]
         if not examples:

@@ -20,7 +20,8 @@ def is_path(data: Data) -> bool:
 
 
 def read_table(name: str, data: Data) -> Table:
-    """A pandas.DataFrame, or a list of dicts, or of tuples (text, label) or (text, text_b, label), as a table.
+    """A pandas.DataFrame, or a list of dicts, or of tuples (text, label) or (text, text_b, label),
+    as a table.
 
     InputError, naming name[row], for anything else.
     """
@@ -45,7 +46,8 @@ def read_table(name: str, data: Data) -> Table:
 def pair_up(name: str, texts: Sequence, labels: Sequence) -> Table:
     """Two lists of n texts, or pairs of texts, and their labels as a table.
 
-    A label is a text or a whole number, a list of these where a text may have several, or a float of a regression.
+    A label is a text or a whole number, a list of these where a text may have several, or a float
+    of a regression.
     """
     texts, labels = _listed(name, texts), _listed("labels", labels)
     if len(texts) != len(labels):
@@ -101,7 +103,7 @@ def _cell(name: str, row: int, value: Any) -> Any:
         return ""
     if isinstance(value, int | float):
         return str(value)
-    # In a fixed order: that of a set changes from process to process.
+    # In a fixed order: the order of a set changes from process to process.
     if isinstance(value, set | frozenset):
         value = sorted(value, key=str)
     if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):

@@ -27,7 +27,9 @@ from bert_cli.settings.tagging import TagSettings, window_stride
 
 
 class TaggedText(NamedTuple):
-    """`words` and their `tags`, in the scheme of the training data; `entities` as outputs.tagging.example_entities."""
+    """`words` and their `tags`, in the scheme of the training data; `entities` as
+    outputs.tagging.example_entities.
+    """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -35,9 +37,11 @@ class TaggedText(NamedTuple):
 
 
 class Tagger(loading.Trained):
-    """A model that bert-tag trained, or a Hugging Face token classifier with BIO labels. Made by `load` or `train`.
+    """A model that bert-tag trained, or a Hugging Face token classifier with BIO labels. Made by
+    `load` or `train`.
 
-    `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training by `train`.
+    `labels`: its L labels, in the order of its outputs. `report` and `output_dir`: of its training
+    by `train`.
     """
 
     def __init__(self, session: Predictor, data: TaggingDataset, settings: TagSettings):
@@ -55,9 +59,10 @@ class Tagger(loading.Trained):
     ) -> "Tagger":
         """Train as bert-tag does, and load what came of it.
 
-        train, dev: a path as --train_file takes, or a list of sentences, each (words, tags) with as many of both.
-        output_dir: by default a temporary folder, which lives as long as the tagger. options: flags of bert-tag without their
-        dashes. Raises InputError as the command does, naming arguments, and train[n] for a sentence of a list.
+        train, dev: a path as --train_file takes, or a list of sentences, each (words, tags) with as
+        many of both. output_dir: by default a temporary folder, which lives as long as the tagger.
+        options: flags of bert-tag without their dashes. Raises InputError as the command does,
+        naming arguments, and train[n] for a sentence of a list.
         """
         given = (("train", train), ("dev", dev))
         tables = {name: _sentences(name, data) for name, data in given if data is not None and not is_path(data)}
@@ -84,13 +89,15 @@ class Tagger(loading.Trained):
         engine: str | None = None,
         hub_module: str | None = None,
     ) -> "Tagger":
-        """Load from an output_dir of bert-tag, or a checkpoint with vocabulary, config and labels beside it.
+        """Load from an output_dir of bert-tag, or a checkpoint with vocabulary, config and labels
+        next to it.
 
-        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length, doc_stride: in pieces; longer
-        texts are cut into windows, of which each starts doc_stride pieces behind the one before. By default as the model was
-        trained, else as the flags of bert-tag. precision, engine: as the flags. hub_module: the handle of the module that the
-        model was trained on, where it is no BERT and does not lie in the model's folder. Raises InputError where something is
-        missing, damaged, or does not fit together.
+        decoding: argmax, or viterbi, which forbids impossible sequences of tags. max_seq_length,
+        doc_stride: in pieces; longer texts are cut into windows, each of which starts doc_stride
+        pieces after the one before. By default as the model was trained, else as the flags of
+        bert-tag. precision, engine: as the flags. hub_module: the handle of the module that the
+        model was trained on, where it is no BERT and does not lie in the model's folder. Raises
+        InputError where something is missing, damaged, or does not fit together.
         """
         given = loading.flags_of(locals())
         checkpoint = loading.find(path, TaggingTask.command)
@@ -103,7 +110,9 @@ class Tagger(loading.Trained):
 
     @named_arguments()
     def tag(self, texts: Sequence[str]) -> list[TaggedText]:
-        """Tag n texts; a text without words has no tags. Offsets of entities are characters of the text."""
+        """Tag n texts; a text without words has no tags. Offsets of entities are characters of the
+        text.
+        """
         loading.check_texts(texts, "tag")
         examples = [text_example(text) for text in texts]
         # Texts without words stay among them, so that results keep the order of the texts.

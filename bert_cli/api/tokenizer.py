@@ -17,7 +17,9 @@ from bert_cli.text.tokenization import FullTokenizer
 
 
 class Tokenizer:
-    """The tokenizer of a model. `vocab_size`: the number of its tokens; `do_lower_case`: as it was made. Made by `load`."""
+    """The tokenizer of a model. `vocab_size`: the number of its tokens; `do_lower_case`: as it was
+    made. Made by `load`.
+    """
 
     def __init__(self, tokenizer: FullTokenizer):
         self._tokenizer = tokenizer
@@ -26,7 +28,9 @@ class Tokenizer:
     @classmethod
     @named_arguments(init_checkpoint="path", vocab_file="path")
     def load(cls, path: str | os.PathLike | None = None, do_lower_case: bool | None = None) -> "Tokenizer":
-        """That of a checkpoint of any format, of a vocab.txt, or by default of the built-in model. Raises InputError."""
+        """The tokenizer of a checkpoint of any format, of a vocab.txt, or by default of the
+        built-in model. Raises InputError.
+        """
         name = "" if path is None else os.fspath(path)
         is_vocabulary = name.endswith(".txt")
         given = {"vocab_file": name} if is_vocabulary else {"init_checkpoint": name}
@@ -37,5 +41,7 @@ class Tokenizer:
         return self._tokenizer.tokenize(text)
 
     def encode(self, text: str, text_b: str | None = None) -> dict[str, Any]:
-        """`tokens`, `input_ids` and `segment_ids` of a text or a pair, lists with [CLS] and [SEP], of which nothing is cut."""
+        """`tokens`, `input_ids` and `segment_ids` of a text or a pair, lists with [CLS] and [SEP],
+        of which nothing is cut.
+        """
         return encoded_text(self._tokenizer, text, text_b)

@@ -1,9 +1,10 @@
-"""Instances made by Apache Beam, on many machines: the corpus, shards and records are those of processes of one machine.
+"""Instances made by Apache Beam, on many machines: the corpus, shards and records are equal to
+those made on one machine.
 
-Each file is tokenized by itself, the pieces are put together in the order of the files, and each shard is made from all of
-the corpus (see shards.py), of which a machine that does not see it copies itself one. All that one step hands to another
-lies in a folder that every machine sees; what goes through Beam are names and numbers. A step that Beam repeats writes the
-same files again.
+Each file is tokenized by itself, the pieces are put together in the order of the files, and each
+shard is made from all of the corpus (see shards.py), of which a machine that does not see it copies
+itself one. All that one step hands to another lies in a folder that every machine sees; what goes
+through Beam are names and numbers. A step that Beam repeats writes the same files again.
 """
 
 import contextlib
@@ -28,16 +29,18 @@ from bert_cli.corpus.store import CorpusSize, corpus_files, store_corpus
 from bert_cli.corpus.text import read_blocks, tokenize_block
 
 READ = "corpus.json"  # what the first half says of itself
-CORPUS, ERROR = "corpus", "error"  # keys there: CorpusSize.counts, and what is wrong with the text
+CORPUS, ERROR = "corpus", "error"  # keys there: CorpusSize.counts, and an error in the text
 _PIECE = 1 << 22  # bytes that are copied at once
 _COUNTS = ("num_documents", "num_sentences", "num_tokens", "num_unknown", "num_single")
-Piece = tuple[int, CorpusSize | None, str]  # number of the file, its corpus, or what is wrong with it
+Piece = tuple[int, CorpusSize | None, str]  # number of the file, its corpus, or its error
 
 
 def add_steps(pipeline: Any, job: Job, inputs: Sequence[str], num_outputs: int, num_shards: int, folder: str) -> None:
-    """Put the work into a beam.Pipeline: from text files to the files output_path(folder, …), counts_path(…) and READ.
+    """Put the work into a beam.Pipeline: from text files to the files output_path(folder, …),
+    counts_path(…) and READ.
 
-    num_shards: 0 for as many as suit the corpus. folder: is there, and all machines see it, as they do the inputs.
+    num_shards: 0 for as many as suit the corpus. folder: is there, and all machines see it, as they
+    do the inputs.
     """
     import apache_beam as beam
 
@@ -86,8 +89,10 @@ def _store_piece(item: Any, job: Job, folder: str) -> Any:
 
 
 def _join_pieces(pieces: Iterable[Piece], job: Job, num_outputs: int, num_shards: int, folder: str) -> Any:
-    """Put the pieces together; returns (the corpus, the number of shards). Where a file is wrong there are no shards."""
-    # Beam keeps no order, and the corpus is that of the files one after the other.
+    """Put the pieces together; returns (the corpus, the number of shards). Where a file is wrong
+    there are no shards.
+    """
+    # Beam keeps no order, and the corpus has the files one after the other.
     ordered = sorted(pieces, key=lambda piece: piece[0])
     sizes = [size for _, size, _ in ordered if size]
     place = os.path.join(folder, "corpus")
@@ -122,7 +127,9 @@ def _copy(path: str, target: Any) -> None:
 
 
 def _copy_offsets(path: str, target: Any, base: int) -> int:
-    """Write all offsets of a piece but the first, which is 0, behind `base`; returns the last one."""
+    """Write all offsets of a piece but the first, which is 0, counted from `base`; returns the last
+    one.
+    """
     last = base
     with files.open_binary(path) as source:
         source.read(8)
@@ -165,7 +172,7 @@ def _here(folder: str) -> str:
 
 
 def _write_output(item: Any, num_outputs: int, folder: str) -> Any:
-    """Put the shards of an output behind each other, and count what is in them."""
+    """Concatenate the shards of an output, and count their instances."""
     number, made = item
     counts: Counter[str] = Counter()
     with atomic_paths([output_path(folder, number, num_outputs)]) as paths, open(paths[0], "wb") as file:

@@ -1,6 +1,7 @@
 """Instances as rows of equal width, small enough for the disk between making and shuffling them.
 
-    tokens | segment start | predictions | random next | dropped | token ids … 0 | positions … 0 | labels … 0
+    tokens | segment start | predictions | random next | dropped | token ids … 0 | positions … 0 |
+    labels … 0
 
 One number has two bytes, or four where the vocabulary or the sequence is larger than 65536.
 """
@@ -60,7 +61,9 @@ class RowFormat:
         return np.frombuffer(data, self.typecode).reshape(-1, self.width)
 
     def features(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Rows as the arrays of spec.pretraining_features: int64 or float32 [n, length of the feature]."""
+        """Rows as the arrays of spec.pretraining_features: int64 or float32 [n, length of the
+        feature].
+        """
         tokens, starts, predictions, is_random_next = (rows[:, column, None] for column in range(4))
         # Mask and segments follow from two numbers, so that a row is not three times as long.
         slots = np.arange(self.max_seq_length)
@@ -80,7 +83,9 @@ class RowFormat:
 
 
 def count_rows(rows: np.ndarray) -> dict[str, int]:
-    """Totals over rows of a RowFormat: instances, tokens (without padding), predictions, random next, cut, dropped."""
+    """Totals over rows of a RowFormat: instances, tokens (without padding), predictions, random
+    next, cut, dropped.
+    """
     tokens, _, predictions, is_random_next, dropped = (rows[:, column].astype(np.int64) for column in range(_HEAD))
     return {
         "instances": len(rows),

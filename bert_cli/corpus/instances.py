@@ -1,8 +1,9 @@
-"""Masked-LM and next-sentence instances of the documents of a corpus, draw for draw those of the original.
+"""Masked-LM and next-sentence instances of the documents of a corpus, equal to the original's draw
+for draw.
 
-A document is walked through in chunks of sentences. A chunk is split into A and B, or A is followed by sentences from
-elsewhere and the rest of the chunk is used again; the pair is cut to length, packed and masked: some tokens
-are to be predicted, and others are put in their place.
+A document is walked through in chunks of sentences. A chunk is split into A and B, or A is followed
+by sentences from elsewhere and the rest of the chunk is used again; the pair is cut to length,
+packed and masked: some tokens are to be predicted, and others are put in their place.
 """
 
 import dataclasses
@@ -44,7 +45,9 @@ class Masking:
 def make_masking(
     vocab_ids: dict[str, int], max_predictions_per_seq: int, masked_lm_prob: float, whole_word: bool = False
 ) -> Masking:
-    """Masking for a vocabulary, given as token -> id in the order of the file. KeyError where it lacks a special token."""
+    """Masking for a vocabulary, given as token -> id in the order of the file. KeyError where it
+    lacks a special token.
+    """
     is_inside = bytearray(max(vocab_ids.values()) + 1)
     for token, index in vocab_ids.items():
         is_inside[index] = token.startswith("##")
@@ -62,12 +65,14 @@ def num_predictions(num_tokens: int, masking: Masking) -> int:
 def mask_tokens(
     token_ids: list[int], separator: int, masking: Masking, rng: random.Random
 ) -> tuple[list[int], list[int]]:
-    """Mask `[CLS] a [SEP] b [SEP]`, whose first [SEP] is at `separator`, in place, as the original does.
+    """Mask `[CLS] a [SEP] b [SEP]`, with its first [SEP] at `separator`, in place, as the original
+    does.
 
-    Returns the positions to predict, ascending, and the ids that stood there. Of the chosen tokens 80 % become [MASK],
-    10 % stay and 10 % become a token drawn from the whole vocabulary, special and unused ones included. With whole
-    words, too, this is drawn for every piece by itself, and there may be no prediction at all: a word of more pieces
-    than are to be predicted is never chosen.
+    Returns the positions to predict, ascending, and the ids that stood there. Of the chosen tokens
+    80 % become [MASK], 10 % stay and 10 % become a token drawn from the whole vocabulary, special
+    and unused ones included. With whole words, too, this is drawn for every piece by itself, and
+    there may be no prediction at all: a word of more pieces than are to be predicted is never
+    chosen.
     """
     getrandbits, uniform = rng.getrandbits, rng.random
     candidates = [*range(1, separator), *range(separator + 1, len(token_ids) - 1)]
@@ -93,8 +98,8 @@ def mask_tokens(
 def group_words(token_ids: list[int], positions: list[int], is_inside: bytes) -> list[list[int]]:
     """Positions that belong to one word, together.
 
-    A piece with "##" joins the word before it. That word may stand across [SEP], where the start of the second text was
-    cut off inside a word: the original's behaviour.
+    A piece with "##" joins the word before it. That word may be across [SEP], where the start of
+    the second text was cut off inside a word: the original's behaviour.
     """
     words: list[list[int]] = []
     for position in positions:
@@ -106,7 +111,9 @@ def group_words(token_ids: list[int], positions: list[int], is_inside: bytes) ->
 
 
 def _choose_words(words: list[list[int]], count: int) -> list[int]:
-    """Positions of the first words that fit into `count` together; a word that does not fit is passed over."""
+    """Positions of the first words that fit into `count` together; a word that does not fit is
+    passed over.
+    """
     chosen: list[int] = []
     for word in words:
         if len(chosen) >= count:
@@ -122,7 +129,9 @@ _ATTEMPTS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """How instances are made: longest sequence in tokens, probability that a document gets a shorter one, masking."""
+    """How instances are made: longest sequence in tokens, probability that a document gets a
+    shorter one, masking.
+    """
 
     max_seq_length: int
     short_seq_prob: float
@@ -139,7 +148,7 @@ class Instance(NamedTuple):
     """One sequence `[CLS] a [SEP] b [SEP]`.
 
     token_ids       masked, without padding
-    segment_start   where segment 1 begins: behind the first [SEP]
+    segment_start   where segment 1 begins: after the first [SEP]
     positions       of the tokens to predict, ascending
     labels          the tokens that stood there
     is_random_next  whether b is from elsewhere
@@ -157,11 +166,12 @@ class Instance(NamedTuple):
 def document_instances(
     corpus: Corpus, order: Sequence[int], index: int, sampling: Sampling, rng: random.Random
 ) -> Iterator[Instance]:
-    """Instances of one pass over document `order[index]`; `order` lists all documents that a random text may come from.
+    """Instances of one pass over document `order[index]`; `order` lists all documents that a random
+    text may come from.
 
-    The order of the draws is part of the result. As in the original: the target length is drawn once for all of the
-    document; a chunk of one sentence always gets a random next text, without a draw; where there is no other document,
-    the random text comes from the same one.
+    The order of the draws is part of the result. As in the original: the target length is drawn
+    once for all of the document; a chunk of one sentence always gets a random next text, without a
+    draw; where there is no other document, the random text comes from the same one.
     """
     getrandbits, uniform = rng.getrandbits, rng.random
     offsets, masking = corpus.sentence_offsets, sampling.masking
@@ -195,10 +205,12 @@ def document_instances(
 
 
 def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: random.Random) -> Iterator[Instance]:
-    """One pass over document `number` as single sequences `[CLS] a [SEP]`, for masked-LM training alone.
+    """One pass over document `number` as single sequences `[CLS] a [SEP]`, for masked-LM training
+    alone.
 
-    Each holds as many whole sentences in a row as fit, as in FULL-SENTENCES of RoBERTa (Liu et al., 2019) but within the
-    document; a sentence that is longer than a sequence goes on in the next one. No token is lost.
+    Each holds as many whole sentences in a row as fit, as in FULL-SENTENCES of RoBERTa (Liu et al.,
+    2019) but within the document; a sentence that is longer than a sequence goes on in the next
+    one. No token is lost.
     """
     budget = target = sampling.max_seq_length - 2
     if rng.random() < sampling.short_seq_prob:
@@ -217,7 +229,9 @@ def document_sequences(corpus: Corpus, number: int, sampling: Sampling, rng: ran
 
 
 def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, rng: random.Random) -> tuple[int, int]:
-    """Token range of sentences in a row, of `target` tokens or more where the document has them, from another document."""
+    """Token range of sentences in a row, of `target` tokens or more where the document has them,
+    from another document.
+    """
     getrandbits = rng.getrandbits
     for _ in range(_ATTEMPTS):
         other = randbelow(getrandbits, len(order))
@@ -233,7 +247,9 @@ def _random_text(corpus: Corpus, order: Sequence[int], index: int, target: int, 
 def _truncated(
     start_a: int, stop_a: int, start_b: int, stop_b: int, num_dropped: int, rng: random.Random
 ) -> tuple[int, int, int, int]:
-    """Both ranges after the longer one (b where both are equal) has lost a token at one of its ends, again and again."""
+    """Both ranges after the longer one (b where both are equal) has lost a token at one of its
+    ends, again and again.
+    """
     uniform = rng.random
     for _ in range(num_dropped):
         if stop_a - start_a > stop_b - start_b:

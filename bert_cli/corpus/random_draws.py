@@ -1,7 +1,9 @@
-"""Draws equal to those of random.Random with fewer layers of calls, and permutations too large to be held in memory.
+"""The draws of random.Random with fewer layers of calls, and permutations too large to be held in
+memory.
 
-The functions take the bound method `rng.getrandbits`. What they return, and the state they leave behind, are those of
-`rng.randint`, `rng.shuffle` and so on in Python 3.11 to 3.13 (a test compares them on the Python at hand).
+The functions take the bound method `rng.getrandbits`. Their results, and the state that they leave,
+are equal to those of `rng.randint`, `rng.shuffle` and so on in Python 3.11 to 3.13 (a test compares
+them on the Python at hand).
 """
 
 import random
@@ -15,7 +17,8 @@ _ROUNDS = 6
 def randbelow(getrandbits: Callable[[int], int], stop: int) -> int:
     """As rng.randint(0, stop - 1), for stop > 0."""
     bits = stop.bit_length()
-    # Rejection, as random.Random does it: each draw that is too large is thrown away, and drawn again.
+    # Rejection, as random.Random does it: each draw that is too large is thrown away, and drawn
+    # again.
     value = getrandbits(bits)
     while value >= stop:
         value = getrandbits(bits)
@@ -37,10 +40,12 @@ def shuffle(getrandbits: Callable[[int], int], items: MutableSequence) -> None:
 
 
 def permuted(start: int, stop: int, size: int, seed: str) -> np.ndarray:
-    """Entries start…stop of a random permutation of range(size), int64 [stop - start], made without the others.
+    """Entries start…stop of a random permutation of range(size), int64 [stop - start], made without
+    the others.
 
-    `seed` chooses the permutation. A Feistel network shuffles the numbers of an even number of bits, and is applied
-    again to what falls outside of range(size), which leaves a permutation of the rest.
+    `seed` chooses the permutation. A Feistel network shuffles the numbers of an even number of
+    bits, and is applied again to what falls outside of range(size), which leaves a permutation of
+    the rest.
     """
     # An even number of bits, as the two halves change places; at most four times the range.
     half = np.uint64(max(1, ((size - 1).bit_length() + 1) // 2))
@@ -63,7 +68,9 @@ def permuted(start: int, stop: int, size: int, seed: str) -> np.ndarray:
 
 
 def _scramble(values: np.ndarray) -> np.ndarray:
-    """The finalizer of SplitMix64: every bit of the input changes half of the output's, uint64 -> uint64."""
+    """The finalizer of SplitMix64: every bit of the input changes half of the output's, uint64 ->
+    uint64.
+    """
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

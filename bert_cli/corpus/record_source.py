@@ -1,4 +1,6 @@
-"""Pre-training instances from TFRecord files: sizes checked at the first record, any of them read at any time."""
+"""Pre-training instances from TFRecord files: sizes checked at the first record, any of them read
+at any time.
+"""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -18,7 +20,8 @@ _SIZE_FLAGS = {"input_ids": "max_seq_length", "masked_lm_positions": "max_predic
 
 
 class RecordSource:
-    """The instances of TFRecord files that bert-create-pretraining-data or Google's script wrote; a context.
+    """The instances of TFRecord files that bert-create-pretraining-data or Google's script wrote; a
+    context.
 
     digest: see RecordIndex.
     """
@@ -26,7 +29,9 @@ class RecordSource:
     def __init__(
         self, paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, seed: int
     ):
-        """seed: of the order of training. InputError where there is no record, or the first does not fit the sizes."""
+        """seed: of the order of training. InputError where there is no record, or the first does
+        not fit the sizes.
+        """
         self._features = pretraining_features(max_seq_length, max_predictions_per_seq)
         self._vocab_size, self._seed = vocab_size, seed
         with contextlib.ExitStack() as opened:
@@ -55,7 +60,8 @@ class RecordSource:
                     "bert-create-pretraining-data"
                 )
             flag, length = _SIZE_FLAGS.get(feature.name), len(found[feature.name])
-            # Google's script fails in the middle of its input pipeline here, without naming the flag.
+            # Google's script fails in the middle of its input pipeline here, without naming the
+            # flag.
             if flag and length != feature.length:
                 raise InputError(
                     f"{self._index.place(0)} was made with --{flag}={length}, but --{flag} is {feature.length}; give "
@@ -69,10 +75,11 @@ class RecordSource:
             raise InputError(f"{self._index.place(number)} is no tf.train.Example ({error}); make it again") from None
 
     def read(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Instances as the arrays of spec.pretraining_features, int64 or float32 [n, length of the feature].
+        """Instances as the arrays of spec.pretraining_features, int64 or float32 [n, length of the
+        feature].
 
-        InputError, naming file and record, for another length, a token id that is not in the model's vocabulary, or a
-        position outside of the sequence.
+        InputError, naming file and record, for another length, a token id that is not in the
+        model's vocabulary, or a position outside of the sequence.
         """
         numbers = np.asarray(numbers, np.int64)
         columns = {feature.name: np.zeros((len(numbers), feature.length), feature.dtype) for feature in self._features}
@@ -91,7 +98,8 @@ class RecordSource:
             ("masked_lm_ids", self._vocab_size, "vocab_size of the model"),
             ("masked_lm_positions", columns["input_ids"].shape[1], "sequence length"),
         ):
-            # Checked here: on a GPU, TensorFlow reads zeros for an id that is out of range, without an error.
+            # Checked here: on a GPU, TensorFlow reads zeros for an id that is out of range, without
+            # an error.
             wrong = (columns[name] < 0) | (columns[name] >= limit)
             if wrong.any():
                 row, column = np.argwhere(wrong)[0]
@@ -102,14 +110,18 @@ class RecordSource:
         return columns
 
     def stream(self, batch_size: int, position: tuple[int, int] | None) -> Iterator[tuple[dict, tuple[int, int]]]:
-        """Batches without end, shuffled anew in each pass; the second number of a position counts instances."""
+        """Batches without end, reshuffled in each pass; the second number of a position counts
+        instances.
+        """
         taken = position[1] if position else 0
         for rows in training_rows(len(self), batch_size, self._seed, taken // batch_size):
             taken += batch_size
             yield self.read(rows), (0, taken)
 
     def evaluation(self, most: int | None) -> tuple[int, bool, Iterator[dict]]:
-        """How many instances are given, at most `most`, whether there are others, and these, in file order, in chunks."""
+        """How many instances are given, at most `most`, whether there are others, and these, in
+        file order, in chunks.
+        """
         count = min(len(self), most or len(self))
         starts = range(0, count, EVALUATED)
         chunks = (self.read(np.arange(start, min(start + EVALUATED, count))) for start in starts)

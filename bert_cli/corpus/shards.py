@@ -1,7 +1,7 @@
 """From a tokenized corpus to TFRecord files of pre-training instances.
 
-Instances go to a file of compact rows as they are made, and from there, shuffled, into records. In memory are never
-more than some hundred of them, nor more of the corpus than the sentences in work.
+Instances go to a file of compact rows as they are made, and from there, shuffled, into records. In
+memory are never more than some hundred of them, nor more of the corpus than the sentences in work.
 """
 
 import contextlib
@@ -28,14 +28,17 @@ _BATCH = 512  # instances that are written at once
 _DISPLAYED = 32  # documents between two calls of on_document: they can be as short as a sentence
 _BUFFER = 1 << 18  # bytes
 _PAIRS = 1 << 14  # documents that a shard looks up at once
-# Tokens (of all passes) in a shard when their number is not given: a few seconds of work, 25 MB of rows at length 128.
+# Tokens (of all passes) in a shard when their number is not given: a few seconds of work, 25 MB of
+# rows at length 128.
 _SHARD_TOKENS = 8_000_000
 _LEAST_SHARDS = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What all processes know. `typecode` is that of token ids, files_end_documents False for the original's rule."""
+    """What all processes know. `typecode`: of token ids; files_end_documents False for the
+    original's rule.
+    """
 
     tokenizer: FullTokenizer
     typecode: Typecode
@@ -47,7 +50,9 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class InstanceShard:
-    """One piece of work in sharded mode: its number, the number of all, the corpus, a folder for what it makes."""
+    """One piece of work in sharded mode: its number, the number of all, the corpus, a folder for
+    what it makes.
+    """
 
     number: int
     num_shards: int
@@ -56,7 +61,9 @@ class InstanceShard:
 
 
 def choose_num_shards(corpus: CorpusSize, dupe_factor: int, num_outputs: int) -> int:
-    """Shards where the user names none: from the data alone, so that the number of workers does not change the result."""
+    """Shards where the user names none: from the data alone, so that the number of workers does not
+    change the result.
+    """
     # Rounded up to a multiple of the files, so that these are of equal length.
     wanted = max(_LEAST_SHARDS, -(-corpus.num_tokens * dupe_factor // _SHARD_TOKENS))
     return -(-wanted // num_outputs) * num_outputs
@@ -65,11 +72,12 @@ def choose_num_shards(corpus: CorpusSize, dupe_factor: int, num_outputs: int) ->
 def write_single_stream(
     job: Job, size: CorpusSize, folder: str, paths: Sequence[str], on_document: Callable[[int], None]
 ) -> Counter:
-    """Write the original's records for the same seed: record k into file k modulo the number of `paths`.
+    """Write the original's records for the same seed: record k into file k modulo the number of
+    `paths`.
 
-    One stream of random numbers makes, in this order, the order of the documents, all instances, and their order.
-    `folder` takes a file of rows. on_document is called, now and then, with the number of documents done, all passes counted.
-    Returns the sums of count_rows.
+    One stream of random numbers makes, in this order, the order of the documents, all instances,
+    and their order. `folder` takes a file of rows. on_document is called, now and then, with the
+    number of documents done, all passes counted. Returns the sums of count_rows.
     """
     rng = random.Random(job.random_seed)
     order = array("q", range(size.num_documents))
@@ -105,11 +113,13 @@ def write_sharded(
     num_shards: int,
     on_shard: Callable[[int], None],
 ) -> Counter:
-    """Write the instances of all shards; shard s goes to file s modulo the number of `paths`, which are empty files.
+    """Write the instances of all shards; shard s goes to file s modulo the number of `paths`, which
+    are empty files.
 
-    Each pass over each document is dealt to a shard by a random permutation, each shard has a seed of its own, and its
-    instances are shuffled among themselves. So the files depend on the corpus, the Job that the workers have, and
-    num_shards, and on nothing else. on_shard is called with the number of shards done. Returns the sums of count_rows.
+    Each pass over each document is dealt to a shard by a random permutation, each shard has a seed
+    of its own, and its instances are shuffled among themselves. So the files depend on the corpus,
+    the Job that the workers have, and num_shards, and on nothing else. on_shard is called with the
+    number of shards done. Returns the sums of count_rows.
     """
     counts: Counter[str] = Counter()
     shards = (InstanceShard(number, num_shards, size, folder) for number in range(num_shards))
@@ -121,10 +131,13 @@ def write_sharded(
 
 
 def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
-    """Make the instances of one shard; returns the path of their TFRecord file, and the sums of count_rows."""
+    """Make the instances of one shard; returns the path of their TFRecord file, and the sums of
+    count_rows.
+    """
     path = os.path.join(shard.folder, f"shard-{shard.number:05d}")
     row_path = f"{path}.rows"
-    # Of the number of shards, too: else shard 3 of 8 and shard 3 of 16 would draw alike.
+    # Of the number of shards, too: otherwise shard 3 of 8 and shard 3 of 16 would draw the same
+    # numbers.
     seed = f"{job.random_seed} {shard.num_shards}"
     rng = random.Random(f"{seed} draws {shard.number}")
     with Corpus(shard.corpus) as corpus:
@@ -137,13 +150,16 @@ def write_shard(job: Job, shard: InstanceShard) -> tuple[str, Counter]:
         for start in range(0, num_rows, _BATCH)
     )
     counts = _write_records(job, row_path, batches, path)
-    # Now, not at the end: else the rows of all shards would lie on the disk beside their records.
+    # Now, not at the end: otherwise the rows of all shards would lie on the disk together with
+    # their records.
     os.remove(row_path)
     return path, counts
 
 
 def _documents_of_shard(job: Job, shard: InstanceShard, seed: str) -> Iterator[int]:
-    """Numbers of the documents that are dealt to a shard; one may come several times, once for each pass."""
+    """Numbers of the documents that are dealt to a shard; one may come several times, once for each
+    pass.
+    """
     num_documents = shard.corpus.num_documents
     total = num_documents * job.dupe_factor
     first, last = (total * number // shard.num_shards for number in (shard.number, shard.number + 1))
@@ -162,7 +178,9 @@ def _write_rows(job: Job, instances: Iterable[Instance], path: str) -> int:
 
 
 def _write_records(job: Job, row_path: str, batches: Iterable[Sequence[int]], path: str) -> Counter:
-    """Write the rows of each batch, in its order, as records into a file; returns the sums of count_rows."""
+    """Write the rows of each batch, in its order, as records into a file; returns the sums of
+    count_rows.
+    """
     counts: Counter[str] = Counter()
     row_format = RowFormat.of(job.sampling)
     with open(row_path, "rb", buffering=0) as row_file, open(path, "wb") as file:

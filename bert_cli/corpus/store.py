@@ -1,4 +1,5 @@
-"""A tokenized corpus in three compact files, of which only what is needed is read: documents are never all in memory.
+"""A tokenized corpus in three compact files, of which only the needed parts are read: documents are
+never all in memory.
 
     token_ids         all tokens, two bytes each (four for a vocabulary of more than 65536)
     sentence_offsets  int64: sentence s is token_ids[offsets[s] : offsets[s + 1]]
@@ -66,7 +67,8 @@ def store_corpus(
     typecode: Typecode,
     on_block: Callable[[int], None] = lambda position: None,
 ) -> CorpusSize:
-    """Write the blocks as a corpus into `folder`, which exists; documents without a sentence are left out.
+    """Write the blocks as a corpus into `folder`, which exists; documents without a sentence are
+    left out.
 
     `on_block` is called with the position of each block, for a display of progress.
     """
@@ -102,11 +104,13 @@ def store_corpus(
 
 
 class StoredArray:
-    """A file of numbers that slices like an array: each slice is read from the file and takes memory of its own only.
+    """A file of numbers that slices like an array: each slice is read from the file and takes
+    memory of its own only.
 
-    A small file is held in memory. Not np.memmap: the pages that were touched count as memory of the process. Of a file of
-    300 MB, 300,000 slices at random places left 286 MB there, none here, and took 5.9 µs each as a memoryview of the map
-    (89 µs as slices of np.memmap itself) against 4.7 here.
+    A small file is held in memory. Not np.memmap: the pages that were touched count as memory of
+    the process. Of a file of 300 MB, 300,000 slices at random places left 286 MB there, none here,
+    and took 5.9 µs each as a memoryview of the map (89 µs as slices of np.memmap itself) against
+    4.7 here.
     """
 
     def __init__(self, path: str, typecode: Typecode | Literal["q"]):
@@ -130,8 +134,8 @@ class StoredArray:
 class Corpus:
     """A stored corpus, opened for reading; a context that closes its files.
 
-    token_ids, sentence_offsets and document_offsets take slices `[start:stop]` with both ends given, and give
-    memoryviews.
+    token_ids, sentence_offsets and document_offsets take slices `[start:stop]` with both ends
+    given, and give memoryviews.
     """
 
     def __init__(self, size: CorpusSize):
@@ -141,7 +145,7 @@ class Corpus:
         self.sentence_offsets, self.document_offsets = StoredArray(sentences, "q"), StoredArray(documents, "q")
 
     def document(self, number: int) -> tuple[int, int]:
-        """First sentence of a document, and the first one behind it."""
+        """First sentence of a document, and the first sentence after the document."""
         start, stop = self.document_offsets[number : number + 2]
         return start, stop
 

@@ -1,7 +1,9 @@
-"""Pre-training instances drawn from a tokenized corpus while training goes on: other pairs and masks in every pass.
+"""Pre-training instances drawn from a tokenized corpus while training goes on: other pairs and
+masks in every pass.
 
-The passes over the documents, each in a new order, are cut into shards of equal numbers of documents. Shard s has a
-seed of its own, so that it can be made without those before it, and its instances are shuffled among themselves.
+The passes over the documents, each in a new order, are cut into shards of equal numbers of
+documents. Shard s has a seed of its own, so that it can be made without those before it, and its
+instances are shuffled among themselves.
 """
 
 import itertools
@@ -17,17 +19,19 @@ from bert_cli.corpus.instances import Instance, Sampling, document_instances, do
 from bert_cli.corpus.random_draws import permuted
 from bert_cli.corpus.store import Corpus, CorpusSize
 
-# Tokens in a shard: about a second of work and some megabytes, and wide enough a window for shuffling; a small corpus has
-# a shard of some passes.
+# Tokens in a shard: about a second of work and some megabytes, and wide enough a window for
+# shuffling; a small corpus has a shard of some passes.
 _SHARD_TOKENS = 1_000_000
 _SHARD_PASSES = 8
 
 
 def split_documents(num_documents: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the documents to train on and of those held out for evaluation, int64, both ascending.
+    """Numbers of the documents to train on and of those held out for evaluation, int64, both
+    ascending.
 
-    Held out is the share of the documents, but at least one, and two where there are four or more (a random next sentence
-    needs another document); none of a single document, or where the share is 0.
+    Held out is the share of the documents, but at least one, and two where there are four or more
+    (a random next sentence needs another document); none of a single document, or where the share
+    is 0.
     """
     held_out = max(round(num_documents * share), min(2, num_documents // 2)) if share else 0
     order = permuted(0, num_documents, num_documents, f"{seed} held out")
@@ -40,8 +44,8 @@ class CorpusSource:
     def __init__(
         self, size: CorpusSize, corpus: Corpus, documents: np.ndarray, sampling: Sampling, pairs: bool, seed: int
     ):
-        """documents: numbers of the documents, also those that random next texts come from. pairs: False for single
-        sequences without next-sentence prediction.
+        """documents: numbers of the documents, also those that random next texts come from. pairs:
+        False for single sequences without next-sentence prediction.
         """
         self._corpus, self._sampling, self._pairs, self._seed = corpus, sampling, pairs, seed
         self._documents = array("q", documents.astype(np.int64).tobytes())  # 8 bytes each, and quicker than NumPy's
@@ -62,7 +66,9 @@ class CorpusSource:
         return self.format.unpack(b"".join(map(self.format.pack, itertools.islice(instances, most))))
 
     def one_pass(self, most: int | None = None) -> np.ndarray:
-        """Rows of one pass over the documents in order, always the same: for evaluation. `most` cuts it off."""
+        """Rows of one pass over the documents in order, always the same: for evaluation. `most`
+        cuts it off.
+        """
         rng = random.Random(f"{self._seed} evaluation")
         return self._rows(self._pass_over(range(len(self._documents)), rng), most)
 
@@ -72,7 +78,8 @@ class CorpusSource:
         return rows[np.random.default_rng([self._seed, number]).permutation(len(rows))]
 
     def _shard_instances(self, number: int) -> Iterator[Instance]:
-        # A text holds both numbers; of their sum, two runs with neighbouring seeds would share shards.
+        # A text holds both numbers; of their sum, two runs with neighbouring seeds would share
+        # shards.
         rng = random.Random(f"{self._seed} shard {number}")
         start, count = number * self._shard_documents, len(self._documents)
         stop = start + self._shard_documents
@@ -85,9 +92,11 @@ class CorpusSource:
     def stream(
         self, batch_size: int, position: tuple[int, int] = (0, 0)
     ) -> Iterator[tuple[np.ndarray, tuple[int, int]]]:
-        """Rows of batch after batch without end, each with the position behind it: a shard and the rows taken of it.
+        """Rows of batch after batch without end, each with the position after it: a shard and the
+        rows taken of it.
 
-        From the position that came with a batch, the next ones are the same as if there had been no break.
+        From the position that came with a batch, the next ones are the same as if there had been no
+        break.
         """
         number, taken = position
         with ThreadPoolExecutor(1) as thread:  # the next shard is made while this one is used

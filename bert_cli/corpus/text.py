@@ -1,9 +1,10 @@
-r"""Text for pre-training: one sentence a line, a blank line between documents; from files to blocks of token ids.
+r"""Text for pre-training: one sentence a line, a blank line between documents; from files to blocks
+of token ids.
 
     files -> read_blocks -> tokenize_block (in any process) -> store.store_corpus
 
-A line ends at `\n` only. A line with nothing but white space ends a document; one whose text tokenizes to nothing (a
-zero-width space) is left out and ends none. Both as in the original.
+A line ends at `\n` only. A line with nothing but white space ends a document; a line that tokenizes
+to nothing (a zero-width space) is left out and ends none. Both as in the original.
 """
 
 import contextlib
@@ -29,10 +30,12 @@ BLOCK_SIZE = 1 << 19  # bytes of text handed to a worker at once
 
 
 def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
-    """Paths for a value of a flag: names and glob patterns with commas between, `-` for standard input.
+    """Paths for a value of a flag: names and glob patterns with commas between, `-` for standard
+    input.
 
-    The files of a pattern are sorted; a file that two patterns match is read twice, as in the original. InputError for
-    a pattern that matches nothing, and for what is not a readable file.
+    The files of a pattern are sorted; a file that two patterns match is read twice, as in the
+    original. InputError for a pattern that matches nothing, and for a path that is not a readable
+    file.
     """
     found: list[str] = []
     for pattern in patterns.split(","):
@@ -51,7 +54,9 @@ def find_inputs(patterns: str, flag: str = "input_file") -> list[str]:
 
 
 class Block(NamedTuple):
-    """Whole lines of one file. `position`: bytes read so far of all files, as they are on disk (packed or not)."""
+    """Whole lines of one file. `position`: bytes read so far of all files, as they are on disk
+    (packed or not).
+    """
 
     path: str
     first_line: int
@@ -61,9 +66,11 @@ class Block(NamedTuple):
 
 
 def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE) -> Iterator[Block]:
-    """The files in order, in blocks of about `block_size` bytes of text (more where a line is longer).
+    """The files in order, in blocks of about `block_size` bytes of text (more where a line is
+    longer).
 
-    A file may be packed with gzip, whatever its name. InputError where it cannot be read or unpacked.
+    A file may be packed with gzip, whatever its name. InputError where it cannot be read or
+    unpacked.
     """
     done = 0
     for path in paths:
@@ -75,7 +82,9 @@ def read_blocks(paths: Sequence[str], block_size: int = BLOCK_SIZE) -> Iterator[
 
 
 def total_size(paths: Sequence[str]) -> int | None:
-    """Bytes of all files on disk; None where one has no known size, such as standard input or a pipe."""
+    """Bytes of all files on disk; None where one has no known size, such as standard input or a
+    pipe.
+    """
     # A pipe has a size of 0 for os.path.getsize.
     if any(path == STANDARD or not os.path.isfile(path) for path in paths):
         return None
@@ -133,7 +142,7 @@ class TokenizedBlock(NamedTuple):
     sentence_lengths  array [sentences], tokens of each, at least 1
     document_ends     list: how many sentences of this block come before the end of a document; may repeat
     num_unknown       tokens that are [UNK]
-    position          that of the Block
+    position          as in Block
     """
 
     token_ids: array
@@ -149,8 +158,9 @@ def token_typecode(vocab_size: int) -> Typecode:
 
 
 def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_end_documents: bool) -> TokenizedBlock:
-    """Tokenize the lines of a block. In the original a document goes on from one file into the next: files_end_documents
-    is False there. InputError, with file:line, for text that is not UTF-8.
+    """Tokenize the lines of a block. In the original a document goes on from one file into the
+    next: files_end_documents is False there. InputError, with file:line, for text that is not
+    UTF-8.
     """
     unknown = tokenizer.ids[UNK]
     sentences, document_ends = [], []
@@ -163,7 +173,7 @@ def tokenize_block(block: Block, tokenizer: FullTokenizer, typecode: str, files_
             document_ends.append(len(sentences))
     # An empty block, or one with a newline at its end, has nothing after its last line.
     if document_ends and (not block.data or block.data.endswith(b"\n")):
-        document_ends.pop()  # what split leaves behind the last newline is no line
+        document_ends.pop()  # the rest after the last newline is no line
     if files_end_documents and block.is_end_of_file:
         document_ends.append(len(sentences))
     token_ids = array(typecode, list(itertools.chain.from_iterable(sentences)))

@@ -1,7 +1,9 @@
-"""Counted words and a vocabulary for them: which characters and pieces it holds, or which words an existing one should get.
+"""Counted words and a vocabulary for them: which characters and pieces it holds, or which words an
+existing one should get.
 
-The learner of pieces comes in as a function of a threshold: it returns the pieces that occur at least so often, the most
-frequent first. WordCounts below is a list of (word, occurrences), the most frequent first.
+The learner of pieces comes in as a function of a threshold: it returns the pieces that occur at
+least so often, the most frequent first. WordCounts below is a list of (word, occurrences), the most
+frequent first.
 """
 
 import itertools
@@ -19,21 +21,25 @@ from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK
 SPECIAL = (PAD, UNK, CLS, SEP, MASK)
 WordCounts = Sequence[tuple[str, int]]
 
-# A result with so many pieces too many, as a share, is near enough: the least frequent ones are cut off.
+# A result with this fraction of pieces too many is near enough: the least frequent ones are cut
+# off.
 _SURPLUS = 0.02
 _UNUSED = re.compile(r"\[unused\d+\]")
 
 
 def count_block(tokenizer: BasicTokenizer, block: Block) -> tuple[Counter[str], int]:
-    """(word -> occurrences in all lines, the block's position). InputError, with file:line, for text that is not UTF-8."""
-    # Words never cross white space, so that lines need not be told apart.
+    """(word -> occurrences in all lines, the block's position). InputError, with file:line, for
+    text that is not UTF-8.
+    """
+    # Words never cross white space, so that line ends do not matter.
     return Counter(tokenizer.tokenize(decode_block(block))), block.position
 
 
 def merge_counts(
     blocks: Iterable[tuple[Counter[str], int]], show: Callable[[int], None] = lambda position: None
 ) -> list[tuple[str, int]]:
-    """(word, occurrences) of all blocks, the most frequent first, equally frequent ones by code point.
+    """(word, occurrences) of all blocks, the most frequent first, equally frequent ones by code
+    point.
 
     blocks: of count_block. `show` is called with the position after each block.
     """
@@ -46,7 +52,9 @@ def merge_counts(
 
 
 class Coverage(NamedTuple):
-    """How a vocabulary writes a text: running words, their pieces, and how many of the words are [UNK]."""
+    """How a vocabulary writes a text: running words, their pieces, and how many of the words are
+    [UNK].
+    """
 
     words: int
     pieces: int
@@ -58,12 +66,16 @@ class Coverage(NamedTuple):
 
     @property
     def unknown_share(self) -> float:
-        """Words that are [UNK], 0…1. Of the words, not of the pieces: fewer pieces do not make it larger."""
+        """Words that are [UNK], 0…1. Of the words, not of the pieces: fewer pieces do not make it
+        larger.
+        """
         return self.unknown / self.words if self.words else 0.0
 
 
 def first_tokens(reserved: Sequence[str]) -> list[str]:
-    """The special tokens, then the reserved ones that are not among them: a new vocabulary begins with these."""
+    """The special tokens, then the reserved ones that are not among them: a new vocabulary begins
+    with these.
+    """
     return list(dict.fromkeys([*SPECIAL, *reserved]))
 
 
@@ -79,7 +91,8 @@ def measure_coverage(counts: WordCounts, tokens: Sequence[str]) -> Coverage:
 
 
 def character_pieces(counts: WordCounts, tokenizer: BasicTokenizer) -> list[str]:
-    """The pieces of one character that write any word of these characters: `c`, then `##c`, by code point.
+    """The pieces of one character that write any word of these characters: `c`, then `##c`, by code
+    point.
 
     Characters that the tokenizer always sets apart (punctuation, ideographs) need no `##c`.
     """
@@ -98,10 +111,12 @@ def learn_vocabulary(
     min_count: int,
     learn: Callable[[int], Sequence[str]],
 ) -> list[str]:
-    """Tokens of a new vocabulary, `vocab_size` of them or as many as there are: reserved, characters, learnt pieces.
+    """Tokens of a new vocabulary, `vocab_size` of them or as many as there are: reserved,
+    characters, learnt pieces.
 
-    Every word of the text can be written with it. Where the characters have no room, but all words as they are have, these
-    are the vocabulary. min_count: fewest occurrences of a learnt piece; learn: see the module.
+    Every word of the text can be written with it. Where the characters have no room, but all words
+    as they are have, these are the vocabulary. min_count: fewest occurrences of a learnt piece;
+    learn: see the module.
 
     Raises:
       InputError: vocab_size is too small for either; says how many are needed at least.
@@ -114,7 +129,7 @@ def learn_vocabulary(
     if not room:
         return required
     frequencies = [count for _, count in counts]
-    # Most of the pieces are whole words, so that their counts tell about where to look.
+    # Most of the pieces are whole words, so that their counts say roughly where to look.
     guess = frequencies[min(len(counts), room) * 4 // 5]
 
     def new_pieces(threshold: int) -> list[str]:
@@ -137,10 +152,11 @@ def _whole_words(counts: WordCounts, reserved: Sequence[str], num_required: int,
 def search_threshold(
     pieces_at: Callable[[int], list[str]], wanted: int, lower: int, upper: int, guess: int
 ) -> list[str]:
-    """pieces_at(t) with the highest t, lower <= t <= upper, that gives at least `wanted` pieces; some more are near enough.
+    """pieces_at(t) with the highest t, lower <= t <= upper, that gives at least `wanted` pieces;
+    some more are near enough.
 
-    Where there are never so many, it is pieces_at(lower). pieces_at takes seconds to minutes, so few t are tried: more
-    pieces come with a smaller t, about as a power of it.
+    Where the text never gives that number, it is pieces_at(lower). pieces_at takes seconds to
+    minutes, so few t are tried: more pieces come with a smaller t, about as a power of it.
     """
     upper = max(lower, upper)
     enough: tuple[int, list[str]] | None = None
@@ -168,7 +184,9 @@ def search_threshold(
 
 
 def _between(enough: tuple[int, list[str]], few: tuple[int, list[str]], wanted: int) -> int:
-    """A threshold strictly between the two, where a power law through both says `wanted`, and a little more."""
+    """A threshold strictly between the two, where a power law through both says `wanted`, and a
+    little more.
+    """
     many = math.log(len(enough[1]))
     share = (many - math.log(wanted * (1 + _SURPLUS / 2))) / max(many - math.log(max(1, len(few[1]))), 1e-9)
     threshold = round(enough[0] * (few[0] / enough[0]) ** min(max(share, 0.0), 1.0))
@@ -176,10 +194,12 @@ def _between(enough: tuple[int, list[str]], few: tuple[int, list[str]], wanted: 
 
 
 def rank_words(counts: WordCounts, tokens: Sequence[str], min_count: int) -> list[str]:
-    """Words that the vocabulary cuts or cannot write, most worth first: occurrences × pieces that a token of its own saves.
+    """Words that the vocabulary cuts or cannot write, most worth first: occurrences × pieces that a
+    token of its own saves.
 
-    A word that is [UNK] counts as if it were written by its characters, none of which is known: it saves all of them.
-    Words with fewer than min_count occurrences are left out, and those that are [UNK] for their length.
+    A word that is [UNK] counts as if it were written by its characters, none of which is known: it
+    saves all of them. Words with fewer than min_count occurrences are left out, and those that are
+    [UNK] for their length.
     """
     tokenizer = _wordpiece_tokenizer(tokens)
     worth = {}
@@ -194,7 +214,9 @@ def rank_words(counts: WordCounts, tokens: Sequence[str], min_count: int) -> lis
 
 
 class Extension(NamedTuple):
-    """A longer vocabulary. `placed`: words that took an [unusedN], `appended`: words after the old end; both by rank."""
+    """A longer vocabulary. `placed`: words that took an [unusedN], `appended`: words after the old
+    end; both by rank.
+    """
 
     tokens: list[str]
     placed: list[str]
@@ -202,15 +224,16 @@ class Extension(NamedTuple):
 
 
 def count_unused(tokens: Sequence[str]) -> int:
-    """Places that stand for words to come: [unused0], [unused1] …"""
+    """Rows reserved for later words: [unused0], [unused1] …"""
     return sum(map(bool, map(_UNUSED.fullmatch, tokens)))
 
 
 def extend_vocabulary(tokens: Sequence[str], ranked: Sequence[str], vocab_size: int, counts: WordCounts) -> Extension:
-    """Put the words into the places of [unusedN], in the order of ids, then at the end until there are vocab_size tokens.
+    """Put the words into the places of [unusedN], in the order of ids, then at the end until there
+    are vocab_size tokens.
 
-    All other tokens keep their ids. A word is left out where it would make another one of the text [UNK]: as the first
-    piece of that, it may leave a rest that no piece begins.
+    All other tokens keep their ids. A word is left out where it would make another one of the text
+    [UNK]: as the first piece of that, it may leave a rest that no piece begins.
     """
     before = _wordpiece_tokenizer(tokens)
     known = [word for word, _ in counts if before.tokenize_words((word,)) != [UNK]]

@@ -1,4 +1,6 @@
-"""Work spread over processes: results come in order, and only a few pieces are under way at any time."""
+"""Work spread over processes: results come in order, and only a few pieces are under way at any
+time.
+"""
 
 import multiprocessing
 import multiprocessing.connection
@@ -21,15 +23,15 @@ _context: Any = None  # in a worker process: what all of its calls share
 def _start(context: Any) -> None:
     global _context  # noqa: PLW0603 - the executor has no other place for it
     _context = context
-    # Ctrl-C goes to all processes of the terminal; the main one alone tells of it. Where it is ignored, as by a command
-    # that a shell script runs in the background, it stays so.
+    # Ctrl-C goes to all processes of the terminal; only the main process reports it. Where it is
+    # ignored, as by a command that a shell script runs in the background, it stays so.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work forever."""
+    """Exit with the parent: a worker would otherwise wait for work forever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "only worker processes are started with it"
     multiprocessing.connection.wait([parent.sentinel])
@@ -43,7 +45,8 @@ def _call(function: Callable, item: Any) -> Any:
 class Workers:
     """A context with `count` processes; with a count of 1, all is done in this one.
 
-    `context` goes to each process once, so it can be large; it must be picklable, as all that is passed and returned.
+    `context` goes to each process once, so it can be large; it must be picklable, as all that is
+    passed and returned.
     """
 
     def __init__(self, count: int, context: Any):
@@ -64,7 +67,8 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
 
     def map(self, function: Callable, items: Iterable) -> Iterator:
-        """function(context, item) for each item, in order; `items` is read only as far as there is somebody to work.
+        """function(context, item) for each item, in order; `items` is read only as far as there is
+        somebody to work.
 
         Raises what the function raises, and InputError where a process was killed.
         """

@@ -1,4 +1,5 @@
-"""What bert-convert is asked for, beside what there is: the source, the kind of model, and what the target cannot hold.
+"""What bert-convert is asked for, compared with what exists: the source, the head type, and what
+the target cannot hold.
 
 Imports no TensorFlow.
 """
@@ -40,7 +41,8 @@ def check_dtype(dtype: str, target: Target) -> None:
 
 
 def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, target: Target) -> str | None:
-    """A key of HEAD_TYPES for --head and the heads that were found; None where the target takes several side by side.
+    """A key of HEAD_TYPES for --head and the heads that were found; None where the target takes
+    several side by side.
 
     InputError where it cannot.
     """
@@ -55,10 +57,12 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
                 f"--head={head}: the checkpoint has no {' and no '.join(lacking)}; it has {', '.join(found) or 'no head'}"
             )
         return head
-    # A classifier, a tagger and a choice of endings have the same variables; only the files beside them tell.
+    # A classifier, a tagger and a choice of endings have the same variables; only the files next to
+    # them say which one it is.
     if found == (CLASSIFIER,):
         return model.classifier_type if model.classifier_type in (TAGGER, CHOICE) else CLASSIFIER
-    # Exactly these heads: a class of Hugging Face has a fixed set of them, and no other can be loaded into it.
+    # Exactly these heads: a class of Hugging Face has a fixed set of them, and no other can be
+    # loaded into it.
     kind = next((name for name, kind in HEAD_TYPES.items() if kind.heads == found), None)
     if kind is None and target.format == "hf":
         raise InputError(
@@ -68,11 +72,13 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
 
 
 def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
-    """Warn where the vocabulary is not the model's; InputError where --resize_vocab would cut its words off."""
+    """Warn where the vocabulary is not the model's; InputError where --resize_vocab would cut its
+    words off.
+    """
     size = resize_vocab or config.vocab_size
     if vocabulary is None:
         more = ", so no tokenizer is written" if target.format == "hf" else ""
-        LOG.warning("warning: no vocab.txt beside the checkpoint%s; --vocab_file gives one", more)
+        LOG.warning("warning: no vocab.txt next to the checkpoint%s; --vocab_file gives one", more)
     elif resize_vocab and size < vocabulary.size:
         raise InputError(
             f"--resize_vocab={size}: {vocabulary.path} has {vocabulary.size} entries; give at least as many"
@@ -90,7 +96,7 @@ def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab:
 
 
 def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
-    """InputError where the names cannot be those of `count` outputs."""
+    """InputError where the names do not fit `count` outputs."""
     if labels is None:
         return
     if len(labels) != count:
@@ -98,7 +104,8 @@ def check_label_names(labels: tuple[str, ...] | None, count: int) -> None:
             f"labels.txt or config.json names {len(labels)} labels, but the classifier has {count} outputs"
         )
     for number, label in enumerate(labels):
-        # labels.txt has one label a line, so a line end in a name of Hugging Face's config.json would make two of it.
+        # labels.txt has one label a line, so a line end in a name of Hugging Face's config.json
+        # would make two of it.
         if not label or re.search(r"[\r\n]", label) or label in labels[:number]:
             raise InputError(f"label {label!r} (number {number}): names must differ and be one line each")
 

@@ -1,4 +1,6 @@
-"""A model on its way from one format to another: heads chosen, sizes changed, written, and compared. Imports TensorFlow."""
+"""A model on its way from one format to another: heads chosen, sizes changed, written, and
+compared. Imports TensorFlow.
+"""
 
 import dataclasses
 import functools
@@ -43,10 +45,12 @@ _MAX_DIFFERENCE = 1e-4  # a resized table may be multiplied in another order of 
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """What is written: `tensors` (Google's name -> float32 array) of `config`, and `labels` of its classifier.
+    """The result: `tensors` (Google's name -> float32 array) of `config`, and `labels` of its
+    classifier.
 
-    source: the model that is converted; loaded: its weights; kind, heads: which of its heads go along, see choose_head_type;
-    dtype: what a Hugging Face folder stores; left_out: names that the target does not have.
+    source: the model that is converted; loaded: its weights; kind, heads: which of its heads go
+    along, see choose_head_type; dtype: what a Hugging Face folder stores; left_out: names that the
+    target does not have.
     """
 
     source: ModelBundle[BertConfig]
@@ -62,7 +66,8 @@ class Converted:
 
 
 def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, random_seed: int) -> Converted:
-    """Load a checkpoint and change it as it was asked for; says what is dropped. random_seed: of new rows.
+    """Load a checkpoint and change it as it was asked for; logs what is dropped. random_seed: of
+    new rows.
 
     InputError where it is not whole, or the target cannot hold it.
     """
@@ -111,7 +116,9 @@ def convert(model: ModelBundle[BertConfig], target: Target, changes: Changes, ra
 
 
 def _labels(shape: tuple[int, int], model: ModelBundle[BertConfig], target: Target) -> tuple[str, ...] | None:
-    """The classifier's labels, which Hugging Face cannot do without; None where they are not known and not needed."""
+    """The classifier's labels, which Hugging Face cannot do without; None where they are not known
+    and not needed.
+    """
     count, width = shape
     check_label_names(model.labels, count)
     # Both spellings of --layers for the last layer.
@@ -131,9 +138,9 @@ def _listed(names: list[str]) -> str:
 
 
 def write(staged: str, converted: Converted) -> list[str]:
-    """Write all files into the folder `staged`; returns the names of those beside the weights.
+    """Write all files into the folder `staged`; returns the names of the files other than weights.
 
-    InputError for a module without a pooler, whose output all modules have.
+    InputError for a module without a pooler: all modules have its output.
     """
     # Listed before the weights are written, which are published after all others.
     names = _write_sidecars(staged, converted)
@@ -150,7 +157,8 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
     vocabulary, path = model.optional_vocabulary, functools.partial(os.path.join, staged)
     if target.format == "hf":
         assert converted.kind is not None, "choose_head_type finds one for every Hugging Face folder"
-        # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD] where it has one.
+        # transformers gives the row of this id no gradient, so it is the vocabulary's own [PAD]
+        # where it has one.
         pad = vocabulary.ids.get(PAD, PAD_ID) if vocabulary else PAD_ID
         values = hugging_face_config(config, converted.kind, converted.labels, pad, converted.dtype, model.problem_type)
         write_json(path(HUGGING_FACE_CONFIG), values)
@@ -161,17 +169,20 @@ def _write_sidecars(staged: str, converted: Converted) -> list[str]:
         if config.activation.startswith("gelu"):  # the only name that Google's scripts know
             config = dataclasses.replace(config, hidden_act="gelu", gelu=config.activation.removeprefix("gelu_"))
         write_config(path(CONFIG), config)
-        # Our commands find threshold, layers and head input there; in a Hugging Face folder config.json says what it can.
+        # Our commands find threshold, layers and head input there; in a Hugging Face folder
+        # config.json says what it can.
         if model.saved_flags:
             copy_file(os.path.join(model.folder, FLAGS), path(FLAGS))
     if vocabulary:
         with atomic_write(path(VOCABULARY), "wb") as file:
             file.write(model.vocab_bytes)
-        # Google's scripts know no such file and lower-case by default, so it is only needed for a cased model.
+        # Google's scripts know no such file and lower-case by default, so it is only needed for a
+        # cased model.
         if target.format == "hf" or not model.do_lower_case:
             values = tokenizer_config(model.do_lower_case, config.max_position_embeddings, vocabulary)
             write_json(path(TOKENIZER_CONFIG), values)
-    # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them off as known.
+    # Not for generic labels, which only Hugging Face's config needs: a labels.txt would pass them
+    # off as known.
     if model.labels is not None and converted.labels is not None:
         write_lines(path(LABELS), converted.labels)
     return files.list_directory(staged)
@@ -193,7 +204,7 @@ def _write_weights(staged: str, converted: Converted) -> None:
         if target.format == "tf1":
             write_tf1(path, tensors)
             return
-        # Made anew: the loaded model has the sizes of before.
+        # A new config: the loaded model has the sizes of before.
         shape = tensors["output_weights"].shape if "output_weights" in tensors else (0, 0)
         model = BertWithHeads(config, converted.heads, shape)
         variables = named_weights(model)
@@ -207,12 +218,14 @@ def _write_weights(staged: str, converted: Converted) -> None:
 
 
 def compare(staged: str, converted: Converted, random_seed: int) -> dict[str, float]:
-    """Read what was written, compare the outputs, and log the largest difference of each; InputError where they differ.
+    """Read what was written, compare the outputs, and log the largest difference of each;
+    InputError where they differ.
 
     random_seed: of the token ids.
     """
     target = converted.target
-    # By the same search as any later command, so the check covers names and layout of the files, too.
+    # By the same search as any later command, so the check covers names and layout of the files,
+    # too.
     path = find_checkpoint(staged if target.format in ("hf", "hub") else os.path.join(staged, target.name), "to")
     config_file = path.companion(CONFIG, HUGGING_FACE_CONFIG)
     assert config_file is not None, "every format is written with its config"

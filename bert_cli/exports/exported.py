@@ -1,4 +1,5 @@
-"""What bert-export exports, put together from the flags and what stands beside the checkpoint; and the folder that it writes.
+"""What bert-export exports, put together from the flags and the files next to the checkpoint; and
+the folder that it writes.
 
 Imports no TensorFlow.
 """
@@ -34,7 +35,7 @@ from bert_cli.weights.path import find_checkpoint
 _LENGTH = Encoding().max_seq_length  # tokens, where no run says more
 MODEL, QUANTIZED = "model.onnx", "model_int8.onnx"
 _ONNX_FILES = {MODEL, QUANTIZED, VOCABULARY, LABELS, CONFIG, TOKENIZER_CONFIG}
-# What an export leaves in its folder; what else stands there is not ours to replace.
+# What an export leaves in its folder; other files there are not ours to replace.
 _OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "preprocess"} | _ONNX_FILES
 
 
@@ -42,7 +43,8 @@ _OURS = {"saved_model.pb", "variables", "assets", "fingerprint.pb", "encoder", "
 class Exported:
     """The model that is exported; texts have at most max_seq_length tokens.
 
-    labels: of the outputs, None where they are not known, or have no names; pairs: whether a classifier takes a second text.
+    labels: of the outputs, None where they are not known, or have no names; pairs: whether a
+    classifier takes a second text.
     """
 
     model: ModelBundle[BertConfig]
@@ -57,17 +59,20 @@ class Exported:
 
 
 def find_exported(settings: ExportSettings) -> Exported:
-    """Load a model and check it against the flags; InputError where something is missing or does not fit together."""
+    """Load a model and check it against the flags; InputError where something is missing or does
+    not fit together.
+    """
     export, flags, labels = settings.export, settings.model, settings.data.labels
     checkpoint = find_checkpoint(flags.init_checkpoint, strict=flags.strict)
     saved = read_flags(os.path.join(checkpoint.folder, FLAGS))
-    if flags.gelu == "auto":  # the config of a Google checkpoint does not tell the form that the run computed
+    if flags.gelu == "auto":  # the config of a Google checkpoint does not say the form that the run computed
         flags = dataclasses.replace(flags, gelu=saved.get("gelu", "auto"))
     model = load_model(flags, checkpoint, None, needs_bert=True, needs_vocab=False, to_convert=True)
     if not model.optional_vocabulary:
-        raise InputError(f"--vocab_file is needed (none stands in {checkpoint.name}): give the model's vocab.txt")
+        raise InputError(f"--vocab_file is needed ({checkpoint.name} has none): give the model's vocab.txt")
     pairs = trained_on_pairs(saved) if export.pairs == "auto" else export.pairs == "yes"
-    # A module is for training on any length; a classifier is for texts as long as those it was trained on.
+    # A module is for training on any length; a classifier is for texts as long as those it was
+    # trained on.
     default = _LENGTH if export.format == "hub" else int(saved.get("max_seq_length", _LENGTH))
     length = settings.data.max_seq_length or min(default, model.config.max_position_embeddings)
     # The preprocessor packs pairs as well, so it needs room for three special tokens.
@@ -109,7 +114,9 @@ def _check_text_classifier(model: ModelBundle) -> None:
 
 
 def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tuple[str, ...]:
-    """Names of the classifier's outputs; InputError where the files beside the checkpoint speak against a classifier."""
+    """Names of the classifier's outputs; InputError where the files next to the checkpoint
+    contradict a classifier.
+    """
     if model.classifier_type == TAGGER:
         raise InputError(f"{model.folder}: holds a tagger of words; --format=saved_model exports classifiers of texts")
     names = agreed_labels(labels, model.labels, model.folder)
@@ -124,7 +131,8 @@ def _classifier_labels(labels: tuple[str, ...] | None, model: ModelBundle) -> tu
 def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None:
     """The dev file of a classifier's task, to compare accuracies on.
 
-    None for a model without labels that exclude each other, and where --data_dir is not given and the training run's is gone.
+    None for a model that is not single-label, and where --data_dir is not given and the training
+    run's is gone.
     """
     model, saved, labels = exported.model, exported.model.saved_flags, exported.labels
     if model.classifier_type == TAGGER or not labels or not exported.problem_type.is_exclusive:
@@ -144,7 +152,9 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
 
 
 def check_target(folder: str, overwrite: bool) -> None:
-    """InputError unless an export may stand in `folder`: it must be missing or empty, or hold one to replace."""
+    """InputError unless an export may be written into `folder`: it must be missing or empty, or
+    hold one to replace.
+    """
     files.check_can_write(folder, "export_dir")
     # Hidden files count: a folder with a .git is nobody's export.
     names = files.list_directory(folder)
@@ -159,9 +169,12 @@ def check_target(folder: str, overwrite: bool) -> None:
 
 @contextlib.contextmanager
 def exporting(folder: str) -> Iterator[str]:
-    """A path for the folder to be written, on the disk of `folder`, whose place it takes when the block ends well."""
+    """A path for the folder to be written, on the disk of `folder`, which it replaces when the
+    block ends well.
+    """
     with staging_folder(folder if files.is_remote(folder) else os.path.dirname(folder)) as staged:
-        # Inside of the hidden folder there is room for files that the export needs while it is written, such as vocab.txt.
+        # Inside of the hidden folder there is room for files that the export needs while it is
+        # written, such as vocab.txt.
         new = os.path.join(staged, "export")
         yield new
         files.make_directory(os.path.dirname(folder))

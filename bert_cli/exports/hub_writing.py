@@ -30,13 +30,15 @@ def reported_writing(path: str) -> Iterator[None]:
 
 
 def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes | None, do_lower_case: bool) -> None:
-    """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the folder `path`.
+    """Write an encoder with the interface of the published bert_en_uncased_L-12_H-768_A-12 into the
+    folder `path`.
 
-    Call it with a dict of `input_word_ids`, `input_mask`, `input_type_ids`, int32 [B, S], and `training` (dropout). It
-    returns a dict: `pooled_output` and `default` [B, H], `sequence_output` [B, S, H], `encoder_outputs`, a list of them.
-    `variables` and `trainable_variables` are restored, under Google's names also in the dict `weights`. `vocab_file`, an
-    asset with the bytes `vocab` (left out for None), and `do_lower_case`, a boolean variable, are there as in the published
-    ones; what our commands need more, to train the encoder further, stands in assets.extra.
+    Call it with a dict of `input_word_ids`, `input_mask`, `input_type_ids`, int32 [B, S], and
+    `training` (dropout). It returns a dict: `pooled_output` and `default` [B, H], `sequence_output`
+    [B, S, H], `encoder_outputs`, a list of them. `variables` and `trainable_variables` are
+    restored, under Google's names also in the dict `weights`. `vocab_file`, an asset with the bytes
+    `vocab` (left out for None), and `do_lower_case`, a boolean variable, are there as in the
+    published ones; what our commands need more, to train the encoder further, is in assets.extra.
     """
     module = tf.train.Checkpoint()
     weights = named_weights(model)
@@ -82,6 +84,6 @@ def save_encoder(path: str, model: BertEncoder, config: BertConfig, vocab: bytes
 
 
 def write_extras(path: str, do_lower_case: bool) -> None:
-    """Write the casing beside a module, for who does not load it."""
+    """Write the casing next to a module, for readers that do not load it."""
     files.make_directory(os.path.join(path, _EXTRAS))
     write_json(os.path.join(path, _EXTRAS, TOKENIZER_CONFIG), {"do_lower_case": do_lower_case})

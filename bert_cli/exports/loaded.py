@@ -1,4 +1,6 @@
-"""A checkpoint in a Keras model: with all heads for bert-convert, with one for bert-export. Imports TensorFlow."""
+"""A checkpoint in a Keras model: with all heads for bert-convert, with one for bert-export. Imports
+TensorFlow.
+"""
 
 import dataclasses
 
@@ -28,7 +30,9 @@ _ROWS, _TOKENS = 4, 32
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A checkpoint in memory: `tensors` are its weights (Google's name -> float32), all of them in `model`."""
+    """A checkpoint in memory: `tensors` are its weights (Google's name -> float32), all of them in
+    `model`.
+    """
 
     model: keras.Model
     tensors: dict[str, np.ndarray]
@@ -55,7 +59,8 @@ def open_source(path: CheckpointPath, average_last: int = 1) -> Reader:
     if average_last > 1:
         return AverageReader(path, average_last)
     reader = open_checkpoint(path)
-    # Google's layout has one table for words and for the masked-LM output, so an untied output would be lost.
+    # Google's layout has one table for words and for the masked-LM output, so an untied output
+    # would be lost.
     if isinstance(reader, HuggingFaceReader):
         reader.check_tied()
     return reader
@@ -90,9 +95,11 @@ def random_inputs(words: int, positions: int, types: int, seed: int) -> dict[str
 
 
 def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[str, float]:
-    """Largest absolute difference of each output of the two models on the same random token ids, float32.
+    """Largest absolute difference of each output of the two models on the same random token ids,
+    float32.
 
-    Words and positions that only one of them has do not count, nor do outputs of a pooler that only one has.
+    Words and positions that only one of them has do not count, nor do outputs of a pooler that only
+    one has.
     """
     configs = (source.model.encoder.config, converted.model.encoder.config)
     # The smaller of both, as a table may have been resized.
@@ -115,7 +122,9 @@ def largest_differences(source: Loaded, converted: Loaded, seed: int) -> dict[st
 
 
 def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: ProblemType) -> HeadSpec:
-    """The head of a checkpoint. InputError where there are two, or its shape does not fit the encoder or the problem type."""
+    """The head of a checkpoint. InputError where there are two, or its shape does not fit the
+    encoder or the problem type.
+    """
     heads = {head_of(name) for name in reader.shapes}
     if {CLASSIFIER, SPANS} <= heads:
         raise InputError(
@@ -124,7 +133,7 @@ def find_head(reader: Reader, model: ModelBundle[BertConfig], problem_type: Prob
     count, width = reader.shapes.get("output_weights", (0, 0))
     kind = SPANS if SPANS in heads else ENCODER
     if CLASSIFIER in heads:
-        # Both have the same variables; only the files beside the checkpoint tell them apart.
+        # Both have the same variables; only the files next to the checkpoint distinguish them.
         kind = TAGGER if model.classifier_type == TAGGER else CLASSIFIER
     if kind == CLASSIFIER and problem_type.is_numeric and count != 1:
         raise InputError(f"{reader.description}: has {count} outputs, a number needs one")
@@ -144,7 +153,9 @@ def load_head_model(
     problem_type: ProblemType = SINGLE_LABEL,
     optional: str | tuple[str, ...] = (),
 ) -> Loaded:
-    """Load encoder and head. problem_type: of a classifier of texts; optional: see LoadReport.check_whole."""
+    """Load encoder and head. problem_type: of a classifier of texts; optional: see
+    LoadReport.check_whole.
+    """
     # Functions, so that the weights of one model are made and not of all four.
     model = {
         ENCODER: lambda: BertEncoder(config),
@@ -160,7 +171,9 @@ def load_head_model(
 def expected_outputs(
     model: keras.Model, kind: str, problem_type: ProblemType, inputs: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """What an ONNX file of the model should give. kind: of its head; problem_type: see load_head_model."""
+    """What an ONNX file of the model should give. kind: of its head; problem_type: see
+    load_head_model.
+    """
     results = model({name: tf.constant(values) for name, values in inputs.items()})
     if kind == CLASSIFIER:
         return {problem_type.exported_name: model.activated(results).numpy()}

@@ -1,4 +1,5 @@
-"""bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program around it needs.
+"""bert-export --format=onnx: a model of token ids as an ONNX file, with the files that a program
+around it needs.
 
 Imports TensorFlow, which computes what the file should give.
 """
@@ -36,8 +37,8 @@ _BATCH_TOKENS = 4096
 def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFeatures | None) -> list[str]:
     """Write all files into the folder `folder`, which exists; returns their names.
 
-    dev: rows to compare accuracies on, see exported.read_dev. InputError where the checkpoint is not whole, or the ONNX model
-    gives other outputs than the original.
+    dev: rows to compare accuracies on, see exported.read_dev. InputError where the checkpoint is
+    not whole, or the ONNX model gives other outputs than the original.
     """
     source, config, problem_type = exported.model, exported.model.config, exported.problem_type
     reader = open_checkpoint(source.required_checkpoint)
@@ -74,7 +75,8 @@ def write(folder: str, exported: Exported, quantize: bool, dev: ClassificationFe
         )
     LOG.info("%s: %s, %s; largest difference to the original %.2g", MODEL, spec.kind, _size(path), difference)
     if quantize:
-        # A difference is only reported: how much of it is too much depends on what the model is for.
+        # A difference is only reported: how much of it is too much depends on what the model is
+        # for.
         gap = write_model(small, PaddedInt8Bert)
         LOG.info("%s: int8, %s; largest difference to the original %.2g", QUANTIZED, _size(small), gap)
         if dev is not None and spec.is_of_texts:

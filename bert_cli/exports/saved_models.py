@@ -1,6 +1,8 @@
-"""bert-export --format=saved_model and --format=hub: a classifier of raw text, or an encoder and a preprocessor.
+"""bert-export --format=saved_model and --format=hub: a classifier of raw text, or an encoder and a
+preprocessor.
 
-The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back. Imports TensorFlow.
+The objects are tf.train.Checkpoint with attributes, which is what tf.saved_model.load gives back.
+Imports TensorFlow.
 """
 
 import os
@@ -31,10 +33,11 @@ _SECOND_TEXTS = tf.TensorSpec([None], tf.string, name="text_b")
 def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer, exported: Exported) -> None:
     """Write a SavedModel into the folder `path`.
 
-    Signature serving_default: `text` string [B], with `pairs` also `text_b` string [B] (empty for none). Signature
-    token_ids: the encoder's inputs, int32 [B, S]. Both give `probabilities` float32 [B, L], `labels` string [B, L], the
-    names of their columns, and, where they exclude each other, `label` string [B], the most probable one; without labels,
-    of a regression, `value` float32 [B]. Texts are cut to max_seq_length tokens.
+    Signature serving_default: `text` string [B], with `pairs` also `text_b` string [B] (empty for
+    none). Signature token_ids: the encoder's inputs, int32 [B, S]. Both give `probabilities`
+    float32 [B, L], `labels` string [B, L], the names of their columns, and, if single-label,
+    `label` string [B], the most probable one; without labels, of a regression, `value` float32 [B].
+    Texts are cut to max_seq_length tokens.
     """
     module = tf.train.Checkpoint()
     module.variables = [variable.value for variable in named_weights(model).values()]
@@ -44,7 +47,8 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
     module.label_names = names = tf.constant(list(labels or ()), tf.string)
 
     def classify(inputs: dict) -> dict:
-        # packed: rows of a served batch differ in length, and padding would be computed for all of them.
+        # packed: rows of a served batch differ in length, and padding would be computed for all of
+        # them.
         answers = model.activated(model(inputs, packed=True))
         if not labels:
             return {"value": answers}
@@ -72,12 +76,13 @@ def save_classifier(path: str, model: BertClassifier, tokenizer: GraphTokenizer,
 
 
 def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabulary, seq_length: int) -> None:
-    """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the folder `path`.
+    """Write a preprocessor with the interface of the published bert_en_uncased_preprocess into the
+    folder `path`.
 
     Call it with string [B]: it returns the encoder's inputs, int32 [B, seq_length]. Its parts:
     `tokenize(texts)` -> ragged int32 [B, (words), (pieces)]; `tokenize.get_special_tokens_dict()`;
-    `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` of such ids, or of ragged int32 [B, (pieces)].
-    As in the published one, an empty second text still has its [SEP].
+    `bert_pack_inputs([ids_a] or [ids_a, ids_b], seq_length=…)` of such ids, or of ragged int32 [B,
+    (pieces)]. As in the published one, an empty second text still has its [SEP].
     """
     module = tf.train.Checkpoint()
     module.tokenizer = tokenizer
@@ -111,7 +116,8 @@ def save_preprocessor(path: str, tokenizer: GraphTokenizer, vocabulary: Vocabula
             "input_type_ids": tf.cast(type_ids, tf.int32),
         }
 
-    # Each combination of shapes that bert_pack_inputs takes is traced now; a SavedModel cannot trace later.
+    # Each combination of shapes that bert_pack_inputs takes is traced now; a SavedModel cannot
+    # trace later.
     for rank in (1, 2):
         for count in (1, 2):
             spec = tf.RaggedTensorSpec([None] * (rank + 1), tf.int32, ragged_rank=rank)
@@ -151,7 +157,8 @@ def _load_classifier(reader: Reader, exported: Exported) -> BertClassifier:
 
 
 def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> list[str]:
-    """Write a classifier, or, with `is_encoder`, encoder and preprocessor into `folder`; returns their folders.
+    """Write a classifier, or, with `is_encoder`, encoder and preprocessor into `folder`; returns
+    their folders.
 
     InputError where the checkpoint is not whole, or the folder cannot be written.
     """
@@ -168,7 +175,7 @@ def export_saved_models(folder: str, exported: Exported, is_encoder: bool) -> li
     )  # fmt: skip
     length, pairs = exported.max_seq_length, exported.pairs
     with reported_writing(folder), exporting(folder) as new:
-        # Beside the export, not in it: saving copies it into the assets.
+        # Next to the export, not in it: saving copies it into the assets.
         vocab_path = os.path.join(os.path.dirname(new), "vocab.txt")
         with atomic_write(vocab_path) as file:
             file.write(vocabulary_lines(vocabulary))

@@ -10,14 +10,17 @@ from bert_cli.base.writing import publish_file
 from bert_cli.model.config import read_config
 
 _KERAS_ENDING = ".weights.h5"
-# A file with this name in the target folder would be taken for the new model's where that brings none of its own.
+# A file with this name in the target folder would be taken for the new model's where that brings
+# none of its own.
 _TELLING = (LABELS, FLAGS, VOCABULARY, TOKENIZER_CONFIG)
 _CONFIGS = (CONFIG, HUGGING_FACE_CONFIG)
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """`format` is one of settings.tools.MODEL_FORMATS; `name` is the TF1 prefix's or the file's name in `folder`."""
+    """`format` is one of settings.tools.MODEL_FORMATS; `name` is the TF1 prefix's or the file's
+    name in `folder`.
+    """
 
     format: str
     folder: str
@@ -25,7 +28,7 @@ class Target:
 
     @property
     def weight_files(self) -> list[str]:
-        """Names of the files with weights; the one that makes the checkpoint visible comes last."""
+        """Names of the files with weights; the file that makes the checkpoint visible comes last."""
         if self.format == "hub":
             data = ("variables.data-00000-of-00001", "variables.index")
             return [*(os.path.join("variables", name) for name in data), "fingerprint.pb", self.name]
@@ -38,8 +41,9 @@ class Target:
 def find_target(path: str, to_format: str) -> Target:
     """What --to and --to_format mean; InputError where they do not go together.
 
-    A name that ends in .weights.h5 is a Keras file, one with .ckpt in it is the prefix of a TF1 checkpoint, and any other
-    is a folder, which becomes Hugging Face's unless to_format (a format, or "auto") says otherwise.
+    A name that ends in .weights.h5 is a Keras file, one with .ckpt in it is the prefix of a TF1
+    checkpoint, and any other is a folder, which becomes Hugging Face's unless to_format (a format,
+    or "auto") says otherwise.
     """
     name = os.path.basename(path.rstrip("/"))
     # A folder that is there decides before its name does: model.ckpt may be a folder.
@@ -63,14 +67,14 @@ def find_target(path: str, to_format: str) -> Target:
         raise InputError(f"--to={path}: Keras wants a name that ends in {_KERAS_ENDING}")
     if said == "hf" and name != "model.safetensors":
         raise InputError(f"--to={path}: in a Hugging Face folder the file is called model.safetensors; give the folder")
-    # Completion by the shell ends at a file, while the prefix is what is meant.
+    # Completion by the shell ends at a file, while the prefix is meant.
     if said == "tf1" and (name.endswith((".index", ".meta")) or ".data-" in name):
         raise InputError(f"--to={path}: give the prefix, {name.rpartition('.')[0]}")
     return Target(said, os.path.dirname(path) or ".", name)
 
 
 def check_free(target: Target, overwrite: bool) -> None:
-    """InputError where weights stand under the target's names already."""
+    """InputError where files with the target's names exist already."""
     for name in () if overwrite else target.weight_files:
         if files.exists(target.path(name)):
             raise InputError(f"{target.path(name)}: exists already; give another --to, or --overwrite")
@@ -92,7 +96,7 @@ def _is_same_model(one: str, other: str) -> bool:
 
 def _check_neighbours(staged: str, target: Target, companions: list[str]) -> None:
     """InputError where a file that is not replaced would be read as one of the converted model."""
-    if target.format == "hub":  # its companions stand in folders of their own
+    if target.format == "hub":  # its sidecar files have folders of their own
         return
     for name in _TELLING:
         if name not in companions and files.exists(target.path(name)):
@@ -105,11 +109,13 @@ def _check_neighbours(staged: str, target: Target, companions: list[str]) -> Non
 
 
 def publish(staged: str, target: Target, companions: list[str], overwrite: bool, is_source_folder: bool) -> list[str]:
-    """Move the companions and then the weights from `staged` into the target folder; returns the names of new files.
+    """Move the companions and then the weights from `staged` into the target folder; returns the
+    names of new files.
 
-    A companion that stands there already and says the same is left as it is. InputError, before anything is moved,
-    where one says something else and `overwrite` is not set, or where a companion of another model would be taken
-    for one of this. is_source_folder: what stands there belongs to the model that is converted.
+    A sidecar file that exists already with the same content is left as it is. InputError, before
+    anything is moved, where one says something else and `overwrite` is not set, or where a
+    companion of another model would be taken for one of this. is_source_folder: the files there
+    belong to the model that is converted.
     """
     present = [name for name in companions if files.exists(target.path(name))]
     kept = [name for name in present if _is_same(name, os.path.join(staged, name), target.path(name))]
@@ -119,9 +125,10 @@ def publish(staged: str, target: Target, companions: list[str], overwrite: bool,
             raise InputError(f"{target.path(name)}: exists already and differs; give another --to, or --overwrite")
     _check_neighbours(staged, target, companions + (list(_TELLING) if is_source_folder else []))
     new = [name for name in companions if name not in kept] + target.weight_files
-    for name in reversed(target.weight_files):  # never new companions beside old weights
+    for name in reversed(target.weight_files):  # never new sidecar files with old weights
         files.remove(target.path(name))
-    # Weights come after their companions, and the file that makes them visible last, so that no reader sees a part.
+    # Weights come after their companions, and the file that makes them visible last, so that no
+    # reader sees a part.
     for name in new:
         publish_file(os.path.join(staged, name), target.path(name))
     return new

@@ -1,9 +1,11 @@
-"""Our tokenizer as a TensorFlow graph, for exported models: bytes in, token ids out. Imports TensorFlow.
+"""Our tokenizer as a TensorFlow graph, for exported models: bytes in, token ids out. Imports
+TensorFlow.
 
-Words are cut by a table with an entry for each code point, which is asked of BasicTokenizer itself when a model is
-exported; only decomposition (NFD) and the search for pieces are tensorflow-text's. The graph gives the ids of the Python
-tokenizer for all texts, with one exception: see CharacterTable. (tensorflow-text's own BertTokenizer gives others for
-233 of 1,603 hard texts: with ß, a final sigma, symbols, controls, line separators and more.) Bytes that are no UTF-8 are left
+Words are cut by a table with an entry for each code point, which is asked of BasicTokenizer itself
+when a model is exported; only decomposition (NFD) and the search for pieces are tensorflow-text's.
+The graph gives the ids of the Python tokenizer for all texts, with one exception: see
+CharacterTable. (tensorflow-text's own BertTokenizer gives others for 233 of 1,603 hard texts: with
+ß, a final sigma, symbols, controls, line separators and more.) Bytes that are no UTF-8 are left
 out, as the original does with byte strings.
 """
 
@@ -23,7 +25,7 @@ _INSIDE, _ALONE, _SPACE, _DELETED = range(4)
 # What it means for a sigma near it.
 _UNCASED, _CASED, _IGNORED = range(3)
 _SIGMA, _FINAL_SIGMA = ord("Σ"), ord("ς")
-# Stands for all code points that are unassigned: a noncharacter, which never decomposes.
+# Replaces all unassigned code points: a noncharacter, which never decomposes.
 _UNASSIGNED = 0xFDD0
 _UNUSED_PLANES = 0x40000  # from here on there are tags, variation selectors and private use, and the rest is unassigned
 _PAGE = 256
@@ -46,8 +48,9 @@ def _case(character: str) -> int:
 def _entries(do_lower_case: bool, kept: frozenset[str]) -> np.ndarray:
     """int32 [0x110000]. kept: characters of the vocabulary that Python does not know.
 
-    Bits 0-20: what to exclusive-or the code with to have its lower-case form, so that most pages are alike; 21-22 and 23-24:
-    its kind before and after decomposition; 25-26: its case; 27: it is unknown.
+    Bits 0-20: what to exclusive-or the code with to have its lower-case form, so that most pages
+    are equal; 21-22 and 23-24: its kind before and after decomposition; 25-26: its case; 27: it is
+    unknown.
     """
     plain, last = BasicTokenizer(False, cache_size=0), BasicTokenizer(do_lower_case, cache_size=0)
     entries = np.full((sys.maxunicode + 1,), 1 << 27, np.int32)
@@ -63,7 +66,7 @@ def _entries(do_lower_case: bool, kept: frozenset[str]) -> np.ndarray:
             if _kind(plain, character) == _ALONE:
                 entries[code] = _ALONE << 21 | _ALONE << 23
         else:
-            # Of the only longer result, that of U+0130, the rest is an accent and goes anyway.
+            # Of the only longer result, of U+0130, the rest is an accent and goes anyway.
             change = code ^ ord(character.lower()[0]) if do_lower_case else 0
             case = _case(character) if do_lower_case else _UNCASED
             entries[code] = change | _kind(plain, character) << 21 | _kind(last, character) << 23 | case << 25
@@ -71,22 +74,25 @@ def _entries(do_lower_case: bool, kept: frozenset[str]) -> np.ndarray:
 
 
 class CharacterTable:
-    """Properties of all code points, as BasicTokenizer and the running Python have them, for look-up in a graph.
+    """Properties of all code points, as BasicTokenizer and the running Python have them, for
+    look-up in a graph.
 
-    A code point that Python's Unicode does not know, and that stands in no token of the vocabulary, becomes U+FDD0: tables
-    of tensorflow-text may know it, and take it apart or reorder it. One in a vocabulary is left as it is, and is the
-    exception: such vocabularies are newer than this Python.
+    A code point that Python's Unicode does not know, and that is in no token of the vocabulary,
+    becomes U+FDD0: tables of tensorflow-text may know it, and take it apart or reorder it. One in a
+    vocabulary is left as it is, and is the exception: such vocabularies are newer than this Python.
     """
 
     def __init__(self, do_lower_case: bool, characters: set[str]):
-        """characters: those of the vocabulary."""
+        """characters: of the vocabulary."""
         kept = frozenset(character for character in characters if unicodedata.category(character) == "Cn")
         pages, numbers = np.unique(_entries(do_lower_case, kept).reshape(-1, _PAGE), axis=0, return_inverse=True)
         self._pages = tf.constant(pages.reshape(-1), tf.int32)
         self._numbers = tf.constant(numbers.reshape(-1), tf.int32)
 
     def look_up(self, codes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
-        """int32 [N] -> four int32 [N]: lower-case codes, kinds before and kinds after decomposition, cases."""
+        """int32 [N] -> four int32 [N]: lower-case codes, kinds before and kinds after
+        decomposition, cases.
+        """
         page = tf.gather(self._numbers, codes // _PAGE)
         entry = tf.gather(self._pages, page * _PAGE + codes % _PAGE)
 
@@ -98,7 +104,9 @@ class CharacterTable:
 
 
 def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """bool [N]: the capital sigmas that end a word: a cased letter before them, none behind; ignored ones do not count."""
+    """bool [N]: the capital sigmas that end a word: a cased letter before them, none after; ignored
+    ones do not count.
+    """
     counted = tf.not_equal(cases, _IGNORED)
     place = tf.cumsum(tf.cast(counted, tf.int32), exclusive=True)
     # A stop at both ends, so that there is always a neighbour.
@@ -113,10 +121,14 @@ def _final_sigmas(codes: tf.Tensor, cases: tf.Tensor, rows: tf.Tensor) -> tf.Ten
 
 
 class GraphTokenizer(tf.Module):
-    """FullTokenizer in a graph. `vocab_table` reads `vocab_path`, which becomes an asset of what is saved."""
+    """FullTokenizer in a graph. `vocab_table` reads `vocab_path`, which becomes an asset of the
+    saved model.
+    """
 
     def __init__(self, vocabulary: Vocabulary, do_lower_case: bool, vocab_path: str | None = None):
-        """vocab_path: a file as vocabulary_lines has it; None where the table stands in the graph itself."""
+        """vocab_path: a file as vocabulary_lines has it; None where the table is in the graph
+        itself.
+        """
         super().__init__()
         self.do_lower_case = do_lower_case
         self._characters = CharacterTable(do_lower_case, set().union(*vocabulary.ids))
@@ -161,23 +173,28 @@ class GraphTokenizer(tf.Module):
         return tf.RaggedTensor.from_value_rowids(words, tf.boolean_mask(rows, begins), codes.nrows(), validate=False)
 
     def pieces(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """string [B] -> ragged int32 [B, (words), (pieces)], ids as FullTokenizer.encode gives them."""
+        """string [B] -> ragged int32 [B, (words), (pieces)], ids as FullTokenizer.encode gives
+        them.
+        """
         return tf.cast(self._pieces.tokenize(self.words(texts)), tf.int32)
 
 
 def vocabulary_lines(vocabulary: Vocabulary) -> str:
-    """The vocabulary for TextFileInitializer, which wants no empty line and none twice: the last of a token counts."""
+    """The vocabulary for TextFileInitializer, which wants no empty line and none twice: the last of
+    a token counts.
+    """
     lines = []
     for number, token in enumerate(vocabulary.tokens):
-        # No word has a bracket and more, so such a line is never found; nor is a token with a carriage return, which the
-        # reader of tables drops.
+        # No word has a bracket and more, so such a line is never found; nor is a token with a
+        # carriage return, which the reader of tables drops.
         can_be_found = token and vocabulary.ids[token] == number and "\r" not in token
         lines.append(token if can_be_found else f"[line {number}]")
     return "".join(f"{line}\n" for line in lines)
 
 
 def pack(ids_a: tf.RaggedTensor, ids_b: tf.RaggedTensor | None, max_seq_length: int, cls_id: int, sep_id: int) -> dict:
-    """features.packing.pack for a batch: ragged int32 [B, (tokens)] -> the encoder's inputs, int32 [B, S].
+    """features.packing.pack for a batch: ragged int32 [B, (tokens)] -> the encoder's inputs, int32
+    [B, S].
 
     S is the longest of the batch.
     """

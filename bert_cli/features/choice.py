@@ -20,7 +20,7 @@ from bert_cli.text.vocabulary import CLS, SEP
 class ChoiceFeatures:
     """n examples of K endings each, in the order they were read.
 
-    sequences      the token sequences [CLS] context [SEP] ending [SEP], those of an example one behind the other: n·K
+    sequences      the token sequences [CLS] context [SEP] ending [SEP], the sequences of an example one after the other: n·K
     label_ids      int32 [n], index of the right ending; 0 for examples without label
     guids          n strings
     num_truncated  sequences that lost tokens to max_seq_length
@@ -40,7 +40,9 @@ class ChoiceFeatures:
         return len(self.sequences) // len(self)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest sequence has."""
+        """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest
+        sequence has.
+        """
         rows = np.asarray(rows)
         # The sequences of an example follow one another, so K numbers in a row are one example.
         indices = (rows[:, None] * self.num_endings + np.arange(self.num_endings)).reshape(-1)
@@ -51,10 +53,11 @@ class ChoiceFeatures:
 
 
 def choice_features(examples: Sequence[ChoiceExample], tokenizer: FullTokenizer, max_seq_length: int) -> ChoiceFeatures:
-    """Tokenize and pack each context with each of its endings, into at most `max_seq_length` tokens each.
+    """Tokenize and pack each context with each of its endings, into at most `max_seq_length` tokens
+    each.
 
-    InputError for a `max_seq_length` below 5, fewer than two endings, examples of differing numbers of endings, and a label
-    that is none of them.
+    InputError for a `max_seq_length` below 5, fewer than two endings, examples of differing numbers
+    of endings, and a label that is none of them.
     """
     check_max_seq_length(max_seq_length, pairs=True)
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
@@ -92,7 +95,9 @@ def _check(example: ChoiceExample, count: int) -> None:
 
 
 def format_choices(features: ChoiceFeatures, tokenizer: FullTokenizer, count: int = 2) -> list[str]:
-    """The first `count` examples as lines for the log, with the sequences of all endings, without padding."""
+    """The first `count` examples as lines for the log, with the sequences of all endings, without
+    padding.
+    """
     lines = []
     for row in range(min(count, len(features))):
         lines += ["*** Example ***", f"guid: {features.guids[row]}"]

@@ -43,7 +43,9 @@ class ClassificationFeatures:
         return len(self.guids)
 
     def take(self, rows: np.ndarray) -> "ClassificationFeatures":
-        """The examples of the given row numbers, in this order; int64 [n]. num_truncated and num_cut stay those of all."""
+        """The examples of the given row numbers, in this order; int64 [n]. num_truncated and
+        num_cut stay unchanged.
+        """
         starts, sequences = self.row_starts, rows
         if starts is not None:
             # The windows of an example move with it.
@@ -60,7 +62,8 @@ class ClassificationFeatures:
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
         """ProblemType.batch_columns, padded to `width` tokens; None for as many as the longest has.
 
-        With windows spec.windowed of it: an example with fewer than another has windows without a token behind its own.
+        With windows spec.windowed of it: an example with fewer than another has windows without a
+        token after its own.
         """
         if self.row_starts is None:
             inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
@@ -78,7 +81,7 @@ class ClassificationFeatures:
 
 
 def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> ClassificationFeatures:
-    """The examples of both, those of the second behind those of the first."""
+    """The examples of both, the first's before the second's."""
 
     def both(name: str) -> np.ndarray:
         return np.concatenate([getattr(one.sequences, name), getattr(other.sequences, name)])
@@ -86,7 +89,7 @@ def joined(one: ClassificationFeatures, other: ClassificationFeatures) -> Classi
     def offsets(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         return np.concatenate([first, second[1:] + first[-1]])
 
-    # Offsets begin with 0, so those of the second lose their first and count from the end of the first.
+    # Offsets begin with 0, so the second's lose their first and count from the end of the first.
     sequences = RaggedFeatures(
         both("token_ids"), both("segment_ids"), offsets(one.sequences.offsets, other.sequences.offsets)
     )
@@ -110,11 +113,12 @@ def classification_features(
     problem_type: ProblemType = SINGLE_LABEL,
     long_text: str = TRUNCATE,
 ) -> ClassificationFeatures:
-    """Tokenize and pack all examples, each into at most `max_seq_length` tokens, special tokens included.
+    """Tokenize and pack all examples, each into at most `max_seq_length` tokens, special tokens
+    included.
 
-    long_text: see long_text.long_sequences.
-    The labels of the examples are such as ProblemType.label_array takes. InputError for a `max_seq_length`
-    below 3 (5 where there are pairs).
+    long_text: see long_text.long_sequences. The labels of the examples are such as
+    ProblemType.label_array takes. InputError for a `max_seq_length` below 3 (5 where there are
+    pairs).
     """
     check_max_seq_length(max_seq_length, pairs=any(example.text_b is not None for example in examples))
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
@@ -155,7 +159,9 @@ def classification_features(
 
 
 def _cut_tokens(ids_a: Sequence[int], ids_b: Sequence[int] | None, sequences: Sequence[PackedSequence]) -> int:
-    """Tokens of an example that none of its sequences holds. Of windows it is the shorter text alone that is cut."""
+    """Tokens of an example that none of its sequences holds. Of windows it is the shorter text
+    alone that is cut.
+    """
     if len(sequences) == 1:
         return len(ids_a) + len(ids_b or ()) + (3 if ids_b else 2) - len(sequences[0].token_ids)
     second = sum(sequences[0].segment_ids) - 1
@@ -183,7 +189,9 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
 
 
 def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer) -> list[str]:
-    """The tokens and ids of one sequence as lines for the log, without padding, in the form of the original."""
+    """The tokens and ids of one sequence as lines for the log, without padding, in the form of the
+    original.
+    """
     ids, mask, segments = (values[0] for values in sequences.padded([number], sequences.longest([number])).values())
     return [
         f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
@@ -199,13 +207,14 @@ def format_features(
     tokenizer: FullTokenizer,
     count: int = 2,
 ) -> list[str]:
-    """The first `count` examples as lines for the log, without padding, in the form of the original.
+    """The first `count` examples as lines for the log, without padding, in the form of the
+    original.
 
-    The last line of each tells the label and its index, all labels that the text has, or the number.
+    The last line of each has the label and its index, all labels that the text has, or the number.
     """
     lines = []
     for row in range(min(count, len(features))):
-        # The first window of a text stands for all of them.
+        # The first window of a text represents all of them.
         first = row if features.row_starts is None else int(features.row_starts[row])
         lines += [
             "*** Example ***",
@@ -243,7 +252,9 @@ class DistillationFeatures(ClassificationFeatures):
 
 
 def with_teacher(features: ClassificationFeatures, logits: np.ndarray, labelled: int) -> DistillationFeatures:
-    """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples have labels."""
+    """The features with a teacher's logits, float32 [n, L]; the first `labelled` of the examples
+    have labels.
+    """
     # Labelled examples come first, see ClassificationDataset.training_features.
     has_label = (np.arange(len(features)) < labelled).astype(np.float32)
     return DistillationFeatures(**vars(features), teacher_logits=logits, has_label=has_label)

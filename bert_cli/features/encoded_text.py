@@ -16,7 +16,9 @@ def divided(text: str) -> tuple[str, str | None]:
 
 
 def encoded_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None) -> dict[str, Any]:
-    """{"tokens": [t], "input_ids": [t], "segment_ids": [t]} of a text or a pair, of which nothing is cut."""
+    """{"tokens": [t], "input_ids": [t], "segment_ids": [t]} of a text or a pair, of which nothing
+    is cut.
+    """
     ids_a, ids_b = tokenizer.encode(text), None if text_b is None else tokenizer.encode(text_b)
     whole = len(ids_a) + len(ids_b or ()) + 3
     packed = pack(ids_a, ids_b, whole, tokenizer.ids[CLS], tokenizer.ids[SEP])
@@ -25,6 +27,6 @@ def encoded_text(tokenizer: FullTokenizer, text: str, text_b: str | None = None)
 
 
 def unknown_words(tokenizer: FullTokenizer, text: str) -> list[str]:
-    """The words for which [UNK] stands, in the order of the text."""
+    """The words that [UNK] replaces, in the order of the text."""
     words = tokenizer.basic_tokenizer.tokenize(text)
     return [word for word in words if tokenizer.wordpiece_tokenizer.tokenize_words([word]) == [UNK]]

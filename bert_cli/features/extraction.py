@@ -1,7 +1,8 @@
-"""Lines -> token sequences for feature extraction, in chunks that are bounded in memory, and what belongs to which line.
+"""Lines -> token sequences for feature extraction, in chunks that are bounded in memory, and what
+belongs to which line.
 
-A line is one sequence, cut at its end, or, for long texts, several windows. Each token of a line then counts in the one
-window that gives it the most context.
+A line is one sequence, cut at its end, or, for long texts, several windows. Each token of a line
+then counts in the one window that gives it the most context.
 """
 
 from array import array
@@ -19,7 +20,9 @@ from bert_cli.text.vocabulary import CLS, SEP
 
 
 class WordSpan(NamedTuple):
-    """A word `line[start:end]` and the tokens of its line that are its pieces, `first` to `last` (exclusive)."""
+    """A word `line[start:end]` and the tokens of its line that are its pieces, `first` to `last`
+    (exclusive).
+    """
 
     text: str
     start: int
@@ -60,10 +63,11 @@ class ExtractionFeatures:
 
 
 def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tuple]:
-    """The windows of a text that does not fit, or of a pair (length_b > 0): [(span of a, span of b or None), …].
+    """The windows of a text that does not fit, or of a pair (length_b > 0): [(span of a, span of b
+    or None), …].
 
-    Windows of a single text lie half a window apart. In a pair the shorter text gets at most half of the room, and
-    both go on together; the shorter one repeats its last span.
+    Windows of a single text lie half a window apart. In a pair the shorter text gets at most half
+    of the room, and both go on together; the shorter one repeats its last span.
     """
     if not length_b:
         room = max_seq_length - 2
@@ -82,7 +86,9 @@ def long_windows(length_a: int, length_b: int, max_seq_length: int) -> list[tupl
 
 
 def _positions(span: DocSpan | None, index: int, spans: list, offset: int) -> list[int]:
-    """Places of the tokens of a span; -1 for those that another window owns, also for a span that is repeated."""
+    """Places of the tokens of a span; -1 for those that another window owns, also for a span that
+    is repeated.
+    """
     if span is None:
         return []
     # The shorter text of a pair is in several windows, and counts in the first.
@@ -145,7 +151,9 @@ class _Chunk:
         self.ends.append(len(self.ids))
 
     def _add_windows(self, ids_a: list[int], ids_b: list[int]) -> list[int]:
-        """Windows over texts that do not fit; [CLS] counts in the first one, a [SEP] where its text ends."""
+        """Windows over texts that do not fit; [CLS] counts in the first one, a [SEP] where its text
+        ends.
+        """
         windows = long_windows(len(ids_a), len(ids_b), self.max_seq_length)
         spans_a, spans_b = [span for span, _ in windows], [span for _, span in windows]
         end_a = next((i for i, span in enumerate(spans_a) if span is None or span.end == len(ids_a)), 0)
@@ -181,7 +189,7 @@ class _Chunk:
 
 
 def _word_spans(words: Iterable[LineWord], offset: int, kept: int) -> list[WordSpan]:
-    """Spans of the words that have a piece among the first `kept` ones, which stand from `offset` on."""
+    """Spans of the words that have a piece among the first `kept` ones, which start at `offset`."""
     spans, first = [], 0
     for word in words:
         last = first + len(word.pieces)
@@ -203,8 +211,9 @@ def extraction_chunks(
 ) -> Iterator[ExtractionFeatures]:
     """All lines, tokenized, in order, in chunks.
 
-    A chunk ends after `max_lines` lines, or when the cost of its lines, cost(number of tokens) each, reaches
-    `max_cost`. Without `long_text` each line is cut to `max_seq_length` tokens as the original does.
+    A chunk ends after `max_lines` lines, or when the cost of its lines, cost(number of tokens)
+    each, reaches `max_cost`. Without `long_text` each line is cut to `max_seq_length` tokens as the
+    original does.
     """
     chunk, spent = None, 0
     for line in lines:

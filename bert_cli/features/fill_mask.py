@@ -10,7 +10,9 @@ from bert_cli.text.vocabulary import CLS, MASK, SEP
 
 
 class MaskedText(NamedTuple):
-    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` where is_pair: ids, segments, and the positions of the masks."""
+    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` where is_pair: ids, segments, and the positions
+    of the masks.
+    """
 
     token_ids: list[int]
     segment_ids: list[int]
@@ -21,8 +23,8 @@ class MaskedText(NamedTuple):
 def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place: str) -> MaskedText:
     """Tokenize a text with [MASK] in it, or two with ` ||| ` between.
 
-    InputError, naming `place` (such as a file and line), where there is nothing to tell, a part is empty, or the text
-    has more tokens than the model has positions: what is asked might be cut off.
+    InputError, naming `place` (such as a file and line), where there is no mask and no pair, a part
+    is empty, or the text has more tokens than the model has positions: a mask might be cut off.
     """
     # The last sign divides, as in extract_features.py of the original.
     first, mark, second = text.rpartition(PAIR_MARK)
@@ -38,7 +40,7 @@ def masked_text(text: str, tokenizer: FullTokenizer, max_seq_length: int, place:
     )  # fmt: skip
     if packed.is_truncated:
         raise InputError(f"{place}: is too long for the model, which has {max_seq_length} positions: {text[:60]!r}")
-    # Found in the packed ids: packing moves those of the second text.
+    # Found in the packed ids: packing moves the masks of the second text.
     positions = [index for index, token_id in enumerate(packed.token_ids) if token_id == mask_id]
     return MaskedText(packed.token_ids, packed.segment_ids, positions, bool(mark))
 

@@ -11,23 +11,28 @@ _RANGE = re.compile(r"^\s*(?:(-?\d+)\s*:\s*(-?\d+)|(\d+)\s*-\s*(\d+))\s*$")
 
 
 class Layer(NamedTuple):
-    """A layer as it was `asked` for, and its place: 0 for the embedding, n for the n-th Transformer layer."""
+    """A layer as it was `asked` for, and its place: 0 for the embedding, n for the n-th Transformer
+    layer.
+    """
 
     asked: int | str
     place: int
 
 
 def parse_layers(text: str, num_layers: int) -> list[Layer]:
-    """The layers that `text` names, in its order: numbers, ranges, "embedding" and "all", with commas between.
+    """The layers that `text` names, in its order: numbers, ranges, "embedding" and "all", with
+    commas between.
 
-    Numbers count as in the original: 0 is the first Transformer layer, -1 the last. A range such as -4:-1, 0:3 or 1-3
-    holds both of its ends; "all" is 0 to num_layers - 1, without the embedding. InputError for anything else.
+    Numbers count as in the original: 0 is the first Transformer layer, -1 the last. A range such as
+    -4:-1, 0:3 or 1-3 holds both of its ends; "all" is 0 to num_layers - 1, without the embedding.
+    InputError for anything else.
     """
     layers = []
     for part in text.split(","):
         for index in _expand(part.strip(), text, num_layers):
             if index == EMBEDDING or -num_layers <= index < num_layers:
-                # Files say the number that was asked for, as the original does, so -1 and 11 stay different.
+                # Files say the number that was asked for, as the original does, so -1 and 11 stay
+                # different.
                 layers.append(Layer(index, state_place(index, num_layers)))
             else:
                 raise InputError(
@@ -44,7 +49,8 @@ def _expand(part: str, text: str, num_layers: int) -> list:
         return list(range(num_layers))
     found = _RANGE.match(part)
     try:
-        # "-4:-1" and "1-3" are ranges, "-1" is a number: no range begins with a hyphen unless it has a colon.
+        # "-4:-1" and "1-3" are ranges, "-1" is a number: no range begins with a hyphen unless it
+        # has a colon.
         first, last = (int(end) for end in found.groups() if end is not None) if found else (int(part), None)
     except ValueError:
         raise InputError(

@@ -1,9 +1,11 @@
-"""Which words of a text matter to a model: rows in which words are masked, and the share of each word in the score.
+"""Which words of a text matter to a model: rows in which words are masked, and the share of each
+word in the score.
 
-The method is occlusion with [MASK], in the fair way of Shapley's value: the words of an all-masked text are uncovered one by
-one, in some orders, and the share of a word is by how much the score rises when its turn comes, the mean over the orders. So
-the shares of all words add up to the score of the text minus that of the masked text, whatever the model is, and no gradient
-is needed. Orders come in pairs, one the other backwards, which takes most of the chance out of a few of them.
+The method is occlusion with [MASK], in the fair way of Shapley's value: the words of an all-masked
+text are uncovered one by one, in some orders, and the share of a word is by how much the score
+rises when its turn comes, the mean over the orders. So the shares of all words add up to the score
+of the text minus the score of the masked text, whatever the model is, and no gradient is needed.
+Orders come in pairs, one the other backwards, which takes most of the chance out of a few of them.
 """
 
 import itertools
@@ -27,7 +29,7 @@ class WordTokens(NamedTuple):
     words        of text a, then of text b: what white space separates
     is_second    of which text each is
     token_ids    list of T ids; segment_ids
-    word_of      int [T], whose piece each token is, -1 for [CLS] and [SEP]
+    word_of      int [T], the word of each token, -1 for [CLS] and [SEP]
     seen         the words with a piece among the tokens, ascending: the others were cut, or have none
     """
 
@@ -65,7 +67,9 @@ def word_tokens(text_a: str, text_b: str | None, tokenizer: FullTokenizer, max_s
 
 
 def uncovering_orders(count: int, budget: int, seed: int) -> list[np.ndarray]:
-    """Orders of `count` words, in pairs: as many as `budget` rows allow, one pair at least, MOST_PAIRS at most."""
+    """Orders of `count` words, in pairs: as many as `budget` rows allow, one pair at least,
+    MOST_PAIRS at most.
+    """
     # An order needs a row for each word, and orders come in pairs.
     pairs = min(MOST_PAIRS, max(1, budget // (2 * max(1, count))))
     generator = np.random.default_rng(seed)
@@ -75,7 +79,8 @@ def uncovering_orders(count: int, budget: int, seed: int) -> list[np.ndarray]:
 
 
 def masked_rows(tokens: WordTokens, orders: Sequence[np.ndarray], tokenizer: FullTokenizer) -> RaggedFeatures:
-    """The text, the text with all words masked, and then, for each order, the text with 1, 2, … words uncovered, but not all.
+    """The text, the text with all words masked, and then, for each order, the text with 1, 2, …
+    words uncovered, but not all.
 
     Each is as long as the text: a [MASK] for each piece.
     """
@@ -107,6 +112,7 @@ def word_shares(tokens: WordTokens, orders: Sequence[np.ndarray], scores: np.nda
     for order in orders:
         steps = np.concatenate([scores[1:2], scores[row : row + count - 1], scores[:1]])
         shares[tokens.seen[order]] += np.diff(steps)
-        # The rows of the text and of the masked text are the ends of every order, and are computed once.
+        # The rows of the text and of the masked text are the ends of every order, and are computed
+        # once.
         row += count - 1
     return shares / len(orders)

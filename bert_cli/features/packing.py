@@ -1,6 +1,8 @@
-"""One or two texts in one sequence: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, cut to a length, or windows over them.
+"""One or two texts in one sequence: `[CLS] a [SEP]` or `[CLS] a [SEP] b [SEP]`, cut to a length, or
+windows over them.
 
-doc_spans says where the windows of a long text are, and which of them gives each word piece the most context.
+doc_spans says where the windows of a long text are, and which of them gives each word piece the
+most context.
 """
 
 import functools
@@ -15,7 +17,8 @@ from bert_cli.settings.groups import HEAD_TAIL, WINDOWS
 
 
 class DocSpan(NamedTuple):
-    """One window, in word pieces of the document: `start` to `end`, and of these `owned_start` to `owned_end`.
+    """One window, in word pieces of the document: `start` to `end`, and of these `owned_start` to
+    `owned_end`.
 
     The owned pieces are those that no other window gives more context. All ends are exclusive.
     """
@@ -29,8 +32,9 @@ class DocSpan(NamedTuple):
 def _owners(bounds: list[tuple[int, int]], num_pieces: int) -> np.ndarray:
     """The window that owns each piece, int32 [num_pieces].
 
-    The context of a piece in a window is the smaller of the numbers of pieces to its left and right, and a hundredth
-    of the window's length; of equals the first window owns it (_check_is_max_context of the original).
+    The context of a piece in a window is the smaller of the numbers of pieces to its left and
+    right, and a hundredth of the window's length; of equals the first window owns it
+    (_check_is_max_context of the original).
     """
     best = np.full(num_pieces, -1.0)
     owner = np.zeros(num_pieces, np.int32)
@@ -47,9 +51,11 @@ def _owners(bounds: list[tuple[int, int]], num_pieces: int) -> np.ndarray:
 # A data set has few different pairs of lengths, and windows depend on nothing else.
 @functools.lru_cache(maxsize=1024)
 def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, ...]:
-    """The windows of at most `budget` pieces (> 0) over a document, each `doc_stride` pieces (> 0) behind the last.
+    """The windows of at most `budget` pieces (> 0) over a document, each `doc_stride` pieces (> 0)
+    after the last.
 
-    The last one ends with the document. A document without pieces has no window. Steps are never wider than a window.
+    The last one ends with the document. A document without pieces has no window. Steps are never
+    wider than a window.
     """
     bounds = []
     start = 0
@@ -72,7 +78,7 @@ def doc_spans(num_pieces: int, budget: int, doc_stride: int) -> tuple[DocSpan, .
 
 
 class PackedSequence(NamedTuple):
-    """Token ids, segment ids (0 up to the first [SEP], 1 behind it) and whether tokens were cut off."""
+    """Token ids, segment ids (0 up to the first [SEP], 1 after it) and whether tokens were cut off."""
 
     token_ids: list[int]
     segment_ids: list[int]
@@ -90,8 +96,8 @@ def check_max_seq_length(max_seq_length: int, pairs: bool) -> None:
 def truncated_lengths(length_a: int, length_b: int, budget: int) -> tuple[int, int]:
     """The lengths of two texts after cutting them to `budget` tokens together.
 
-    The result is that of taking tokens one by one from the end of the longer text, from b where both are equal, as the
-    original does.
+    The result equals taking tokens one by one from the end of the longer text, from b where both
+    are equal, as the original does.
     """
     # In closed form: the loop of the original takes a step for each token.
     if length_a + length_b <= budget:
@@ -107,10 +113,11 @@ def truncated_lengths(length_a: int, length_b: int, budget: int) -> tuple[int, i
 def pack(
     ids_a: Sequence[int], ids_b: Sequence[int] | None, max_seq_length: int, cls_id: int, sep_id: int
 ) -> PackedSequence:
-    """Pack the token ids of one or two texts into at most `max_seq_length` ids; both texts are cut at their ends.
+    """Pack the token ids of one or two texts into at most `max_seq_length` ids; both texts are cut
+    at their ends.
 
-    A second text without tokens counts as none: there is one [SEP] then, not two. A first text without tokens leaves
-    its place empty.
+    A second text without tokens counts as none: there is one [SEP] then, not two. A first text
+    without tokens leaves its place empty.
     """
     if not ids_b:
         kept = ids_a[: max_seq_length - 2]
@@ -124,7 +131,9 @@ def pack(
 
 
 def head_and_tail(ids: Sequence[int], length: int) -> Sequence[int]:
-    """The first quarter, rounded up, and the last three quarters of `length` ids: 128 and 382 of 510, as in Sun et al."""
+    """The first quarter, rounded up, and the last three quarters of `length` ids: 128 and 382 of
+    510, as in Sun et al.
+    """
     if len(ids) <= length:
         return ids
     head = math.ceil(length / 4)
@@ -134,12 +143,13 @@ def head_and_tail(ids: Sequence[int], length: int) -> Sequence[int]:
 def long_sequences(
     ids_a: Sequence[int], ids_b: Sequence[int] | None, max_seq_length: int, cls_id: int, sep_id: int, long_text: str
 ) -> list[PackedSequence]:
-    """The one or more sequences of one or two texts, each of at most `max_seq_length` ids; is_truncated as in `pack`.
+    """The one or more sequences of one or two texts, each of at most `max_seq_length` ids;
+    is_truncated as in `pack`.
 
     truncate   one, as in Google's script
     head_tail  one: of each text that has to be cut, as much as Google's script keeps of it, but its beginning and its end
-    windows    windows over the text, of which each begins half a window behind the one before. Of a pair the shorter text
-               stands in each window, cut to half of the room, and the windows are over the other one, the second of equals.
+    windows    windows over the text, each of which begins half a window after the one before. Of a pair the shorter text
+               is in each window, cut to half of the room, and the windows are over the other one, the second of equals.
     """
     room = max_seq_length - (3 if ids_b else 2)
     length_b = len(ids_b) if ids_b else 0
@@ -161,5 +171,7 @@ def long_sequences(
 
 
 def _windows(ids: Sequence[int], length: int) -> list[Sequence[int]]:
-    """Windows of `length` ids, the last one of those that are left, which begin half a window apart."""
+    """Windows of `length` ids, the last one of those that are left, which begin half a window
+    apart.
+    """
     return [ids[span.start : span.end] for span in doc_spans(len(ids), length, max(1, length // 2))]

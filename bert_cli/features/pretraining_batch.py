@@ -6,8 +6,8 @@ import numpy as np
 def model_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.ndarray]:
     """Arrays of spec.pretraining_features for n instances -> spec.PRETRAINING.
 
-    masked_lm_weights are those of the instances, for evaluation. With `trim`, S is the longest sequence among them and P
-    the most predictions, at least 1.
+    masked_lm_weights are the instances' own, for evaluation. With `trim`, S is the longest sequence
+    among them and P the most predictions, at least 1.
     """
     # Records have one length; most steps of a data set with short documents need less.
     length = features["input_ids"].shape[1]
@@ -35,8 +35,8 @@ def training_batch(features: dict[str, np.ndarray], trim: bool) -> dict[str, np.
 def loss_shares(weights: np.ndarray) -> np.ndarray:
     """What each prediction counts in the loss: w / (Σ w + 1e-5), float32 [n, P].
 
-    As in the original the loss is a mean over the masked tokens of the whole batch, however it is divided over devices,
-    and the small number is in it.
+    As in the original the loss is a mean over the masked tokens of the whole batch, however it is
+    divided over devices, and the small number is in it.
     """
     return weights / (weights.sum() + 1e-5)
 

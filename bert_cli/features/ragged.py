@@ -1,4 +1,6 @@
-"""Token sequences of differing length in flat arrays, padded only when a batch is made; which rows make up which batch."""
+"""Token sequences of differing length in flat arrays, padded only when a batch is made; which rows
+make up which batch.
+"""
 
 import dataclasses
 from array import array
@@ -14,7 +16,7 @@ from bert_cli.base.spec import INPUT_MASK, INPUTS
 
 @dataclass(frozen=True)
 class RaggedFeatures:
-    """n token sequences end to end; sequence i stands at `offsets[i]:offsets[i + 1]`.
+    """n token sequences end to end; sequence i is at `offsets[i]:offsets[i + 1]`.
 
     token_ids    int32 [total]
     segment_ids  int8 [total], 0 or 1
@@ -27,8 +29,11 @@ class RaggedFeatures:
 
     @staticmethod
     def of(token_ids: array, segment_ids: array, offsets: array) -> "RaggedFeatures":
-        """The sequences that arrays of the type codes i, b and q hold; the arrays must not grow any more."""
-        # Without a copy: NumPy reads the memory of the arrays, of which all rows of a data set take a lot.
+        """The sequences that arrays of the type codes i, b and q hold; the arrays must not grow any
+        more.
+        """
+        # Without a copy: NumPy reads the memory of the arrays, of which all rows of a data set take
+        # a lot.
         return RaggedFeatures(
             np.frombuffer(token_ids, np.int32), np.frombuffer(segment_ids, np.int8), np.frombuffer(offsets, np.int64)
         )
@@ -51,10 +56,11 @@ class RaggedFeatures:
         return RaggedFeatures(self.token_ids[indices], self.segment_ids[indices], offsets)
 
     def padded(self, rows: np.ndarray | Sequence[int], width: int) -> dict[str, np.ndarray]:
-        """The sequences of the given row numbers as int32 [len(rows), width], zeros behind their ends.
+        """The sequences of the given row numbers as int32 [len(rows), width], zeros after their
+        ends.
 
-        The keys are the model's inputs: input_word_ids, input_mask (1 for a token), input_type_ids. ValueError where a
-        sequence is longer than `width`.
+        The keys are the model's inputs: input_word_ids, input_mask (1 for a token), input_type_ids.
+        ValueError where a sequence is longer than `width`.
         """
         rows = np.asarray(rows, dtype=np.int64)
         starts = self.offsets[rows]
@@ -73,7 +79,8 @@ class RaggedFeatures:
 
 
 def take_ranges(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(indices of the values of these rows, one row after the other; the offsets of the taken values), both int64.
+    """(indices of the values of these rows, one row after the other; the offsets of the taken
+    values), both int64.
 
     Row i has the values from offsets[i] to offsets[i + 1].
     """
@@ -85,9 +92,10 @@ def take_ranges(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, width: int, fill: float) -> np.ndarray:
-    """Rows of any flat values [t, …], which stand end to end as in RaggedFeatures -> [len(rows), width, …].
+    """Rows of any flat values [t, …], which are end to end as in RaggedFeatures -> [len(rows),
+    width, …].
 
-    `fill` stands behind their ends.
+    `fill` follows their ends.
     """
     indices = offsets[rows][:, None] + np.arange(width)
     inside = indices < offsets[rows + 1][:, None]
@@ -97,13 +105,15 @@ def padded_values(values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, wid
 
 
 def row_lengths(features: "Features") -> np.ndarray:
-    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with equally many for each row.
+    """Tokens in the longest sequence of each row, int64 [rows], of features of any kind with
+    equally many for each row.
 
     Of rows of windows, which are as many as they are, the tokens of all of them.
     """
     lengths, starts = features.sequences.lengths, getattr(features, "row_starts", None)
     if starts is not None and len(features):
-        # Every example has a window, which reduceat needs: for an empty range it gives the next value, not 0.
+        # Every example has a window, which reduceat needs: for an empty range it gives the next
+        # value, not 0.
         return np.add.reduceat(lengths, starts[:-1])
     return lengths.reshape(len(features), -1).max(axis=1) if len(features) else lengths
 
@@ -131,7 +141,9 @@ class Features(Batches, Protocol):
 
 @dataclass(frozen=True)
 class StatedRows:
-    """n rows of features of any kind, with what a frozen encoder says of them: states float32 [n, …, W]."""
+    """n rows of features of any kind, with what a frozen encoder says of them: states float32 [n,
+    …, W].
+    """
 
     features: Features
     states: np.ndarray
@@ -140,7 +152,9 @@ class StatedRows:
         return len(self.features)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """The columns of the features but for the tokens, and `states` in their place (spec.stated)."""
+        """The columns of the features but for the tokens, and `states` in their place
+        (spec.stated).
+        """
         batch = self.features.batch(rows, width)
         others = {name: values for name, values in batch.items() if name not in INPUTS}
         return others | {INPUT_MASK: batch[INPUT_MASK][..., :1], "states": self.states[rows]}
@@ -164,15 +178,19 @@ def check_steps(num_examples: int, batch_size: int, num_epochs: float) -> int:
 
 
 def epoch_order(num_examples: int, seed: int, epoch: int) -> np.ndarray:
-    """The order of one epoch: a full shuffle that depends on seed and epoch alone, int64 [num_examples]."""
+    """The order of one epoch: a full shuffle that depends on seed and epoch alone, int64
+    [num_examples].
+    """
     # As a pair: with the sum, seed 1 in epoch 2 would be seed 2 in epoch 1.
     return np.random.default_rng([seed, epoch]).permutation(num_examples)
 
 
 def dealt(lengths: np.ndarray) -> np.ndarray:
-    """An order in which each half, and each half of a half, has about the same sum of `lengths` [n]; int64 [n].
+    """An order in which each half, and each half of a half, has about the same sum of `lengths`
+    [n]; int64 [n].
 
-    So devices that share a batch by its rows have about as many tokens each, whatever their number is.
+    So devices that share a batch by its rows have about as many tokens each, whatever their number
+    is.
     """
 
     def deal(order: np.ndarray) -> np.ndarray:
@@ -189,10 +207,12 @@ def training_rows(
 ) -> Iterator[np.ndarray]:
     """Row numbers, int64 [batch_size], of batch `start_step` and all that follow, without end.
 
-    lengths: of all examples, in tokens, for an order within each batch that balances its shares: see `dealt`.
+    lengths: of all examples, in tokens, for an order within each batch that balances its shares:
+    see `dealt`.
 
-    Epochs follow one another without a gap, so a batch may hold the end of one and the start of the next, and each
-    example is seen once per epoch. Batch k is the same whatever step the iteration starts from.
+    Epochs follow one another without a gap, so a batch may hold the end of one and the start of the
+    next, and each example is seen once per epoch. Batch k is the same whatever step the iteration
+    starts from.
     """
     position = start_step * batch_size
     # Computed from the step, so that a run that goes on needs no state of its data.
@@ -208,10 +228,11 @@ def training_rows(
 
 
 def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
-    """Split all rows into groups of similar length, longest first, each of at most `max_tokens` tokens with padding.
+    """Split all rows into groups of similar length, longest first, each of at most `max_tokens`
+    tokens with padding.
 
-    For evaluation and prediction, where order does not matter to the result; a row longer than that is a group of one.
-    The longest go first so that a lack of memory shows at once.
+    For evaluation and prediction, where order does not matter to the result; a row longer than that
+    is a group of one. The longest go first so that a lack of memory shows at once.
     """
     # Stable, so that rows of equal length stay in file order and two runs give the same bytes.
     order = np.argsort(-lengths, kind="stable")
@@ -224,7 +245,9 @@ def length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
 
 
 def equal_length_groups(lengths: np.ndarray, max_tokens: int) -> list[np.ndarray]:
-    """Split all rows into groups of the same length, longest first, each of at most `max_tokens` tokens; see length_groups."""
+    """Split all rows into groups of the same length, longest first, each of at most `max_tokens`
+    tokens; see length_groups.
+    """
     order = np.argsort(-lengths, kind="stable")
     buckets = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1)
     return [rows[group] for rows in buckets for group in length_groups(lengths[rows], max_tokens)]

@@ -1,6 +1,8 @@
-"""SquadExample records -> windows `[CLS] question [SEP] part of the context [SEP]`, as Google's run_squad.py makes them.
+"""SquadExample records -> windows `[CLS] question [SEP] part of the context [SEP]`, as Google's
+run_squad.py makes them.
 
-A context that is too long for one window gets several, which overlap. Positions in a window count from its [CLS].
+A context that is too long for one window gets several, which overlap. Positions in a window count
+from its [CLS].
 """
 
 from array import array
@@ -22,19 +24,20 @@ FIRST_UNIQUE_ID = 1000000000  # the original numbers its windows from here
 
 @dataclass(frozen=True)
 class SquadFeatures:
-    """n windows of the examples, in their order; an example without a word piece in its context has none.
+    """n windows of the examples, in their order; an example without a word piece in its context has
+    none.
 
     sequences          the token sequences
     example_index      int32 [n], ascending
-    doc_span_index     int32 [n], number of the window among those of its example
+    doc_span_index     int32 [n], number of the window within its example
     query_lengths      int32 [n], word pieces of the question in the window
-    owned              int32 [n, 2], positions of the first token and behind the last whose context is largest here
+    owned              int32 [n, 2], positions of the first token, and after the last, with their largest context here
     start_positions    int32 [n], of the answer's first token; 0 where the answer is not (wholly) in the window, where
                        there is none, and in prediction
     end_positions      int32 [n], of its last token
     is_impossible      bool [n], of the example
     word_indices       int32, the word of each word piece of each context, end to end
-    word_offsets       int64 [n], where the first context token of the window stands in `word_indices`
+    word_offsets       int64 [n], index of the window's first context token in `word_indices`
     is_training        whether positions were looked for
     num_examples       those without window included
     num_cut_questions  questions that lost word pieces to max_query_length
@@ -58,7 +61,9 @@ class SquadFeatures:
         return len(self.sequences)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.SQUAD of these windows, padded to `width` tokens; None for as many as the longest has."""
+        """spec.SQUAD of these windows, padded to `width` tokens; None for as many as the longest
+        has.
+        """
         inputs = self.sequences.padded(rows, width or self.sequences.longest(rows))
         return inputs | {name: getattr(self, name)[rows] for name in ("start_positions", "end_positions")}
 
@@ -69,7 +74,7 @@ class SquadFeatures:
 
     @property
     def doc_ends(self) -> np.ndarray:
-        """Position behind the last context token of each window, int64 [n]."""
+        """Position after the last context token of each window, int64 [n]."""
         return self.sequences.lengths - 1
 
     def word_of(self, window: int, position: int) -> int:
@@ -78,7 +83,9 @@ class SquadFeatures:
 
 
 class _Pieces(NamedTuple):
-    """The word pieces of a context: ids, and for each word where its first piece stands; `offset` in word_indices."""
+    """The word pieces of a context: ids, and for each word the position of its first piece;
+    `offset` in word_indices.
+    """
 
     ids: array
     first_pieces: list[int]
@@ -86,12 +93,14 @@ class _Pieces(NamedTuple):
 
 
 def check_lengths(max_seq_length: int, doc_stride: int, max_query_length: int) -> None:
-    """InputError unless a window has room for a token of the context behind any question, and windows advance."""
+    """InputError unless a window has room for a token of the context after any question, and
+    windows advance.
+    """
     if max_query_length < 0:
         raise InputError(f"--max_query_length: {max_query_length} is negative; give 0 or more")
     if max_seq_length <= max_query_length + 3:
         raise InputError(
-            f"--max_seq_length: {max_seq_length} has no room for a context behind a question of {max_query_length} tokens "
+            f"--max_seq_length: {max_seq_length} has no room for a context after a question of {max_query_length} tokens "
             f"and 3 special ones; give more than {max_query_length + 3}, or a smaller --max_query_length"
         )
     if doc_stride < 1:
@@ -110,10 +119,11 @@ def _context_pieces(paragraph: Paragraph, tokenizer: FullTokenizer, word_indices
 
 
 def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokenizer) -> tuple[int, int]:
-    """First and last word piece of the answer: of its words, or of the answer alone where it can be told.
+    """First and last word piece of the answer: of its words, or of the answer alone where that is
+    unambiguous.
 
-    Of "(1895-1943)." only the pieces of "1895" are the answer 1895. The last may stand before the first: the words of
-    the answer then have no pieces.
+    Of "(1895-1943)." only the pieces of "1895" are the answer 1895. The last may be before the
+    first: the words of the answer then have no pieces.
     """
     if example.start_position is None or example.end_position is None or example.answer_text is None:
         raise ValueError(f"the example {example.qas_id} was read without its answer")
@@ -123,7 +133,8 @@ def _answer_pieces(example: SquadExample, pieces: _Pieces, tokenizer: FullTokeni
     answer = array("i", tokenizer.encode(example.answer_text))
     if answer:
         for start in range(first, last - len(answer) + 2):
-            # The first match, as in the original, also where the answer comes twice within its words.
+            # The first match, as in the original, also where the answer comes twice within its
+            # words.
             if pieces.ids[start : start + len(answer)] == answer:
                 return start, start + len(answer) - 1
     return first, last
@@ -139,8 +150,9 @@ def squad_features(
 ) -> SquadFeatures:
     """Cut the examples into windows of at most `max_seq_length` tokens.
 
-    Windows of one context are `doc_stride` tokens apart; questions are cut to `max_query_length` tokens. With
-    `is_training` the examples must have their positions. InputError for lengths that leave no room (check_lengths).
+    Windows of one context are `doc_stride` tokens apart; questions are cut to `max_query_length`
+    tokens. With `is_training` the examples must have their positions. InputError for lengths that
+    leave no room (check_lengths).
     """
     check_lengths(max_seq_length, doc_stride, max_query_length)
     cls_id, sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
@@ -196,7 +208,9 @@ def squad_features(
 def window(
     features: SquadFeatures, examples: Sequence[SquadExample], tokenizer: FullTokenizer, max_seq_length: int, row: int
 ) -> dict[str, Any]:
-    """One window in full, with the names of the original: ids padded to `max_seq_length`, and maps by position."""
+    """One window in full, with the names of the original: ids padded to `max_seq_length`, and maps
+    by position.
+    """
     padded = {name: values[0].tolist() for name, values in features.sequences.padded([row], max_seq_length).items()}
     doc = range(int(features.doc_starts[row]), int(features.doc_ends[row]))
     owned_start, owned_end = features.owned[row].tolist()
@@ -226,7 +240,9 @@ def format_features(
     tokenizer: FullTokenizer,
     count: int = 2,
 ) -> list[str]:
-    """All windows of the first `count` examples as lines for the log, without padding, in the form of the original."""
+    """All windows of the first `count` examples as lines for the log, without padding, in the form
+    of the original.
+    """
     lines = []
     # example_index is ascending, so these are all windows of the first examples.
     for row in range(int(np.searchsorted(features.example_index, count))):

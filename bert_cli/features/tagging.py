@@ -1,4 +1,5 @@
-"""TaggingExample records -> windows of pieces, each word predicted in the one that gives its first piece most context.
+"""TaggingExample records -> windows of pieces, each word predicted in the window that gives its
+first piece most context.
 
 words      Unaffable  Anna  left       in a long sentence: windows of `max_seq_length` - 2 pieces
 pieces     una ##ffa ##ble  anna left  each `doc_stride` pieces further on
@@ -35,8 +36,8 @@ class TaggingFeatures:
     example_ids  int32 [w], the example each window is of
     num_words    int32 [n], words in each example
 
-    A word is predicted at its first piece, once. Words without pieces (a zero-width space, control characters) are
-    predicted nowhere; an example that has no others has no window.
+    A word is predicted at its first piece, once. Words without pieces (a zero-width space, control
+    characters) are predicted nowhere; an example that has no others has no window.
     """
 
     sequences: RaggedFeatures
@@ -50,7 +51,9 @@ class TaggingFeatures:
         return len(self.sequences)
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.TAGGING of these windows, padded to `width` tokens; None for as many as the longest has."""
+        """spec.TAGGING of these windows, padded to `width` tokens; None for as many as the longest
+        has.
+        """
         width = width or self.sequences.longest(rows)
         labels = label_columns(padded_values(self.label_ids, self.sequences.offsets, rows, width, NOTHING))
         return self.sequences.padded(rows, width) | labels
@@ -81,8 +84,8 @@ class TaggingFeatures:
 def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
     """label_ids int32 [B, S], and label_weights float32 [B, S].
 
-    The loss is a mean over the labelled pieces of the whole batch, however it is divided over devices: each weighs one
-    through their number, all others nothing.
+    The loss is a mean over the labelled pieces of the whole batch, however it is divided over
+    devices: each weighs one through their number, all others nothing.
     """
     # max: a batch of padding alone, as the last one of several devices, has no labelled piece.
     is_labelled = label_ids != NOTHING
@@ -94,7 +97,7 @@ def label_columns(label_ids: np.ndarray) -> dict[str, np.ndarray]:
 class TaggingStates:
     """What a frozen encoder says of the m labelled pieces of all windows.
 
-    states float32 [m, W], label_ids int32 [m]; those of window i stand at offsets[i]:offsets[i + 1].
+    states float32 [m, W], label_ids int32 [m]; window i has offsets[i]:offsets[i + 1].
     """
 
     states: np.ndarray
@@ -106,15 +109,19 @@ class TaggingStates:
         return len(self.offsets) - 1
 
     def batch(self, rows: np.ndarray, width: int | None = None) -> dict[str, np.ndarray]:
-        """spec.TAGGING_STATES of these windows, padded to `width` pieces; None for as many as the longest has."""
-        # Labelled pieces alone are stored, so this width is below that of the tokens.
+        """spec.TAGGING_STATES of these windows, padded to `width` pieces; None for as many as the
+        longest has.
+        """
+        # Labelled pieces alone are stored, so this width is below the number of tokens.
         width = width or int(np.diff(self.offsets)[rows].max())
         labels = label_columns(padded_values(self.label_ids, self.offsets, rows, width, NOTHING))
         return labels | {"states": padded_values(self.states, self.offsets, rows, width, 0.0)}
 
 
 class _Builder:
-    """The growing flat arrays of TaggingFeatures; size: pieces in a window, stride: from one window to the next."""
+    """The growing flat arrays of TaggingFeatures; size: pieces in a window, stride: from one window
+    to the next.
+    """
 
     def __init__(self, tokenizer: FullTokenizer, size: int, stride: int):
         self.cls_id, self.sep_id = tokenizer.ids[CLS], tokenizer.ids[SEP]
@@ -125,7 +132,8 @@ class _Builder:
     def add(self, example: int, pieces: Sequence[int], labels: Sequence[int], words: Sequence[int]) -> None:
         """Add a sentence, in windows where it is too long for one.
 
-        Windows in which no word is predicted, as in the midst of a word of very many pieces, are left out.
+        Windows in which no word is predicted, as in the midst of a word of very many pieces, are
+        left out.
         """
         if len(pieces) <= self.size:
             # Most sentences: without arrays of NumPy, which cost more than such a sentence itself.
@@ -169,18 +177,21 @@ def tagging_features(
     doc_stride: int,
     label_all_pieces: bool = False,
 ) -> TaggingFeatures:
-    """Cut the words of all examples into pieces, and these into windows of at most `max_seq_length` tokens.
+    """Cut the words of all examples into pieces, and these into windows of at most `max_seq_length`
+    tokens.
 
-    Tags must be in BIO and among `labels`, which `check_labels` sees to. A word's first piece gets its tag as label; with
-    `label_all_pieces` the others get the I- form of the tag, for training alone. `doc_stride`: pieces from the start
-    of a window to that of the next; more than a window holds counts as just that. Each word is labelled in one window
-    alone. InputError for a `max_seq_length` below 3 or a `doc_stride` below 1.
+    Tags must be in BIO and among `labels`, which `check_labels` sees to. A word's first piece gets
+    its tag as label; with `label_all_pieces` the others get the I- form of the tag, for training
+    alone. `doc_stride`: pieces from the start of a window to the start of the next; more than a
+    window holds counts as just that. Each word is labelled in one window alone. InputError for a
+    `max_seq_length` below 3 or a `doc_stride` below 1.
     """
     check_max_seq_length(max_seq_length, pairs=False)
     if doc_stride < 1:
         raise InputError(f"--doc_stride: {doc_stride} is no step from one window to the next; give 1 or more")
     index = {label: number for number, label in enumerate(labels)}
-    # What a tag gives to a first piece and to each further piece; without a tag, as in prediction, nothing is trained.
+    # What a tag gives to a first piece and to each further piece; without a tag, as in prediction,
+    # nothing is trained.
     label_ids: dict[str | None, tuple[int, int]] = {None: (NOTHING, NOTHING)}
     for label in labels:
         label_ids[label] = (index[label], index[_inside(label)] if label_all_pieces else NOTHING)
@@ -214,7 +225,7 @@ def _inside(tag: str) -> str:
 def format_features(
     features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int = 2
 ) -> list[str]:
-    """The first `count` windows as lines for the log; `-` stands for a piece that is not trained."""
+    """The first `count` windows as lines for the log; `-` marks a piece that is not trained."""
     lines = []
     for window in range(min(count, len(features))):
         part = slice(*features.sequences.offsets[window : window + 2].tolist())

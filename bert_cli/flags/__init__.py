@@ -1,1 +1,3 @@
-"""How a flag works: a field of a group, from which parser, help, flags.txt, completion and the manifest are derived."""
+"""How a flag works: a field of a group, from which parser, help, flags.txt, completion and the
+manifest are derived.
+"""

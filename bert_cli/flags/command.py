@@ -1,4 +1,6 @@
-"""What every command does around its work: --help, completion, the command line, the log, and errors in one line."""
+"""What every command does around its work: --help, completion, the command line, the log, and
+errors in one line.
+"""
 
 import dataclasses
 import logging
@@ -32,11 +34,13 @@ class _StderrHandler(logging.Handler):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """The `main` of a command's module: called with a command line, it does the work and returns the exit code.
+    """The `main` of a command's module: called with a command line, it does the work and returns
+    the exit code.
 
-    description: the docstring of the module. run takes the settings. check(values, given) sees the values of all flags by
-    name, and which were given, before they are put together; it returns them, with what is remembered or derived, and raises
-    InputError for what does not go together. interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
+    description: the docstring of the module. run takes the settings. check(values, given) sees the
+    values of all flags by name, and which were given, before they are put together; it returns
+    them, with remembered and derived values, and raises InputError for what does not go together.
+    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
     """
 
     name: str
@@ -47,8 +51,11 @@ class Command:
     interrupted: str = "the same command goes on from the last checkpoint"
 
     def __call__(self, arguments: list[str] | None = None) -> int:
-        """arguments: without the command's name; None for those of the process. Each error becomes one line."""
-        # Before anything else: what is imported from here on may set the process up for one command alone.
+        """arguments: without the command's name; None for the process's own. Each error becomes one
+        line.
+        """
+        # Before anything else: modules imported from here on may set the process up for one command
+        # alone.
         PROCESS.is_command = True
         try:
             with raised():
@@ -83,7 +90,7 @@ class Command:
         return f": lower {', '.join(names)}" if names else ""
 
     def _work(self, arguments: list[str]) -> None:
-        # Before the flags are parsed, so that --help works beside a flag that is wrong.
+        # Before the flags are parsed, so that --help works together with a wrong flag.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
         if asked & {"help", "helpfull", "helpshort", "h"}:
             print(help_text(self.settings_class, self.name, self.description), flush=True)

@@ -1,4 +1,6 @@
-"""--completion: a script for bash, zsh or fish that completes a command's flags, choices and files, from its option table."""
+"""--completion: a script for bash, zsh or fish that completes a command's flags, choices and files,
+from its option table.
+"""
 
 import itertools
 import re
@@ -16,7 +18,9 @@ _BOOLEAN = ("true", "false")
 
 
 class _Known(NamedTuple):
-    """A flag as a shell needs it: the values where they are few, whether it may stand alone, and whether it is a file."""
+    """A flag as a shell needs it: the values where they are few, whether it needs no value, and
+    whether it is a file.
+    """
 
     name: str
     help: str
@@ -30,7 +34,7 @@ class _Known(NamedTuple):
         return self.is_switch and bool(self.values)
 
 
-# Of every command, beside those of its groups.
+# Flags of every command, in addition to the flags of its groups.
 _ALWAYS = (
     _Known("flagfile", "a file of flags, one --name=value a line", is_file=True),
     _Known("completion", "print a script that completes flags and values", SHELLS),
@@ -131,7 +135,7 @@ def _bash_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str
     # Last, as bash takes the first case: a file that has usual values, too, is offered these.
     by_action["files=1"] = [f"--{flag.name}" for flag in known if flag.is_file]
     return {
-        # The sign tells that a value has to follow.
+        # The sign means that a value has to follow.
         "names": " ".join(f"--{flag.name}" if flag.is_switch else f"--{flag.name}=" for flag in known),
         "negated": " ".join(f"--no{flag.name}" for flag in known if flag.is_boolean),
         "words_are_files": "1" if words_are_files else "",
@@ -154,7 +158,7 @@ def _zsh_facts(known: Sequence[_Known], words_are_files: bool) -> dict[str, str]
     for flag in known:
         description = "[" + re.sub(r"([\\\[\]:])", r"\\\1", flag.help) + "]"
         action = "_files" if flag.is_file else f"({' '.join(flag.values)})" if flag.values else " "
-        if flag.is_boolean:  # its value, if any, stands in the same word
+        if flag.is_boolean:  # its value, if any, is in the same word
             specs += [f"--{flag.name}=-{description}::{flag.name}:{action}", f"--no{flag.name}{description}"]
         else:
             specs.append(f"--{flag.name}" + (description if flag.is_switch else f"={description}:{flag.name}:{action}"))

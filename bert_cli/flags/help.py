@@ -1,4 +1,6 @@
-"""What a command says of itself: the text of --help, and the parts of it that docs/ and completion print in their ways."""
+"""What a command says of itself: the text of --help, and the parts of it that docs/ and completion
+print in their ways.
+"""
 
 import textwrap
 
@@ -39,13 +41,15 @@ def help_text(settings_class: type, command: str, description: str) -> str:
 
 
 def split_examples(description: str) -> tuple[str, str]:
-    """A command's docstring without its examples, and these, as they are typed; "" where it has none."""
+    """A command's docstring without its examples, and these, as they are typed; "" where it has
+    none.
+    """
     text, _, examples = description.partition(_EXAMPLES)
     return text.strip(), textwrap.dedent(examples).strip()
 
 
 def blocks(text: str) -> list[str]:
-    """Paragraphs, and what is indented and so is printed as it stands."""
+    """Paragraphs, and indented blocks, which are printed unchanged."""
     return [block.strip("\n") for block in text.split("\n\n") if block.strip()]
 
 
@@ -54,7 +58,7 @@ def is_verbatim(block: str) -> bool:
 
 
 def sections(settings_class: type) -> dict[str, list[Flag]]:
-    """The flags of a command by heading, in order; groups of one heading stand together."""
+    """The flags of a command by heading, in order; groups of one heading are adjacent."""
     found: dict[str, list[Flag]] = {}
     for flag in every_flag(settings_class):
         found.setdefault(flag.heading, []).append(flag)

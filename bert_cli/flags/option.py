@@ -1,13 +1,15 @@
-"""A flag is a field of a group: a frozen dataclass whose fields say all that is to be known of their flags.
+"""A flag is a field of a group: a frozen dataclass; its fields hold everything about their flags.
 
     class Training(FlagGroup, heading="Training"):
         learning_rate: float = option(5e-5, "peak learning rate of Adam", lower=0.0, decides=True)
 
-A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are the command's own:
+A command's Settings are a dataclass of such groups; `group` puts one in, with the defaults that are
+the command's own:
 
     training: Training = group(Training, learning_rate=1e-4)
 
-The parser, --help, flags.txt, the manifest of a run and what later runs remember are derived from these fields alone.
+The parser, --help, flags.txt, the manifest of a run and what later runs remember are derived from
+these fields alone.
 """
 
 import dataclasses
@@ -20,18 +22,19 @@ from typing import Any, ClassVar
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """What is to be known of a flag beside its type and default.
+    """The properties of a flag other than its type and default.
 
-    lower, upper: bounds, both allowed. choices: the values of an enumeration. decides: another value makes another result
-    of training, so it belongs to the manifest. remembered: a run that does not train takes it from the flags.txt of the
-    run that did. path: is made absolute in flags.txt. passing: is left out of flags.txt, as it is about one run only.
-    ignored: is accepted for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not used.
-    read: text of the flag -> value, with InputError; write: the way back, for flags.txt. flag: its name where it is not the
-    field's. words: it takes the words of the command line that are no flags. file: it is the name of a file or a folder, as
-    is each that is a path or ends in _file or _dir. usual: values that completion offers, where others are right as well;
-    of a path, words that are none.
-    grid: a number of which a list may be given, with commas between; the field is then a tuple of them until runs.sweep.sweep
-    has made a run of each.
+    lower, upper: bounds, both allowed. choices: the values of an enumeration. decides: another
+    value makes another result of training, so it belongs to the manifest. remembered: a run that
+    does not train takes it from the flags.txt of the run that did. path: is made absolute in
+    flags.txt. passing: is left out of flags.txt, as it is about one run only. ignored: is accepted
+    for Google's commands, without effect. may_be_empty: scripts pass it on empty where it is not
+    used. read: text of the flag -> value, with InputError; write: the way back, for flags.txt.
+    flag: its name where it is not the field's. words: it takes the words of the command line that
+    are no flags. file: it is the name of a file or a folder, as is each that is a path or ends in
+    _file or _dir. usual: values that completion offers, where others are right as well; of a path,
+    words that are none. grid: a number of which a list may be given, with commas between; the field
+    is then a tuple of them until runs.sweep.sweep has made a run of each.
     """
 
     help: str
@@ -66,13 +69,16 @@ passing = functools.partial(option, passing=True)
 
 @typing.dataclass_transform(frozen_default=True)
 class FlagGroup:
-    """A group of flags: each subclass is a frozen dataclass of options. heading: of its flags in --help."""
+    """A group of flags: each subclass is a frozen dataclass of options. heading: of its flags in
+    --help.
+    """
 
     heading: ClassVar[str]
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     def __init_subclass__(cls, heading: str):
-        # A subclass has its annotations by now, so it becomes a dataclass without a decorator of its own.
+        # A subclass has its annotations by now, so it becomes a dataclass without a decorator of
+        # its own.
         cls.heading = heading
         dataclasses.dataclass(frozen=True)(cls)
 
@@ -88,9 +94,10 @@ def group(
 ) -> Any:
     """A group as a field of a command's Settings, with the command's own defaults.
 
-    own: for a field the command's own words of help, or other facts of Option, such as {"lower": 1}. only, without: the
-    fields of the group that are flags of the command, or are none of its flags; these keep their defaults. after: the flag that
-    the flags of this group follow, where that is not the last one of the groups before.
+    own: for a field the command's own words of help, or other facts of Option, such as {"lower":
+    1}. only, without: the fields of the group that are flags of the command, or are none of its
+    flags; these keep their defaults. after: the flag that the flags of this group follow, where
+    that is not the last one of the groups before.
     """
     options = {field.name: field.metadata["option"] for field in dataclasses.fields(kind)}
     if unknown := {*(own or ()), *(only or ()), *without}.difference(options):
@@ -103,8 +110,8 @@ def group(
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
-    """One flag of a command: `name` on the command line, `field` of the group that Settings call `group`; heading: in --help;
-    kind: bool, int, float or str, what its text stands for.
+    """One flag of a command: `name` on the command line, `field` of the group that Settings call
+    `group`; heading: in --help; kind: bool, int, float or str, the type of its value.
     """
 
     name: str
@@ -123,18 +130,21 @@ class Flag:
 
 
 def every_flag(settings_class: type) -> list[Flag]:
-    """All flags of a command in the order of flags.txt: of its Settings' own groups, then of the groups that they inherit."""
+    """All flags of a command in the order of flags.txt: of its Settings' own groups, then of the
+    groups that they inherit.
+    """
     found: list[Flag] = []
     defaults, classes = settings_class(), typing.get_type_hints(settings_class)
     base = settings_class.__base__
     inherited = {each.name for each in dataclasses.fields(base)} if dataclasses.is_dataclass(base) else set()
-    # A dataclass has inherited fields first, but --help begins with what is particular to a command. Groups that follow a
-    # flag of another group come last, when that flag is in the list.
+    # A dataclass has inherited fields first, but --help begins with what is particular to a
+    # command. Groups that follow a flag of another group come last, when that flag is in the list.
     groups = dataclasses.fields(settings_class)
     for each in sorted(groups, key=lambda each: (each.metadata["after"] is not None, each.name in inherited)):
         kind, values, after = classes[each.name], getattr(defaults, each.name), each.metadata["after"]
         types_of = typing.get_type_hints(kind)
-        # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group may stand inside another one.
+        # Groups are merged by topic, and flags.txt keeps the order that it had before: so a group
+        # may be inside another one.
         end = [flag.name for flag in found].index(after) + 1 if after else len(found)
         found[end:end] = [
             Flag(known.flag or name, kind.heading, each.name, name, _kind(types_of[name]), getattr(values, name), known)
@@ -144,13 +154,13 @@ def every_flag(settings_class: type) -> list[Flag]:
 
 
 def _kind(annotation: Any) -> type:
-    """bool, int or float; str for what is text on the command line, whatever Option.read makes of it."""
+    """bool, int or float; str for text on the command line, whatever Option.read makes of it."""
     options = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     return next((kind for kind in (bool, int, float) if kind in options), str)
 
 
 def build(settings_class: type, values: dict[str, Any]) -> Any:
-    """Settings from values by the names of flags; what is not among them has the command's default."""
+    """Settings from values by the names of flags; others have the command's default."""
     return changed(settings_class(), values)
 
 

@@ -33,15 +33,18 @@ _PLAINER = (
 
 
 def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
-    """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises InputError."""
+    """Values of all flags by name, and the names that the command line (or a flagfile) gave. Raises
+    InputError.
+    """
     for argument in arguments:
-        # "\ " is an escaped space to a shell, which becomes an argument or the start of one; "\" alone continues the line.
+        # "\ " is an escaped space to a shell, which becomes an argument or the start of one; "\"
+        # alone continues the line.
         is_broken = argument.startswith(" ") and (not argument.strip() or argument.strip().startswith("--"))
         refuse_if(is_broken, f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
     values = _define(known)
-    # absl stops at the first word otherwise, and would take all flags behind a text for texts.
+    # absl stops at the first word otherwise, and would take all flags after a text for texts.
     values.set_gnu_getopt(words is not None)
     try:
         rest = values(["command", *arguments])[1:]
@@ -77,7 +80,8 @@ class _NumberOrList(absl_flags.ArgumentParser):
 
 def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
     """A fresh absl FlagValues, so that commands can share a process."""
-    # The global flags.FLAGS would refuse a second command in one process, as in tests and notebooks.
+    # The global flags.FLAGS would refuse a second command in one process, as in tests and
+    # notebooks.
     values = absl_flags.FlagValues()
     for name, flag in known.items():
         text, option = flag.option.help, flag.option
@@ -90,7 +94,8 @@ def _define(known: dict[str, Flag]) -> absl_flags.FlagValues:
             parser = _NumberOrList(number) if option.grid else number
             absl_flags.DEFINE(parser, name, flag.default, text, flag_values=values)
         elif not option.words:
-            # The default is ours, not of absl: "" and None mean different things here, and Option.read sees given texts only.
+            # The default is ours, not of absl: "" and None mean different things here, and
+            # Option.read sees given texts only.
             absl_flags.DEFINE_string(name, None, text, flag_values=values)
     return values
 
@@ -110,7 +115,7 @@ def _checked(flag: Flag, value: Any, is_given: bool) -> Any:
 
 
 def unknown(name: str, known: list[str]) -> str:
-    """What an error says of a flag that is none of `known`, with the one that is most like it."""
+    """The error text for a flag that is none of `known`, with the most similar known flag."""
     bare = name.replace("-", "_")
     if bare in _KNOWN_MISTAKES:
         return f"unknown flag --{name}: {_KNOWN_MISTAKES[bare]}"
@@ -132,7 +137,7 @@ def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as it is written behind --name=."""
+    """A value as it is written after --name=."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

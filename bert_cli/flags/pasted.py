@@ -1,4 +1,6 @@
-"""Command lines that were copied from a page or a document, which has made other characters of hyphens, blanks and quotes."""
+"""Command lines that were copied from a page or a document, which has made other characters of
+hyphens, blanks and quotes.
+"""
 
 import re
 import shlex
@@ -13,10 +15,12 @@ _NO_BREAK = "\u00a0"
 
 
 def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Flag]) -> None:
-    """InputError that shows the cause and the mended command, where one of these characters stands for that of a shell."""
+    """InputError that shows the cause and the mended command, where one of these characters
+    replaces a character of the shell.
+    """
     mended, causes = list(arguments), []
     for cause, mend in (
-        ("a dash stands where two hyphens belong", _with_hyphens),
+        ("a dash is used where two hyphens belong", _with_hyphens),
         ("a blank is missing", _divided),
         ("the quotes are typographic ones, which a shell does not know", _unquoted),
     ):
@@ -43,7 +47,9 @@ def _with_hyphens(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[s
 
 
 def _divided(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
-    """Arguments that go on with a further flag, divided before it. One with a blank is a text in quotes, and stays."""
+    """Arguments that go on with a further flag, divided before it. One with a blank is a text in
+    quotes, and stays.
+    """
     names = "|".join(sorted(known, key=len, reverse=True))
     further = re.compile(rf"(?<=[^\s=-]){_NO_BREAK}*(?=--(?:no)?(?:{names})(?:=|$|--|{_NO_BREAK}))")
     changed: list[str] = []
@@ -66,7 +72,8 @@ def _unquoted(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
             continue
         before = changed[-1] if changed and not beginning else ""
         flag, parts = _flag_of(beginning or before, known), [value, *rest[: ends[0]]]
-        # A text of one argument may have such quotes of its own; a file, a number or a choice has none.
+        # A text of one argument may have such quotes of its own; a file, a number or a choice has
+        # none.
         if (
             len(parts) == 1
             and flag

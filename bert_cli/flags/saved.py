@@ -1,4 +1,6 @@
-"""flags.txt: the flags of a run, one --name=value a line, for --flagfile and for later runs of the same folder."""
+"""flags.txt: the flags of a run, one --name=value a line, for --flagfile and for later runs of the
+same folder.
+"""
 
 import os
 from collections.abc import Collection
@@ -14,7 +16,8 @@ from bert_cli.flags.parser import parse, written
 
 
 def flags_to_save(settings: Any, found: dict[str, Any]) -> dict[str, str]:
-    """Flags that repeat a run from any working directory, as text; `found` has values that the run found by itself.
+    """Flags that repeat a run from any working directory, as text; `found` has values that the run
+    found by itself.
 
     A value of None is left out, and so is the "" of a flag that has no default.
     """
@@ -56,7 +59,8 @@ def remembered(settings_class: type, folder: str, given: Collection[str]) -> dic
     names = [flag.name for flag in every_flag(settings_class) if flag.option.remembered and flag.name not in given]
     kept = [name for name in names if name in saved]
     try:
-        # Parsed like a command line: what an older version wrote, or a hand changed, gets the same checks.
+        # Parsed like a command line: what an older version wrote, or a hand changed, gets the same
+        # checks.
         values, _ = parse(settings_class, [f"--{name}={saved[name]}" for name in kept])
     except InputError as error:
         raise InputError(f"{path}: {error}") from None

@@ -23,15 +23,19 @@ from bert_cli.weights.checkpoint import NO_BERT, load_weights, open_checkpoint
 
 @keras.saving.register_keras_serializable(package="bert_cli")
 class Encoder(keras.layers.Layer):
-    """A BERT: a dict of int [B, S] in, a dict of float32 out, both as the modules of tensorflow-hub have them.
+    """A BERT: a dict of int [B, S] in, a dict of float32 out, both as the modules of tensorflow-hub
+    have them.
 
-    In: `input_word_ids`, `input_mask` (1 real, 0 padding) and `input_type_ids` (0 or 1 for the first or second text). Out:
-    `sequence_output` [B, S, H], `pooled_output` [B, H], and `encoder_outputs`, a list with one [B, S, H] of each layer. S may
-    be free. In training there is the dropout of the config. Products are computed in the layer's compute dtype.
+    In: `input_word_ids`, `input_mask` (1 real, 0 padding) and `input_type_ids` (0 or 1 for the
+    first or second text). Out: `sequence_output` [B, S, H], `pooled_output` [B, H], and
+    `encoder_outputs`, a list with one [B, S, H] of each layer. S may be free. In training there is
+    the dropout of the config. Products are computed in the layer's compute dtype.
     """
 
     def __init__(self, config: BertConfig | Mapping[str, Any], **options: Any):
-        """A new encoder of random weights. config: a BertConfig, or its fields by name. options: those of a keras Layer."""
+        """A new encoder of random weights. config: a BertConfig, or its fields by name. options: of
+        a keras Layer.
+        """
         super().__init__(**options)
         self.config = config if isinstance(config, BertConfig) else BertConfig(**config)
         # Parts of it are no operators of XLA, and on a CPU it is faster without.
@@ -44,11 +48,13 @@ class Encoder(keras.layers.Layer):
     @classmethod
     @named_arguments(init_checkpoint="path")
     def load(cls, path: str | os.PathLike | None = None, trainable: bool = True, **options: Any) -> "Encoder":
-        """Load a checkpoint of any format, with its config beside it; by default the pre-trained model in the box.
+        """Load a checkpoint of any format, with its config next to it; by default the pre-trained
+        model in the box.
 
-        path: a TF1 checkpoint, an output_dir, a Hugging Face folder, a .weights.h5 file or a module for tensorflow-hub.
-        trainable: False leaves nothing of it to train. options: those of a keras Layer, such as name or dtype. Raises
-        InputError where something is missing, damaged, or does not fit together.
+        path: a TF1 checkpoint, an output_dir, a Hugging Face folder, a .weights.h5 file or a module
+        for tensorflow-hub. trainable: False leaves nothing of it to train. options: of a keras
+        Layer, such as name or dtype. Raises InputError where something is missing, damaged, or does
+        not fit together.
         """
         model = load_bundle(path, needs_vocab=False)
         deferred = DeferredInitialization()
@@ -67,7 +73,9 @@ class Encoder(keras.layers.Layer):
         return {name: outputs[name] for name in ("sequence_output", "pooled_output", "encoder_outputs")}
 
     def compute_output_spec(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
-        """What `call` returns, of keras.KerasTensor: a functional model is made without tracing the encoder."""
+        """What `call` returns, of keras.KerasTensor: a functional model is made without tracing the
+        encoder.
+        """
         self._check(inputs)
         hidden = self.config.hidden_size
         states = [

@@ -20,16 +20,19 @@ from bert_cli.tf_internals.keras_layers import mark_built
 
 @keras.saving.register_keras_serializable(package="bert_cli")
 class Preprocessor(keras.layers.Layer):
-    """Texts, string [B], to the dict of int32 [B, max_seq_length] that an Encoder and the modules of tensorflow-hub take.
+    """Texts, string [B], to the dict of int32 [B, max_seq_length] that an Encoder and the modules
+    of tensorflow-hub take.
 
-    A list of two such tensors is pairs of texts. The token ids are those of the commands; what is longer is cut, of a pair
-    the longer text first. The vocabulary is part of the layer's config.
+    A list of two such tensors is pairs of texts. The token ids are equal to the commands'; longer
+    texts are cut, of a pair the longer text first. The vocabulary is part of the layer's config.
     """
 
     def __init__(
         self, vocabulary: Sequence[str], do_lower_case: bool = True, max_seq_length: int = 128, **options: Any
     ):
-        """vocabulary: the token of each id. max_seq_length: tokens of a row, with [CLS] and [SEP]. options: of a Layer."""
+        """vocabulary: the token of each id. max_seq_length: tokens of a row, with [CLS] and [SEP].
+        options: of a Layer.
+        """
         super().__init__(**options)
         check_max_seq_length(max_seq_length, pairs=False)
         self.vocabulary, self.do_lower_case, self.max_seq_length = list(vocabulary), do_lower_case, max_seq_length
@@ -51,7 +54,9 @@ class Preprocessor(keras.layers.Layer):
         do_lower_case: bool | None = None,
         **options: Any,
     ) -> "Preprocessor":
-        """The vocabulary and casing of a model, as Encoder.load finds it. do_lower_case: by default as its files say."""
+        """The vocabulary and casing of a model, as Encoder.load finds it. do_lower_case: by default
+        as its files say.
+        """
         model = load_bundle(path, needs_vocab=True, do_lower_case=do_lower_case)
         most = model.config.max_position_embeddings
         if max_seq_length > most:
@@ -59,7 +64,7 @@ class Preprocessor(keras.layers.Layer):
         return cls(model.vocabulary.tokens, model.do_lower_case, max_seq_length, **options)
 
     def __call__(self, inputs: Any, *arguments: Any, **options: Any) -> Any:
-        """As that of any layer; texts may also be lists and arrays of Python's own."""
+        """As of any layer; texts may also be lists and arrays of Python's own."""
         # A layer of Keras takes tensors alone.
         if isinstance(inputs, list | tuple) and not all(isinstance(each, str) for each in inputs):
             inputs = [_strings(each) for each in inputs]

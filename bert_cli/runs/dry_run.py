@@ -81,5 +81,5 @@ def try_out(
         LOG.log(RESULT, "  %d of %d steps are trained already", plan.done, updates.steps)
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
-    LOG.log(RESULT, "nothing was written; the run without --dry_run starts anew")
+    LOG.log(RESULT, "nothing was written; the run without --dry_run starts from the beginning")
     return {"steps": steps, "seconds": sum(forecast.values()), "parts": forecast, "memory": trial.memory}

@@ -45,14 +45,15 @@ class Tf1Reader:
         try:
             # load_checkpoint would take a folder of the same name for the checkpoint.
             return tf.compat.v1.train.NewCheckpointReader(self.description).get_tensor(name)
-        # The reader turns a short data file into one of several exceptions, by the place of the cut.
+        # The reader turns a short data file into one of several exceptions, by the place of the
+        # cut.
         except (tf.errors.OpError, RuntimeError, IndexError) as error:
             raise ValueError(first_line(error)) from None
 
 
 @contextlib.contextmanager
 def _damage_reported(prefix: str) -> Iterator[None]:
-    """Within it, what is wrong with the files of a checkpoint becomes an InputError."""
+    """Within it, damage of the files of a checkpoint becomes an InputError."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -62,10 +63,14 @@ def _damage_reported(prefix: str) -> Iterator[None]:
 
 
 class AverageReader:
-    """The mean of the last checkpoints of a training run up to one of them; what is not of the model is that one's own."""
+    """The mean of the last checkpoints of a training run up to one of them; values that are not of
+    the model are from that one.
+    """
 
     def __init__(self, path: CheckpointPath, count: int):
-        """path: a model.ckpt-N; count: how many, that one among them. InputError where there are fewer, or it is none such."""
+        """path: a model.ckpt-N; count: how many, that one among them. InputError where there are
+        fewer, or it is none such.
+        """
         if path.kind != TF1 or not os.path.basename(path.location).startswith(CHECKPOINT):
             raise InputError(f"--average_last={count} is about the {CHECKPOINT}N of a training run, not {path.name}")
         last = step_number(path.location)
@@ -141,13 +146,16 @@ def write_tf1(prefix: str, tensors: dict[str, np.ndarray]) -> None:
 
 def _same_memory(values: np.ndarray) -> np.ndarray:
     """The same numbers, for a reader that knows of no memory that is only to be read, as DLPack's."""
-    # NumPy refuses to export a read-only array by DLPack. SaveV2 only reads, so the view may claim to be writable.
+    # NumPy refuses to export a read-only array by DLPack. SaveV2 only reads, so the view may claim
+    # to be writable.
     interface = values.__array_interface__ | {"data": (values.ctypes.data, False)}
     return np.asarray(types.SimpleNamespace(__array_interface__=interface, owner=values))
 
 
 def data_files(prefix: str) -> list[str]:
-    """The files of a checkpoint written by `write_tf1`; the index, which makes it visible, comes last."""
+    """The files of a checkpoint written by `write_tf1`; the index, which makes it visible, comes
+    last.
+    """
     return [f"{prefix}.data-00000-of-00001", f"{prefix}.index"]
 
 
@@ -161,7 +169,9 @@ class LoadReport:
     unused: list[str]  # in the checkpoint, not in the model
 
     def check_whole(self, reason: str, optional: str | tuple[str, ...] = ()) -> None:
-        """InputError, ending with `reason`, for a missing variable whose name does not begin with an `optional` one."""
+        """InputError, ending with `reason`, for a missing variable with a name that begins with no
+        `optional` one.
+        """
         missing = [name for name in self.missing if not name.startswith(optional)]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
@@ -182,8 +192,8 @@ class LoadReport:
 def load_weights(variables: dict, reader: Reader) -> LoadReport:
     """Assign the variables (Google's name -> variable) that the checkpoint has.
 
-    Raises InputError, before anything is assigned, for a shape that differs, and where the checkpoint has none of the
-    variables of a BERT encoder that is to be loaded.
+    Raises InputError, before anything is assigned, for a shape that differs, and where the
+    checkpoint has none of the variables of a BERT encoder that is to be loaded.
     """
     loaded = [name for name in variables if name in reader.shapes]
     missing = [name for name in variables if name not in reader.shapes]

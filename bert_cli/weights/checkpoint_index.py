@@ -1,7 +1,8 @@
-"""The index of a TF1 checkpoint (`prefix`.index), checked before anybody takes its word for how large things are, and the
-arrays that it names, read without TensorFlow.
+"""The index of a TF1 checkpoint (`prefix`.index), checked before anybody takes its word for how
+large things are, and the arrays that it names, read without TensorFlow.
 
-TensorFlow reads the index with C++ that allocates what a size in it claims, and ends the process where that fails.
+TensorFlow reads the index with C++ that allocates what a size in it claims, and ends the process
+where that fails.
 """
 
 import math
@@ -24,12 +25,12 @@ _DTYPES = {
     14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 22: "uint32", 23: "uint64",
 }  # fmt: skip
 _MOST_DIMENSIONS = 254  # of a TensorShape
-_STRING = 7  # the DataType of texts, whose checksum is of another kind
+_STRING = 7  # the DataType of texts, which have another kind of checksum
 _PIECE = 1 << 24  # bytes of a data file that are read at once
 
 
 class Entry(NamedTuple):
-    """Where a variable stands in a data file, and as what."""
+    """Position and type of a variable in a data file."""
 
     path: str
     dtype: int  # by its number in TensorFlow's DataType
@@ -41,22 +42,24 @@ class Entry(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether its bytes are those of an array."""
+        """Whether it is an array."""
         return self.dtype in _DTYPES and not self.is_sliced
 
 
 def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
-    """The entries of all variables. ValueError where an index is no table, or claims what its data files have not.
+    """The entries of all variables. ValueError where an index is no table, or claims what its data
+    files have not.
 
     checks_itself: ValueError, too, where a checksum says that the index is not what was written.
     """
     sizes: dict[str, int] = {}
     entries, shards = {}, 1
-    # The first entry, a header without a key, has the number of data files; the others are BundleEntryProtos.
+    # The first entry, a header without a key, has the number of data files; the others are
+    # BundleEntryProtos.
     for key, value, is_sound in table_entries(read_bytes(f"{prefix}.index")):
         name, fields = key.decode("utf-8", "replace"), dict(_fields(value))
         if checks_itself and not is_sound:
-            raise ValueError(f"the checksum of the index is wrong beside {name or 'its beginning'}")
+            raise ValueError(f"the checksum of the index is wrong near {name or 'its beginning'}")
         if key:
             # proto3 leaves fields out that are 0: number of the data file, offset, size.
             path = f"{prefix}.data-{fields.get(3, 0):05d}-of-{shards:05d}"
@@ -70,9 +73,11 @@ def read_index(prefix: str, checks_itself: bool = False) -> dict[str, Entry]:
 
 
 def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True) -> None:
-    """As read_index; besides, ValueError where a checksum says that index or data are not what was written.
+    """As read_index; besides, ValueError where a checksum says that index or data are not what was
+    written.
 
-    is_wanted(name): whether the data of a variable is looked at. Raises OSError where a file cannot be read.
+    is_wanted(name): whether the data of a variable is looked at. Raises OSError where a file cannot
+    be read.
     """
     wanted: dict[str, list[tuple[int, str, Entry]]] = {}
     for name, entry in read_index(prefix, checks_itself=True).items():
@@ -86,8 +91,11 @@ def check_data(prefix: str, is_wanted: Callable[[str], bool] = lambda name: True
 
 
 def read_array(entry: Entry, name: str) -> np.ndarray:
-    """The values of an entry that `is_plain`. ValueError where they are not what was written; OSError for no file."""
-    # Read straight into the array, piece by piece with the checksum: one pass, and no second copy of a large table.
+    """The values of an entry that `is_plain`. ValueError where they are not what was written;
+    OSError for no file.
+    """
+    # Read straight into the array, piece by piece with the checksum: one pass, and no second copy
+    # of a large table.
     values = np.empty(entry.shape, _DTYPES[entry.dtype])
     raw = values.reshape(-1).view(np.uint8)
     with open_binary(entry.path) as file:
@@ -131,7 +139,7 @@ def _check_entry(name: str, entry: Entry, prefix: str, sizes: dict[str, int]) ->
     if entry.path not in sizes:
         sizes[entry.path] = file_size(entry.path)
     if entry.offset + size > sizes[entry.path]:
-        raise ValueError(f"{name} stands behind the end of {os.path.basename(entry.path)}")
+        raise ValueError(f"{name} is after the end of {os.path.basename(entry.path)}")
 
 
 def _size_of_all(prefix: str) -> int:
@@ -142,13 +150,16 @@ def _size_of_all(prefix: str) -> int:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field of a protobuf message, an integer or bytes, as its number tells who asks."""
+    """Number and value of each field of a protobuf message, an integer or bytes, depending on its
+    number.
+    """
     value: int | bytes
     position = 0
     while position < len(message):
         tag, position = varint(message, position)
         kind = tag & 7
-        # Wire types: 0 is a varint, 1 eight bytes, 2 a length and so many bytes, 5 four bytes; the others ended with proto2.
+        # Wire types: 0 is a varint, 1 eight bytes, 2 a length and that number of bytes, 5 four
+        # bytes; the others ended with proto2.
         if kind == 0:
             value, position = varint(message, position)
         else:
@@ -167,7 +178,9 @@ _FOOTER, _TRAILER = 48, 5  # bytes; after each block are its compression (1) and
 
 
 def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
-    """(key, value, whether the checksum of their block is right) of all entries; ValueError for bytes that are no table."""
+    """(key, value, whether the checksum of their block is right) of all entries; ValueError for
+    bytes that are no table.
+    """
     if len(data) < _FOOTER or struct.unpack("<Q", data[-8:])[0] != _MAGIC:
         raise ValueError("the index is no table")
     position = len(data) - _FOOTER
@@ -180,7 +193,7 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
         length, _ = varint(handle, place)
         # Blocks that overlap would let a small file claim to hold an index of any size.
         if start < end:
-            raise ValueError("two blocks of the index stand in one place")
+            raise ValueError("two blocks of the index overlap")
         end = start + length
         block, end_of_trailer = _block(data, start, length), start + length + _TRAILER
         is_sound = masked_crc32c(data[start : end_of_trailer - 4]) == data[end_of_trailer - 4 : end_of_trailer]
@@ -190,14 +203,16 @@ def table_entries(data: bytes) -> Iterator[tuple[bytes, bytes, bool]]:
 
 def _block(data: bytes, offset: int, size: int) -> bytes:
     if offset + size + _TRAILER > len(data):
-        raise ValueError("a block stands behind the end of the index")
+        raise ValueError("a block is after the end of the index")
     if data[offset + size]:
         raise ValueError("the index is compressed, as no release of TensorFlow writes it")
     return data[offset : offset + size]
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block; a key stands there without the bytes that it shares with the one before."""
+    """Keys and values of a block; a key is stored without the bytes that it shares with the key
+    before.
+    """
     count = struct.unpack("<I", block[-4:])[0] if len(block) >= 4 else 0
     end = len(block) - 4 * (count + 1)
     if end < 0:
@@ -208,7 +223,7 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         rest, position = varint(block, position)
         length, position = varint(block, position)
         if shared > len(key) or position + rest + length > end:
-            raise ValueError("an entry stands behind the end of its block")
+            raise ValueError("an entry is after the end of its block")
         # Keys are sorted, so each is stored without the bytes that it shares with the one before.
         key = key[:shared] + block[position : position + rest]
         position += rest + length

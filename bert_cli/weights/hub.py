@@ -1,6 +1,8 @@
-"""Encoder weights from a tensorflow-hub module: one that bert-export wrote, or a published BERT in TF2's or TF1's format.
+"""Encoder weights from a tensorflow-hub module: one that bert-export wrote, or a published BERT in
+TF2's or TF1's format.
 
-Only the variables are read, by name. The module's graph is neither loaded nor run, so nothing in it is trusted.
+Only the variables are read, by name. The module's graph is neither loaded nor run, so nothing in it
+is trusted.
 """
 
 import math
@@ -19,7 +21,7 @@ from bert_cli.weights.checkpoint_index import read_index
 _CASING = "do_lower_case"  # a boolean variable of the published modules, and of ours
 _BOOKKEEPING = "save_counter"  # tf.train.Checkpoint's own
 _HEAD_WIDTH = 64  # in all of Google's models
-# What stands at the end of a published name -> Google's name. The second form of each is that of the modules of 2019.
+# The end of a published name -> Google's name. The modules of 2019 have the second form of each.
 _LAYER, _GOOGLE_LAYER = r"(?:transformer|encoder)/layer_(\d+)/", r"bert/encoder/layer_\1/"
 _PUBLISHED = tuple(
     (re.compile(f"(?:^|.*/){pattern}$"), name)
@@ -47,7 +49,9 @@ _PUBLISHED = tuple(
 
 
 def google_name(name: str) -> str | None:
-    """Google's name of a variable that a module calls `name`, such as transformer/layer_0/output/kernel; None for others."""
+    """Google's name of a variable that a module calls `name`, such as
+    transformer/layer_0/output/kernel; None for others.
+    """
     for pattern, replacement in _PUBLISHED:
         found = pattern.match(name.removesuffix(":0"))
         if found:
@@ -56,7 +60,9 @@ def google_name(name: str) -> str | None:
 
 
 def _flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Google's shape of a variable that a module may keep with its heads apart: [H, N, D], [N, D] or [N, D, H]."""
+    """Google's shape of a variable that a module may keep with its heads apart: [H, N, D], [N, D]
+    or [N, D, H].
+    """
     if name.endswith("attention/output/dense/kernel"):
         return (math.prod(shape[:-1]), shape[-1])
     if "/attention/self/" in name:
@@ -67,8 +73,8 @@ def _flat_shape(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
 class HubReader:
     """Variables of a module's folder, as model.checkpoint's readers have them.
 
-    `shapes`: Google's name -> shape; `unused`: names that no encoder has; `heads`: number of attention heads, None where
-    the module does not tell.
+    `shapes`: Google's name -> shape; `unused`: names that no encoder has; `heads`: number of
+    attention heads, None where the module does not say.
     """
 
     def __init__(self, folder: str, description: str | None = None):
@@ -132,19 +138,18 @@ class HubReader:
         widths = {shape[-1] for shape in (words, positions, types) if shape} | {kernel[0] if kernel else None}
         layers = {int(found[1]) for name in shapes if (found := re.match(r"bert/encoder/layer_(\d+)/", name))}
         without_pooler = [name for name in shapes if not name.startswith("bert/pooler/")]
-        # A table for each of words, positions and types, a LayerNorm of two variables, and 16 variables in each layer.
+        # A table for each of words, positions and types, a LayerNorm of two variables, and 16
+        # variables in each layer.
         complete = layers == set(range(len(layers))) and len(without_pooler) == 5 + 16 * len(layers)
-        # Another table beside these, such as a projection of the embeddings, makes another model.
+        # Another table in addition, such as a projection of the embeddings, makes another model.
         others = [name for name in self.unused if "embedding" in name]
         if not all((words, positions, types, kernel)) or len(widths) > 1 or not complete or others:
             return None
         hidden = words[1]
-        # Only kernels that keep their heads apart tell how many there are.
+        # Only kernels that keep their heads separate show the number of heads.
         heads = self.heads or hidden // _HEAD_WIDTH
         if not heads or hidden % heads:
-            raise InputError(
-                f"{self.description}: does not tell its number of attention heads; give --bert_config_file"
-            )
+            raise InputError(f"{self.description}: does not say its number of attention heads; give --bert_config_file")
         return BertConfig(
             words[0], hidden, len(layers), heads, intermediate_size=kernel[1], max_position_embeddings=positions[0],
             type_vocab_size=types[0],

@@ -1,7 +1,9 @@
-"""An encoder that is no BERT of ours: a module for tensorflow-hub, whose own graph is run. Imports TensorFlow.
+"""An encoder that is no BERT of ours: a module for tensorflow-hub, run by its own graph. Imports
+TensorFlow.
 
-This is what --hub_module asks for where the module's variables make up no BERT, such as an ALBERT. The module must take a
-dict of input_word_ids, input_mask and input_type_ids, and give pooled_output and sequence_output, as the published ones do.
+This is what --hub_module asks for where the module's variables make up no BERT, such as an ALBERT.
+The module must take a dict of input_word_ids, input_mask and input_type_ids, and give pooled_output
+and sequence_output, as the published ones do.
 """
 
 import re
@@ -33,7 +35,9 @@ def _load(folder: str, name: str) -> Any:
 
 
 class _Module:
-    """A loaded module that was tried on a small batch; InputError where it has not the interface of an encoder."""
+    """A loaded module that was tried on a small batch; InputError where it has not the interface of
+    an encoder.
+    """
 
     def __init__(self, folder: str, name: str):
         self.name = name
@@ -85,7 +89,9 @@ def module_config(module: CheckpointPath, vocab_size: int) -> ModuleConfig:
 
 
 def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
-    """Whether a module that makes token ids of texts lower-cases them: it is asked for a lower-case word it knows."""
+    """Whether a module that makes token ids of texts lower-cases them: it is asked for a lower-case
+    word it knows.
+    """
     import tensorflow_text  # noqa: F401  (registers the operations of the module's graph)
 
     module = _load(folder, name)
@@ -99,8 +105,9 @@ def preprocessor_lower_cases(folder: str, name: str, word: str) -> bool:
 class ModuleEncoder(Scoped):
     """A module with the interface of model.encoder.BertEncoder, as far as the heads need it.
 
-    Its trainable variables are called hub/<name in the module> in checkpoints. What it has no place for, `packed`, `seed`
-    and the compute dtype, is left out: it computes padding too, and in its own precision.
+    Its trainable variables are called hub/<name in the module> in checkpoints. What it has no place
+    for, `packed`, `seed` and the compute dtype, is left out: it computes padding too, and in its
+    own precision.
     """
 
     def __init__(self, config: ModuleConfig):
@@ -124,7 +131,9 @@ class ModuleEncoder(Scoped):
         return dict(self._named)
 
     def without_gradient(self, layer: int | None) -> set[str]:
-        """As BertEncoder's: the variables whose gradient is zero on a small batch (a loaded graph never gives None)."""
+        """As BertEncoder's: the variables with a zero gradient on a small batch (a loaded graph
+        never gives None).
+        """
         batch = {name: tf.ones([1, _PROBE_LENGTH], tf.int32) for name in INPUTS}
         with tf.GradientTape() as tape:
             outputs = self(batch)

@@ -1,4 +1,6 @@
-"""Folders in Hugging Face's layout: model.safetensors and config.json. The tokenizer's files: text/tokenizer_json.py."""
+"""Folders in Hugging Face's layout: model.safetensors and config.json. The tokenizer's files:
+text/tokenizer_json.py.
+"""
 
 import dataclasses
 import os
@@ -19,14 +21,16 @@ from bert_cli.problem_types.problem_type import ProblemType
 from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
 
-# Scopes of Google's output_weights and output_bias; all other names differ by their punctuation alone.
+# Scopes of Google's output_weights and output_bias; all other names differ by their punctuation
+# alone.
 _HEADS = {
     "": "classifier",
     "cls/predictions/": "cls.predictions",
     "cls/seq_relationship/": "cls.seq_relationship",
     "cls/squad/": "qa_outputs",
 }
-# Stored by some writers although they are copies: their name and, in Google's spelling, what they must equal.
+# Stored by some writers although they are copies: their name and, in Google's spelling, what they
+# must equal.
 _TIED = {
     "cls.predictions.decoder.weight": "bert/embeddings/word_embeddings",
     "cls.predictions.decoder.bias": "cls/predictions/output_bias",
@@ -48,7 +52,8 @@ _GOOGLE_NAMES = {_renamed(name).removeprefix("bert."): name for name in WEIGHT_N
 
 
 def google_name(name: str) -> tuple[str, bool] | None:
-    """Google's name for a weight and whether it is stored transposed; None for one that Google's BERT does not have.
+    """Google's name for a weight and whether it is stored transposed; None for one that Google's
+    BERT does not have.
 
     The tied `cls.predictions.decoder.*` and the buffer `embeddings.position_ids` are such.
     """
@@ -64,7 +69,9 @@ def google_name(name: str) -> tuple[str, bool] | None:
 
 
 def hugging_face_name(name: str) -> tuple[str, bool] | None:
-    """The inverse of google_name, with the leading "bert."; None for a name that no BERT of Hugging Face's has."""
+    """The inverse of google_name, with the leading "bert."; None for a name that no BERT of Hugging
+    Face's has.
+    """
     renamed, transposed = _renamed(name), name.endswith("/kernel")
     return (renamed, transposed) if google_name(renamed) == (name, transposed) else None
 
@@ -98,7 +105,9 @@ class HuggingFaceReader:
         return np.ascontiguousarray(values.T) if transposed else values
 
     def check_tied(self) -> None:
-        """InputError where the masked-LM decoder is stored and is no copy of the word embeddings, as Google's is."""
+        """InputError where the masked-LM decoder is stored and is no copy of the word embeddings,
+        as Google's is.
+        """
         for name in self.unused:
             original = _TIED.get(name)
             if original in self.shapes:
@@ -119,7 +128,8 @@ _CLASSIFIER_DROPOUT = 0.1
 def write_safetensors(path: str, tensors: dict[str, np.ndarray], kind: str, dtype: str = "float32") -> None:
     """Write weights (Google's name -> float32 array) as transformers names them.
 
-    kind: a key of HEAD_TYPES. dtype: a key of DTYPES; InputError where a number is too large for it.
+    kind: a key of HEAD_TYPES. dtype: a key of DTYPES; InputError where a number is too large for
+    it.
     """
     renamed = {}
     for name, values in tensors.items():
@@ -148,7 +158,8 @@ def hugging_face_config(
     dtype: str = "float32",
     problem_type: ProblemType | None = None,
 ) -> dict:
-    """The contents of config.json; labels are names of the classifier's outputs, in their order, where it has one.
+    """The contents of config.json; labels are names of the classifier's outputs, in their order,
+    where it has one.
 
     problem_type: of a classifier of texts, where it is known. Hugging Face's "gelu" is the erf
     form and "gelu_new" the tanh form, whatever they are called in `config`.
@@ -175,7 +186,9 @@ def hugging_face_config(
 
 
 def read_hugging_face_problem(path: str) -> ProblemType | None:
-    """The problem type that a config.json names, or its architecture; None for neither. InputError for no JSON object."""
+    """The problem type that a config.json names, or its architecture; None for neither. InputError
+    for no JSON object.
+    """
     values = read_json_object(path)
     if values.get("architectures") == [HEAD_TYPES[CHOICE].architecture]:
         return MULTIPLE_CHOICE
@@ -184,10 +197,11 @@ def read_hugging_face_problem(path: str) -> ProblemType | None:
 
 
 def read_hugging_face_labels(path: str) -> tuple[tuple[str, ...] | None, str | None]:
-    """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its architecture.
+    """The label names of a config.json, None where it has none but LABEL_0, LABEL_1, …; and its
+    architecture.
 
-    The architecture is a key of HEAD_TYPES, None where the file names none of these. InputError for a file that is
-    no JSON object, or numbers its labels with gaps.
+    The architecture is a key of HEAD_TYPES, None where the file names none of these. InputError for
+    a file that is no JSON object, or numbers its labels with gaps.
     """
     values = read_json_object(path)
     kinds = {kind.architecture: name for name, kind in HEAD_TYPES.items()}

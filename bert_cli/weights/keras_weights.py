@@ -1,4 +1,6 @@
-"""Weights in Keras's .weights.h5, as `save_weights` of our models writes them, under Google's names."""
+"""Weights in Keras's .weights.h5, as `save_weights` of our models writes them, under Google's
+names.
+"""
 
 import collections
 from collections.abc import Collection
@@ -14,8 +16,9 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.files import local
 from bert_cli.weights.names import WEIGHT_NAMES, of_any_layer
 
-# Keras numbers the weights of a layer in the order in which they were made, and notes the layer's name beside them, which
-# is its scope with _ for / (see layers.Scoped). What our layers make, in that order; a layer has a few of these.
+# Keras numbers the weights of a layer in the order in which they were made, and notes the layer's
+# name with them, which is its scope with _ for / (see layers.Scoped). What our layers make, in that
+# order; a layer has a few of these.
 _MADE = (
     "word_embeddings", "token_type_embeddings", "position_embeddings", "kernel", "beta", "gamma", "output_weights", "bias",
     "output_bias",
@@ -46,7 +49,8 @@ def _datasets(file: h5py.File) -> dict[str, str | None]:
             layer, number = item.parent.attrs.get("name", ""), path.rpartition("/")[2]
             names[path] = of_any_layer(f"{layer}/{number}", _GOOGLE_NAMES)
 
-    # By the names that the file notes, not by its groups: Keras numbers these by class, so they differ from model to model.
+    # By the names that the file notes, not by its groups: Keras numbers these by class, so they
+    # differ from model to model.
     file.visititems(visit)
     return names
 
@@ -78,8 +82,11 @@ def _damaged(path: str, error: Exception) -> str:
 
 
 def write_keras(path: str, model: "keras.Model", names: Collection[str]) -> None:
-    """Write the weights of a Keras model of ours with `save_weights`, without those that are not in `names`."""
-    # Keras writes all weights of a model; those that the checkpoint did not have are random, and taken out again.
+    """Write the weights of a Keras model of ours with `save_weights`, without those that are not in
+    `names`.
+    """
+    # Keras writes all weights of a model; those that the checkpoint did not have are random, and
+    # taken out again.
     model.save_weights(path)
     with h5py.File(path, "r+") as file:
         for place, name in _datasets(file).items():

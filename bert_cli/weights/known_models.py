@@ -16,7 +16,8 @@ _RELEASES = {
     "bert-large-cased-whole-word-masking": ("2019_05_30", "wwm_cased_L-24_H-1024_A-16"),
 }
 _OWNER = "google-bert"  # of these models on the hub
-# Google's 24 models of 2020, of Turc et al. 2019 (arXiv 1908.08962): layers and widths; a head is 64 wide.
+# Google's 24 models of 2020, of Turc et al. 2019 (arXiv 1908.08962): layers and widths; a head is
+# 64 wide.
 SMALL_DAY = "2020_02_20"
 SMALL_LAYERS = (2, 4, 6, 8, 10, 12)
 SMALL_WIDTHS = (128, 256, 512, 768)
@@ -27,7 +28,9 @@ _FILE = (".ckpt", ".h5", ".zip", ".gz", ".index", ".meta", ".bin", ".safetensors
 
 
 def _release(owner: str, name: str) -> tuple[str, str] | None:
-    """(day, archive) of Google's release with this name on the hub, or with this name of its archive."""
+    """(day, archive) of Google's release with this name on the hub, or with this name of its
+    archive.
+    """
     if owner in ("", _OWNER) and name in _RELEASES:
         return _RELEASES[name]
     if owner in ("", _SMALL_OWNER) and (archive := name.removeprefix("bert_")) in _SMALL and archive != name:
@@ -50,7 +53,9 @@ def _home(owner: str, name: str, release: tuple[str, str] | None) -> str:
 
 
 def advice(path: str, flag: str) -> str | None:
-    """What to download from where, for a path that is the name of a model rather; None for any other path."""
+    """What to download from where, for a path that is the name of a model rather; None for any
+    other path.
+    """
     owner, _, name = path.rpartition("/")
     release = _release(owner, name)
     # All of these names have a hyphen; without one it is rather a folder that was mistyped.

@@ -1,4 +1,6 @@
-"""Google's names: of the variables of a BERT with all its heads, and what training leaves beside them; no TensorFlow."""
+"""Google's names: of the variables of a BERT with all its heads, and of the values that training
+stores with them; no TensorFlow.
+"""
 
 import re
 from collections.abc import Mapping
@@ -17,12 +19,13 @@ WEIGHT_NAMES = (
     *(f"{scope}output_{name}" for scope in _HEADS for name in ("weights", "bias")),
 )
 STEP_NAME = "global_step"
-# Where bert-pretrain stands in its data: two numbers whose meaning depends on the kind of data.
+# The position of bert-pretrain in its data: two numbers; their meaning depends on the kind of data.
 POSITION_NAME = "input_position"
 # The loss scale of training in float16, and the steps since it last changed.
 SCALE_NAME = "loss_scale"
 GOOD_STEPS_NAME = "loss_scale_good_steps"
-# What a checkpoint that a signal asked for keeps besides, see training.checkpoints; remainders are of earlier versions.
+# What a checkpoint that a signal asked for keeps besides, see training.checkpoints; remainders are
+# of earlier versions.
 LOG_DECAY_NAME = "log_decay"
 UNROUNDED_ENDING = "/unrounded"
 REMAINDER_ENDING = "/remainder"
@@ -38,9 +41,11 @@ def is_of_training(name: str) -> bool:
 
 
 def of_any_layer(foreign: str, table: Mapping[str, str]) -> str | None:
-    """Google's name of a weight that another format calls `foreign`; None for a name that is not in the table.
+    """Google's name of a weight that another format calls `foreign`; None for a name that is not in
+    the table.
 
-    table: that format's names -> WEIGHT_NAMES. Its names of layer 0 are those of every layer, whose number is put in.
+    table: that format's names -> WEIGHT_NAMES. Its names of layer 0 serve for every layer, with the
+    number put in.
     """
     number = _LAYER_NUMBER.search(foreign)
     known = table.get(_LAYER_NUMBER.sub("0", foreign, count=1))

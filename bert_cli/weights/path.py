@@ -1,4 +1,6 @@
-"""Finding a checkpoint or a tensorflow-hub module from what people type; no TensorFlow, unless a module must be downloaded."""
+"""Finding a checkpoint or a tensorflow-hub module from what people type; no TensorFlow, unless a
+module must be downloaded.
+"""
 
 import dataclasses
 import os
@@ -21,16 +23,16 @@ HUGGING_FACE = "hugging_face"
 KERAS = "keras"
 HUB = "hub"
 _SHARD = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
-_ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and those that others put beside it
+_ASSETS = ("assets", "assets.extra")  # of a SavedModel: its own files, and files that others added
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckpointPath:
     """A checkpoint that exists.
 
-    `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder of a module for
-    tensorflow-hub; `handle` is what messages call it where that is not its location: a module from an archive, or the
-    built-in model.
+    `location` is a TF1 prefix, a folder in Hugging Face's layout, a .weights.h5 file, or the folder
+    of a module for tensorflow-hub; `handle` is what messages call it where that is not its
+    location: a module from an archive, or the built-in model.
     """
 
     kind: str
@@ -58,20 +60,24 @@ class CheckpointPath:
         return self.location + inside.get(self.kind, "")
 
     def companion(self, *names: str) -> str | None:
-        """The first of these files that stands beside the checkpoint, or among a module's assets; None for none."""
+        """The first of these files that is next to the checkpoint or among a module's assets; None
+        for none.
+        """
         folders = [os.path.join(self.folder, name) for name in _ASSETS] if self.kind == HUB else [self.folder]
         paths = (os.path.join(folder, name) for name in names for folder in folders)
         return next((path for path in paths if files.exists(path)), None)
 
 
 def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = False) -> CheckpointPath:
-    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or file, a .weights.h5,
-    or the folder of a module for tensorflow-hub.
+    """Resolve a TF1 prefix, one of its files, a folder with a checkpoint, a Hugging Face folder or
+    file, a .weights.h5, or the folder of a module for tensorflow-hub.
 
-    strict: see newest_undamaged. Raises InputError, naming `flag`, where nothing that can be read is there.
+    strict: see newest_undamaged. Raises InputError, naming `flag`, where nothing that can be read
+    is there.
     """
     refuse_web_address(path)
-    # Any of its files stands for a checkpoint, as a shell completes their names rather than the prefix.
+    # Any of its files may name a checkpoint, as a shell completes their names rather than the
+    # prefix.
     prefix = _SHARD.sub("", path)
     if files.exists(prefix + ".index"):
         return CheckpointPath(TF1, prefix)
@@ -89,7 +95,7 @@ def find_checkpoint(path: str, flag: str = "init_checkpoint", strict: bool = Fal
         )
     if hint := known_models.advice(path, flag):
         raise InputError(hint)
-    raise InputError(f"{path}: no checkpoint there (no {name}.index beside it); check --{flag}")
+    raise InputError(f"{path}: no checkpoint there ({name}.index does not exist); check --{flag}")
 
 
 def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
@@ -118,7 +124,9 @@ def _find_in_folder(folder: str, flag: str, strict: bool) -> CheckpointPath:
 
 
 def module_folder(folder: str) -> str | None:
-    """The folder of a module for tensorflow-hub: this one, or, of what bert-export wrote, its encoder; None for neither."""
+    """The folder of a module for tensorflow-hub: this one, or, of what bert-export wrote, its
+    encoder; None for neither.
+    """
     for path in (folder, os.path.join(folder, "encoder")):
         if all(files.exists(os.path.join(path, name)) for name in ("saved_model.pb", "variables")):
             return path
@@ -141,7 +149,8 @@ def _hugging_face_folder(folder: str, flag: str) -> CheckpointPath:
 
 
 def model_folder(folder: str) -> str:
-    """The folder whose model counts where a run's folder is named: the one within it that its best.json tells, else itself.
+    """The folder of the model to use of a run's folder: the folder within it that best.json names,
+    else itself.
 
     InputError where that one is not there.
     """
@@ -165,8 +174,8 @@ def is_url(handle: str) -> bool:
 def find_module(handle: str, flag: str) -> CheckpointPath:
     """Resolve a folder, a .tar.gz, or a URL, which tensorflow-hub downloads and keeps.
 
-    An archive is unpacked into a temporary folder, which is gone when the process ends. InputError, naming `flag`, where
-    there is no module.
+    An archive is unpacked into a temporary folder, which is gone when the process ends. InputError,
+    naming `flag`, where there is no module.
     """
     if is_url(handle):
         folder = _download(handle, flag)
@@ -183,9 +192,11 @@ def find_module(handle: str, flag: str) -> CheckpointPath:
 
 
 def own_module(config_file: str, handle: str) -> str | None:
-    """Path of the module that a folder's config names, where it lies in that folder; None for one that lies elsewhere.
+    """Path of the module that a folder's config names, where it lies in that folder; None for one
+    that lies elsewhere.
 
-    A config may come from anybody: a URL in it is never followed, nor a path or a link that leads out of its folder.
+    A config may come from anybody: a URL in it is never followed, nor a path or a link that leads
+    out of its folder.
     """
     folder = os.path.realpath(os.path.dirname(config_file) or ".")
     path = os.path.join(folder, handle)

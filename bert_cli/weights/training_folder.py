@@ -1,4 +1,6 @@
-"""The checkpoints of a training run: model.ckpt-N, and the file `checkpoint` that names the newest; no TensorFlow."""
+"""The checkpoints of a training run: model.ckpt-N, and the file `checkpoint` that names the newest;
+no TensorFlow.
+"""
 
 import functools
 import os
@@ -19,8 +21,8 @@ _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 def latest_checkpoint(folder: str) -> str | None:
     """Prefix of the newest checkpoint of a training folder, or None.
 
-    The `checkpoint` file names it; where that file is missing, is no text, or names one that is gone, the highest
-    model.ckpt-N is it.
+    The `checkpoint` file names it; where that file is missing, is no text, or names one that is
+    gone, the highest model.ckpt-N is it.
     """
     named = _named_by_state(folder)
     if named:
@@ -30,10 +32,12 @@ def latest_checkpoint(folder: str) -> str | None:
 
 
 def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) -> str | None:
-    """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a warning; strict: InputError.
+    """As latest_checkpoint, but an older one where the checksums of that one are wrong, with a
+    warning; strict: InputError.
 
-    to_train: what training alone needs must be sound too; InputError where no checkpoint is whole, as nothing of the run's
-    folder may be changed then. Else it is the newest: who reads it will say what is wrong with it.
+    to_train: what training alone needs must be sound too; InputError where no checkpoint is whole,
+    as nothing of the run's folder may be changed then. Else it is the newest: its reader will
+    report the damage.
     """
     newest = latest_checkpoint(folder)
     if newest is None or not (reason := _damage(newest, to_train)):
@@ -53,13 +57,15 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
     if to_train:
         raise InputError(
             f"{newest}: is damaged or cut short ({reason}), and no checkpoint before it is whole; restore it, or "
-            "--overwrite_output_dir starts anew"
+            "--overwrite_output_dir starts over"
         )
     return newest
 
 
 def _damage(prefix: str, to_train: bool) -> str | None:
-    """What is wrong with a checkpoint, None for one that is whole. Of a remote one only the index is looked at."""
+    """The damage of a checkpoint, None for a whole one. Of a remote checkpoint only the index is
+    read.
+    """
     try:
         if files.is_remote(prefix):
             read_index(prefix)
@@ -88,8 +94,11 @@ def _named_by_state(folder: str) -> str | None:
 
 
 def write_state(folder: str, step: int, kept: list[int]) -> None:
-    """Write the `checkpoint` file: model.ckpt-`step` is the newest, those of `kept` are all that there are."""
-    # Names without their folder, so that a folder may be moved; the format is that of tf.train.latest_checkpoint.
+    """Write the `checkpoint` file: model.ckpt-`step` is the newest, `kept` has the steps of all
+    checkpoints.
+    """
+    # Names without their folder, so that a folder may be moved; in the format of
+    # tf.train.latest_checkpoint.
     lines = [f'model_checkpoint_path: "{CHECKPOINT}{step}"']
     lines += [f'all_model_checkpoint_paths: "{CHECKPOINT}{number}"' for number in kept]
     with atomic_write(os.path.join(folder, STATE)) as file:
@@ -97,7 +106,9 @@ def write_state(folder: str, step: int, kept: list[int]) -> None:
 
 
 def repair_state(folder: str, prefix: str) -> None:
-    """Write the `checkpoint` file anew where it does not name this checkpoint of the folder, the newest whole one."""
+    """Rewrite the `checkpoint` file where it does not name this checkpoint of the folder, the
+    newest whole one.
+    """
     if _named_by_state(folder) != prefix:
         step = step_number(prefix)
         write_state(folder, step, [number for number in numbered_checkpoints(folder) if number <= step])
@@ -112,5 +123,5 @@ def step_number(prefix: str) -> int:
     """The N of model.ckpt-N; InputError for another name."""
     number = prefix.rpartition("-")[2]
     if not number.isdecimal():
-        raise InputError(f"{prefix}: the name does not end in -<step>, so it cannot be told how far its training is")
+        raise InputError(f"{prefix}: the name does not end in -<step>, so the step of its training is unknown")
     return int(number)

@@ -29,7 +29,7 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot):
     (cola / "train.tsv").write_text("\n".join([*train, train[0], train[1].replace("\t0\t", "\t1\t")]) + "\n")
     before = snapshot(tmp_path)
     done = classify(*flags, "--do_train", "--do_eval", "--dry_run", f"--output_dir={tmp_path / 'out'}")
-    assert forecast_of(done) == (32, "nothing was written; the run without --dry_run starts anew")
+    assert forecast_of(done) == (32, "nothing was written; the run without --dry_run starts from the beginning")
     assert snapshot(tmp_path) == before
     for line in (
         "train: 26 rows",

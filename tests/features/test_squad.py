@@ -149,7 +149,7 @@ def test_answer_whose_words_have_no_pieces_does_not_break():
 @pytest.mark.parametrize(
     ("lengths", "expected"),
     [
-        ((8, 4, 5), "--max_seq_length: 8 has no room for a context behind a question of 5 tokens"),
+        ((8, 4, 5), "--max_seq_length: 8 has no room for a context after a question of 5 tokens"),
         ((20, 0, 5), "--doc_stride: 0 is not a step"),
         ((20, 4, -1), "--max_query_length: -1 is negative"),
     ],

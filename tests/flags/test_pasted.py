@@ -21,7 +21,7 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
         ),
         (["--do_train--nodo_eval"], "--do_train--nodo_eval: a blank is missing", "--do_train --nodo_eval"),
         (["--do_train\u00a0--do_eval"], "a blank is missing", "--do_train --do_eval"),
-        (["–do_train=true"], "–do_train=true: a dash stands where two hyphens belong", "--do_train=true"),
+        (["–do_train=true"], "–do_train=true: a dash is used where two hyphens belong", "--do_train=true"),
         (["—task_name", "cola"], "—task_name: a dash", "--task_name cola"),
         (["-–do_eval"], "-–do_eval: a dash", "--do_eval"),
         (["--data_dir=“my", "data”"], "--data_dir=“my: the quotes are typographic", "'--data_dir=my data'"),
@@ -30,7 +30,7 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
         (["--data_dir=„data“"], "the quotes are typographic", "--data_dir=data"),
         (
             ["–do_train", "--data_dir=“d”--max_seq_length=8"],
-            "–do_train: a dash stands where two hyphens belong; --data_dir=“d”--max_seq_length=8: a blank is missing; "
+            "–do_train: a dash is used where two hyphens belong; --data_dir=“d”--max_seq_length=8: a blank is missing; "
             "--data_dir=“d”: the quotes are typographic",
             "--do_train --data_dir=d --max_seq_length=8",
         ),
@@ -62,6 +62,6 @@ def test_other_commands_stay(arguments):
 def test_a_command_says_it_in_one_line(capsys):
     assert run_classifier.main(["–do_eval", "--no_such_flag"]) == 1
     assert capsys.readouterr().err == (
-        "bert-classify: error: –do_eval: a dash stands where two hyphens belong; the command is: "
+        "bert-classify: error: –do_eval: a dash is used where two hyphens belong; the command is: "
         "bert-classify --do_eval --no_such_flag\n"
     )

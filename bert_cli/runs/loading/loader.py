@@ -92,7 +92,7 @@ def _find_paths(
     if checkpoint:
         vocab_file = vocab_file or checkpoint.companion(VOCABULARY)
         config_file = config_file or checkpoint.companion(CONFIG, HUGGING_FACE_CONFIG)
-    where = f" (none stands in {checkpoint.name})" if checkpoint else ""
+    where = f" ({checkpoint.name} has none)" if checkpoint else ""
     if needs_vocab and not vocab_file:
         raise InputError(f"--vocab_file is needed{where}: give the vocab.txt that belongs to this model")
     if not config_file and not (checkpoint and checkpoint.kind == HUB):

@@ -23,7 +23,7 @@ from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
 from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged, step_number
 
-_ANEW = "--overwrite_output_dir starts anew"
+_ANEW = "--overwrite_output_dir starts over"
 _OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
 # Files that tell a folder of models or data.
 _FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")

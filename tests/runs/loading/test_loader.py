@@ -76,8 +76,8 @@ def test_fingerprint_is_of_the_content(checkpoint):
 @pytest.mark.parametrize(
     ("name", "content", "length", "message"),
     [
-        ("vocab.txt", None, 16, "--vocab_file is needed (none stands in"),
-        ("bert_config.json", None, 16, "--bert_config_file is needed (none stands in"),
+        ("vocab.txt", None, 16, "--vocab_file is needed ("),
+        ("bert_config.json", None, 16, "--bert_config_file is needed ("),
         ("vocab.txt", "\n".join([*WORDS, "more"]), 16, "they belong to different models"),
         ("unrelated", "", 17, "--max_seq_length=17 is above the model's 16 positions"),
     ],

@@ -160,7 +160,7 @@ def test_deep_and_long_manifests_are_one_line(start, manifest):
     for text in ("[" * 200_000, '{"config": ' + "1" * 5000 + "}"):
         (folder / "run.json").write_text(text)
         with pytest.raises(
-            InputError, match=r"run\.json:1: cannot be read as JSON: .*; --overwrite_output_dir starts anew"
+            InputError, match=r"run\.json:1: cannot be read as JSON: .*; --overwrite_output_dir starts over"
         ):
             find_state(str(folder), manifest, False, None)
 
