@@ -77,7 +77,7 @@ def make_directory(path: str) -> None:
     try:
         os.makedirs(path, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{path}: a file stands where a directory is needed; give another path") from None
+        raise InputError(f"{path}: is a file, where a directory is needed; give another path") from None
     except OSError as error:
         raise InputError(f"{path}: cannot make this directory: {error.strerror}") from None
 

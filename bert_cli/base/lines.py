@@ -26,7 +26,7 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
     file `name`.
 
     Raises InputError with the number of the line of the first byte that is not UTF-8. A "file"
-    (`what`) that begins with a mark of UTF-16 is told so.
+    (`what`) that begins with a mark of UTF-16 gets an error that says so.
     """
     if first_line == 1 and what == "file" and data.startswith(_UTF_16_MARKS):
         raise InputError(f"{name}:1: is UTF-16, UTF-8 is needed; save it as UTF-8")
@@ -41,9 +41,7 @@ def decode(data: bytes, name: str, first_line: int = 1, what: str = "file") -> s
 
 def too_long(name: str, number: int) -> InputError:
     """What to raise for a line above LONGEST_LINE."""
-    return InputError(
-        f"{name}:{number}: is a line of more than 10 MB; is this a text with a line end behind each line?"
-    )
+    return InputError(f"{name}:{number}: is a line of more than 10 MB; does each line of this text have a line end?")
 
 
 def bounded_lines(lines: Iterable[bytes], name: str) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 memory.
 
 The functions take the bound method `rng.getrandbits`. Their results, and the state that they leave,
-are equal to those of `rng.randint`, `rng.shuffle` and so on in Python 3.11 to 3.13 (a test compares
+are equal to `rng.randint`, `rng.shuffle` and so on in Python 3.11 to 3.13 (a test compares
 them on the Python at hand).
 """
 

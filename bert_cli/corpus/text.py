@@ -1,4 +1,4 @@
-r"""Text for pre-training: one sentence a line, a blank line between documents; from files to blocks
+r"""Text for pre-training: one sentence per line, an empty line between documents; from files to blocks
 of token ids.
 
     files -> read_blocks -> tokenize_block (in any process) -> store.store_corpus

@@ -21,7 +21,7 @@ class ChoiceFeatures:
     """n examples of K endings each, in the order they were read.
 
     sequences      the token sequences [CLS] context [SEP] ending [SEP], the sequences of an example one after the other: n·K
-    label_ids      int32 [n], index of the right ending; 0 for examples without label
+    label_ids      int32 [n], index of the correct ending; 0 for examples without label
     guids          n strings
     num_truncated  sequences that lost tokens to max_seq_length
     """

@@ -40,7 +40,7 @@ def parse(settings_class: type, arguments: list[str]) -> tuple[dict[str, Any], f
         # "\ " is an escaped space to a shell, which becomes an argument or the start of one; "\"
         # alone continues the line.
         is_broken = argument.startswith(" ") and (not argument.strip() or argument.strip().startswith("--"))
-        refuse_if(is_broken, f"the argument {argument!r} begins with a blank: a line ends in '\\ ' instead of '\\'?")
+        refuse_if(is_broken, f"the argument {argument!r} begins with a space: a line ends in '\\ ' instead of '\\'?")
     known = {flag.name: flag for flag in every_flag(settings_class)}
     words = next((flag for flag in known.values() if flag.option.words), None)
     values = _define(known)
@@ -130,10 +130,10 @@ def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:
     before = arguments[position - 1].lstrip("-") if position else ""
     if before in known and known[before].kind is bool:
         return (
-            f"stray word {word!r}: --{before} is true by itself and takes no word after a blank; write "
+            f"stray word {word!r}: --{before} is true by itself and takes no word after a space; write "
             f"--{before}=true or --{before}=false"
         )
-    return f"stray word {word!r}: every argument is a flag such as --name=value (is a blank inside a value not quoted?)"
+    return f"stray word {word!r}: every argument is a flag such as --name=value (is a space inside a value not quoted?)"
 
 
 def shown(value: Any) -> str:
@@ -142,7 +142,7 @@ def shown(value: Any) -> str:
 
 
 def written(flag: Flag, value: Any) -> str:
-    """A value of a flag as it is written behind --name=."""
+    """A value of a flag as it is written after --name=."""
     return flag.option.write(value) if flag.option.write else shown(value)
 
 

@@ -21,7 +21,7 @@ def refuse_pasted(command: str, arguments: Sequence[str], known: Mapping[str, Fl
     mended, causes = list(arguments), []
     for cause, mend in (
         ("a dash is used where two hyphens belong", _with_hyphens),
-        ("a blank is missing", _divided),
+        ("a space is missing", _divided),
         ("the quotes are typographic ones, which a shell does not know", _unquoted),
     ):
         changed = mend(mended, known)
@@ -47,7 +47,7 @@ def _with_hyphens(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[s
 
 
 def _divided(arguments: Sequence[str], known: Mapping[str, Flag]) -> list[str]:
-    """Arguments that go on with a further flag, divided before it. One with a blank is a text in
+    """Arguments that go on with a further flag, divided before it. One with a space is a text in
     quotes, and stays.
     """
     names = "|".join(sorted(known, key=len, reverse=True))

@@ -156,7 +156,7 @@ def scores_v2(
     if null_odds is not None:
         without = next((qas_id for qas_id in gold if qas_id in predictions and qas_id not in null_odds), None)
         if without is not None:
-            raise InputError(f"question {quoted(without)} has a prediction but no null odds; give those of one run")
+            raise InputError(f"question {quoted(without)} has a prediction but no null odds; give files of one run")
     result: dict[str, float | int] = {}
     groups = {"": list(gold), "HasAns_": [q for q in gold if gold[q]], "NoAns_": [q for q in gold if not gold[q]]}
     for name, ids in groups.items():

@@ -31,7 +31,7 @@ _ACTIVATIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class BertConfig:
-    """Sizes and rates of a BERT encoder; defaults are those of the original's BertConfig.
+    """Sizes and rates of a BERT encoder; defaults as in the original's BertConfig.
 
     `gelu` says how `hidden_act="gelu"` is computed: "tanh" is the approximation of the original
     since 2019-02, "erf" the exact form of Hugging Face (and of the original before that).
@@ -158,7 +158,7 @@ def read_config(path: str, gelu: str = "auto", vocab_size: int | None = None) ->
 
     `gelu` is auto, erf or tanh. Auto computes `hidden_act: gelu` as the file's home does: tanh for
     Google's file, erf for Hugging Face's; a file of our own records its form in the key `gelu`.
-    `vocab_size` stands in where the file has none, as for a model that is to be trained from
+    `vocab_size` is used where the file has none, as for a model that is to be trained from
     nothing. Raises InputError naming file and key.
     """
     values = read_json_object(path, needed=_NEEDED)

@@ -9,7 +9,7 @@ import keras
 
 
 class DeferredInitialization:
-    """Weights that stay zero until it is known which of them are loaded: drawing those of BERT-Base
+    """Weights that stay zero until it is known which of them are loaded: drawing the weights of BERT-Base
     takes seconds.
     """
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from bert_cli.examples.squad import Paragraph
 from bert_cli.text.tokenization import BasicTokenizer
 
-# What may end a sentence, with the quotes and brackets that close behind it; an empty line ends one too.
+# What may end a sentence, with the quotes and brackets that close after it; an empty line ends one
+# too.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*|\n[ \t\r]*\n")
 _ABBREVIATIONS = frozenset(
     ("mr", "mrs", "ms", "dr", "prof", "st", "sr", "jr", "vs", "etc", "approx", "ca", "cf", "fig", "no", "vol", "pp")
@@ -22,7 +23,9 @@ def join_pieces(tokens: Sequence[str]) -> str:
 
 
 def _skip_spaces(text: str, count: int) -> int:
-    """Index of the character of `text` before which `count` characters stand that are not spaces, itself none."""
+    """Index of the first character of `text` that is no space and follows `count` other such
+    characters.
+    """
     index = 0
     for part in text.split(" "):
         if count < len(part):
@@ -33,13 +36,15 @@ def _skip_spaces(text: str, count: int) -> int:
 
 
 def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) -> tuple[int, int]:
-    """Where in `orig_text` the predicted words stand, as first character and the one behind the last.
+    """Where in `orig_text` the predicted words are: the first character, and the position after the
+    last.
 
-    `orig_text` holds the words of the context that the prediction touches, joined with spaces, and `pred_text` what the
-    tokenizer made of a part of them: of "Steve Smith's" the answer "steve smith" is characters 0 to 11. The characters
-    of the tokenized text and of `orig_text`, spaces left out, are paired one to one. Where that is not possible
-    ([UNK], an accent that left a character less, a prediction that is not found) it is all of `orig_text`
-    (get_final_text of the original).
+    `orig_text` holds the words of the context that the prediction touches, joined with spaces, and
+    `pred_text` what the tokenizer made of a part of them: of "Steve Smith's" the answer "steve
+    smith" is characters 0 to 11. The characters of the tokenized text and of `orig_text`, spaces
+    left out, are paired one to one. Where that is not possible ([UNK], an accent that left a
+    character less, a prediction that is not found) it is all of `orig_text` (get_final_text of the
+    original).
     """
     whole = 0, len(orig_text)
     tok_text = " ".join(basic_tokenizer.tokenize(orig_text))
@@ -56,10 +61,11 @@ def final_span(pred_text: str, orig_text: str, basic_tokenizer: BasicTokenizer) 
 
 
 def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tuple[int, int]) -> tuple[int, int]:
-    """Characters of the context for a span in the text of words `first_word` to `last_word` joined with one space.
+    """Characters of the context for a span in the text of words `first_word` to `last_word` joined
+    with one space.
 
-    The span must neither begin nor end at one of these spaces. Between its ends the context has the white space as it
-    was written.
+    The span must neither begin nor end at one of these spaces. Between its ends the context has the
+    white space as it was written.
     """
     start, end = span
     bounds: list[int] = []
@@ -76,7 +82,9 @@ def context_span(paragraph: Paragraph, first_word: int, last_word: int, span: tu
 
 
 def _ends_sentence(context: str, match: re.Match) -> bool:
-    """Whether a mark ends a sentence: no small letter follows, and it is not the full stop of an abbreviation or initial."""
+    """Whether a mark ends a sentence: no small letter follows, and it is not the full stop of an
+    abbreviation or initial.
+    """
     mark = match.group()[0]
     if mark not in ".!?…":
         return True
@@ -89,10 +97,11 @@ def _ends_sentence(context: str, match: re.Match) -> bool:
 
 
 def sentence_span(context: str, start: int, end: int) -> tuple[int, int]:
-    """First character, and the one behind the last, of the sentence (or sentences) that characters `start` to `end` are in.
+    """First character, and the position after the last, of the sentence (or sentences) that
+    characters `start` to `end` are in.
 
-    A rule of thumb for showing an answer: full stops of abbreviations (Dr., U.S., J.) and marks before small letters end
-    no sentence, an empty line does.
+    A rule of thumb for showing an answer: full stops of abbreviations (Dr., U.S., J.) and marks
+    before small letters end no sentence, an empty line does.
     """
     first, last = 0, len(context)
     for match in _SENTENCE_END.finditer(context):

@@ -1,4 +1,6 @@
-"""Result files of bert-classify: tables of the columns that a problem type gives, and files for the leaderboard of GLUE."""
+"""Result files of bert-classify: tables of the columns that a problem type gives, and files for the
+leaderboard of GLUE.
+"""
 
 import csv
 import json
@@ -11,14 +13,17 @@ from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.classification import check_numbers
 from bert_cli.problem_types.columns import Column, Probabilities, json_values, number_cells
 
-# A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these for a space.
+# A row is a line, also for readers that know nothing of quotes. The tokenizer takes each of these
+# for a space.
 _ONE_CELL = str.maketrans("\t\n\r", "   ")
 
 Texts = Sequence[tuple[str, str | None]]
 
 
 def write_test_results(path: str, numbers: np.ndarray) -> None:
-    """Write test_results.tsv as the original does, tabs between, no header, no ids: float32 [n, labels], or values [n]."""
+    """Write test_results.tsv as the original does, tabs between, no header, no ids: float32 [n,
+    labels], or values [n].
+    """
     numbers = np.asarray(numbers)
     with atomic_write(path) as file:
         file.writelines("\t".join(cells) + "\n" for cells in number_cells(numbers.reshape(len(numbers), -1)))
@@ -75,12 +80,14 @@ _LOWEST, _HIGHEST = 0.0, 5.0
 
 
 def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[str | float]) -> None:
-    """Write a file as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for each.
+    """Write a file as gluebenchmark.com takes it: the header `index`, `prediction`, then a row for
+    each.
 
-    path: of <name>.tsv; name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or AX, as the leaderboard calls
-    the task's file. ids: the column `index` of the test file. predictions: the labels' names, or, where they are numbers,
-    scores, which are brought into 0…5 and written with three decimals. InputError for an id that is no whole number, or that
-    comes twice.
+    path: of <name>.tsv; name: CoLA, SST-2, MRPC, STS-B, QQP, MNLI-m, MNLI-mm, QNLI, RTE, WNLI or
+    AX, as the leaderboard calls the task's file. ids: the column `index` of the test file.
+    predictions: the labels' names, or, where they are numbers, scores, which are brought into 0…5
+    and written with three decimals. InputError for an id that is no whole number, or that comes
+    twice.
     """
     seen: set[int] = set()
     for row, given in enumerate(ids, 1):
@@ -91,9 +98,7 @@ def write_glue_submission(path: str, ids: Sequence[str], predictions: Sequence[s
             )
         # By value: 7 and 07 are one index to the leaderboard.
         if int(given) in seen:
-            raise InputError(
-                f"--glue_submission: the id {given} of row {row} stands there before; give each row its own"
-            )
+            raise InputError(f"--glue_submission: the id {given} of row {row} is used before; give each row its own")
         seen.add(int(given))
     with atomic_write(path) as file:
         file.write("index\tprediction\n")

@@ -1,4 +1,5 @@
-"""Statistics of the data, for --dry_run and the report, and the forecast of --dry_run: time and memory of a training.
+"""Statistics of the data, for --dry_run and the report, and the forecast of --dry_run: time and
+memory of a training.
 
 Computed from the data and from a trial of a few steps (runs/engine/probe.py); no TensorFlow here.
 """
@@ -15,16 +16,19 @@ from bert_cli.features.ragged import RaggedFeatures
 _SHOWN = 60  # characters of a text in a message
 _BARS = 24  # of the histogram of lengths
 _PERCENTILES = (5, 25, 50, 75, 95, 99)
-# Of the seconds of a training step, what its forward pass takes: the backward pass computes two products for each of its.
+# Of the seconds of a training step, what its forward pass takes: the backward pass computes two
+# products for each of its.
 FORWARD_SHARE = 1 / 3
 _DIGITS = {"bytes": 0, "kB": 0, "MB": 1, "GB": 1}  # of amounts of memory
 _DISK = 300e6  # bytes a second that a checkpoint is taken to be written with
 
 
 class SplitStatistics(NamedTuple):
-    """The n rows of a split. texts: what makes two rows the same; labels: None where there are none, also for one row.
+    """The n rows of a split. texts: what makes two rows the same; labels: None where there are
+    none, also for one row.
 
-    lengths: tokens of each row before anything is cut, or of each window; unit: what these are called.
+    lengths: tokens of each row before anything is cut, or of each window; unit: what these are
+    called.
     """
 
     texts: Sequence[Hashable]
@@ -36,10 +40,10 @@ class SplitStatistics(NamedTuple):
 class ProbeResult(NamedTuple):
     """What a few steps of training took.
 
-    first: seconds of the first step, which is that of the largest batch and has the compilation in it; seconds and tokens: of
-    each of the others; mean_tokens: of all steps of an epoch. saving: seconds to put a checkpoint together, of so many
-    checkpoint_bytes. memory: the most bytes that were taken, on `memory_of`. passes_once: a frozen encoder computes each row
-    once, not in each epoch.
+    first: seconds of the first step, which has the largest batch and the compilation; seconds and
+    tokens: of each of the others; mean_tokens: of all steps of an epoch. saving: seconds to put a
+    checkpoint together, with its checkpoint_bytes. memory: the most bytes that were taken, on
+    `memory_of`. passes_once: a frozen encoder computes each row once, not in each epoch.
     """
 
     first: float
@@ -82,7 +86,9 @@ def unknown_line(sequences: RaggedFeatures, unknown_id: int, special_ids: Sequen
 
 
 def repeated_lines(statistics: SplitStatistics) -> list[str]:
-    """Rows that come again within a split, and texts with more than one label; rows are numbered from 1."""
+    """Rows that come again within a split, and texts with more than one label; rows are numbered
+    from 1.
+    """
     # By the text itself, not by its hash: a collision would be a false alarm.
     first: dict[Hashable, int] = {}
     again: list[tuple[int, int]] = []
@@ -98,7 +104,7 @@ def repeated_lines(statistics: SplitStatistics) -> list[str]:
     if again:
         before, row = again[0]
         lines.append(
-            f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} that of row {before + 1}: "
+            f"duplicates: {len(again)} rows have the text of an earlier one, such as row {row + 1} and row {before + 1}: "
             f"{shown(statistics.texts[row])}"
         )
     if conflicts:
@@ -115,7 +121,7 @@ def leak_lines(splits: Mapping[str, SplitStatistics]) -> list[str]:
     """For each two splits the rows of the second one whose text is also in the first one."""
     lines = []
     for one, other in itertools.combinations(splits, 2):
-        # Reversed, so that of equal texts the label of the first row counts.
+        # Reversed: of equal texts the label of the first row counts.
         known = dict(zip(reversed(splits[one].texts), reversed(splits[one].labels), strict=True))
         statistics = splits[other]
         rows = [row for row, text in enumerate(statistics.texts) if text in known]
@@ -134,10 +140,10 @@ def leak_lines(splits: Mapping[str, SplitStatistics]) -> list[str]:
 def make_forecast(
     trial: ProbeResult, steps: int, epochs: float, saves: int, other_tokens: int, reading: float, starting: float
 ) -> dict[str, float]:
-    """Seconds of each phase of a run of so many steps and checkpoints.
+    """Seconds of each phase of a run with these numbers of steps and checkpoints.
 
-    other_tokens: of the splits that are evaluated and predicted; reading, starting: seconds measured, for the data and for the
-    model, its first step among them.
+    other_tokens: of the splits that are evaluated and predicted; reading, starting: seconds
+    measured, for the data and for the model, its first step among them.
     """
     # By tokens, not by steps: padding is not computed, so short batches are faster.
     per_token = sum(trial.seconds) / max(1, sum(trial.tokens))
@@ -168,9 +174,11 @@ def forecast_lines(forecast: Mapping[str, float], trial: ProbeResult, steps: int
 
 
 def length_figures(lengths: np.ndarray, limit: int) -> dict[str, Any]:
-    """Of int [n] tokens, n > 0, special ones included, none above `limit` (max_seq_length): ready for JSON.
+    """Of int [n] tokens, n > 0, special ones included, none above `limit` (max_seq_length): ready
+    for JSON.
 
-    rows, limit, mean, median, longest; counts: how many have edges[i] tokens or more, and fewer than edges[i + 1].
+    rows, limit, mean, median, longest; counts: how many have edges[i] tokens or more, and fewer
+    than edges[i + 1].
     """
     longest = int(lengths.max())
     # Whole numbers of tokens, rounded up: bars of unlike widths would look like peaks.

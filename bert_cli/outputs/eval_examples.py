@@ -1,22 +1,23 @@
-"""eval_examples.jsonl: what an evaluation knows of single rows of its data, for the report of the run.
+"""eval_examples.jsonl: what an evaluation knows of single rows of its data, for the report of the
+run.
 
-The first line tells the kind and how many rows there are, each further line one of them:
+The first line has the kind and the number of rows, each further line one row:
 
-    {"kind": "single_label", "labels": ["0", "1"], "rows": 1000}
-    {"row": 3, "label": 1, "probabilities": [0.93, 0.07], "id": "dev-3", "text": "the dog sees a cat ."}
+    {"kind": "single_label", "labels": ["0", "1"], "rows": 1000} {"row": 3, "label": 1,
+    "probabilities": [0.93, 0.07], "id": "dev-3", "text": "the dog sees a cat ."}
 
-kind                the members of a row beside `row`, its number in the file, from 0
+kind                the members of a row in addition to `row`, its number in the file, from 0
 single_label        label: its index; probabilities of all labels
 multi_label         labels: 0 or 1 for each; probabilities
 regression          value, predicted
-multiple_choice     label: the place of the right ending, from 0; probabilities of all; beside a text, endings
+multiple_choice     label: the index of the correct ending, from 0; probabilities of all; with a text, endings
 tagging             words, gold and predicted: their tags in BIO
 squad               exact and f1 (0…1) of the answer; best_exact, best_f1: of the best one that is not none; null_odds, or null;
                     is_answerable; is_answered; is_right
 pretraining         tokens; blanks: of the masked ones [place among them, the model's first choice, its probability]
 
-The numbers are those of all rows, or of MOST_ROWS evenly spread ones; texts stand by the rows that a reader wants to see: the
-most confident mistakes, the largest errors, and the first few.
+The numbers are of all rows, or of MOST_ROWS evenly spread rows; texts are with the rows that a
+reader wants to see: the most confident mistakes, the largest errors, and the first few.
 """
 
 import json
@@ -56,7 +57,9 @@ class EvalExamples(NamedTuple):
 
 
 def write_eval_examples(path: str, found: EvalExamples) -> None:
-    """Write the file, whole or not at all. Half of a surrogate pair, which JSON can bring, becomes a question mark."""
+    """Write the file, whole or not at all. Half of a surrogate pair, which JSON can bring, becomes
+    a question mark.
+    """
     with atomic_write(path) as file:
         for line in (found.head, *found.rows):
             # Without spaces, as a row may hold hundreds of probabilities.
@@ -65,7 +68,9 @@ def write_eval_examples(path: str, found: EvalExamples) -> None:
 
 
 def read_eval_examples(path: str) -> EvalExamples | None:
-    """What write_eval_examples wrote; None where there is no such file. InputError for a damaged one."""
+    """What write_eval_examples wrote; None where there is no such file. InputError for a damaged
+    one.
+    """
     if not files.exists(path):
         return None
     lines = decode(files.read_bytes(path), path).split("\n")[:-1]
@@ -76,7 +81,9 @@ def read_eval_examples(path: str) -> EvalExamples | None:
 
 
 def kept_rows(count: int, numbers: int = 1) -> np.ndarray:
-    """The rows of `count` that are kept, each with so many numbers: all, or evenly spread ones; ascending."""
+    """The rows of `count` that are kept, given the numbers in each: all, or evenly spread rows;
+    ascending.
+    """
     most = max(1, min(MOST_ROWS, MOST_NUMBERS // max(1, numbers)))
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).round().astype(np.int64)
 
@@ -93,12 +100,14 @@ def classification_examples(
     found: Found,
     text_of: Callable[[int], dict[str, Any]],
 ) -> EvalExamples:
-    """Of bert-classify, n rows. label_ids: see ProblemType.label_array; text_of: the id and the texts of a row, for JSON."""
+    """Of bert-classify, n rows. label_ids: see ProblemType.label_array; text_of: the id and the
+    texts of a row, for JSON.
+    """
     # Many labels make long rows: numbers, not rows, decide the size of the file.
     predictions, count = found[problem_type.output_name], len(label_ids)
     kept = kept_rows(count, predictions.size // max(1, count))
     numbers, wrong = problem_type.eval_rows(label_ids[kept], {problem_type.output_name: predictions[kept]}, labels)
-    # The order of the members is that of files from before, which are compared byte by byte.
+    # The order of the members stays as in earlier versions: files are compared byte by byte.
     head: dict[str, Any] = {"kind": problem_type.name}
     if not problem_type.has_endings:
         head["labels"] = list(labels.names)
@@ -106,7 +115,8 @@ def classification_examples(
     if labels.thresholds is not None:
         head["thresholds"] = list(map(significant, labels.thresholds.tolist()))
     rows = [{"row": int(row)} | values for row, values in zip(kept, numbers, strict=True)]
-    # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they make most of the file.
+    # Texts of the worst mistakes and of the first few rows only: a page shows no more, and they
+    # make most of the file.
     mistakes = [int(index) for index in np.argsort(-wrong, kind="stable")[:MISTAKES] if wrong[index] > 0]
     for index in dict.fromkeys([*mistakes, *range(min(OTHERS, len(kept)))]):
         rows[index] |= text_of(int(kept[index]))
@@ -116,7 +126,9 @@ def classification_examples(
 def tagging_examples(
     words: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> EvalExamples:
-    """Of bert-tag: sentences, and their tags in BIO. Sentences of more than MOST_WORDS are left out."""
+    """Of bert-tag: sentences, and their tags in BIO. Sentences of more than MOST_WORDS are left
+    out.
+    """
     chosen: dict[bool, list[int]] = {False: [], True: []}
     for number, (sentence, right, guess) in enumerate(zip(words, gold, predicted, strict=True)):
         if 0 < len(sentence) <= MOST_WORDS and (entities(right) or entities(guess)):
@@ -129,7 +141,9 @@ def tagging_examples(
 
 
 def _context(example: SquadExample, span: tuple[int, int] | None) -> dict[str, Any]:
-    """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or null."""
+    """The context, or MOST_CHARACTERS of it with the answer in it; answer: its characters there, or
+    null.
+    """
     context, first = example.paragraph.context, 0
     # Around the middle of the cut where there is room on both sides.
     if span and len(context) > MOST_CHARACTERS:
@@ -174,8 +188,8 @@ def masked_word_examples(
 ) -> EvalExamples:
     """Of bert-pretrain: sequences with their blanks as the model fills them.
 
-    batch: spec.PRETRAINING of some sequences; logits: float [n, P, V] of their predictions; tokens: id -> token; rows: how
-    many sequences there are in all.
+    batch: spec.PRETRAINING of some sequences; logits: float [n, P, V] of their predictions; tokens:
+    id -> token; rows: how many sequences there are in all.
     """
     # The network may have more outputs than the vocabulary has tokens; those mean nothing.
     logits = np.asarray(logits, np.float64)[..., : len(tokens)]

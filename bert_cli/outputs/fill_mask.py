@@ -10,8 +10,8 @@ def fill_mask_record(
 ) -> dict[str, object]:
     """One answer as a JSON object.
 
-    tokens: k candidates for each mask, best first; probabilities: float32 [masks, k]; next_sentence: probability that
-    the second text follows the first, None for a single text.
+    tokens: k candidates for each mask, best first; probabilities: float32 [masks, k];
+    next_sentence: probability that the second text follows the first, None for a single text.
     """
     masks = [
         [

@@ -1,4 +1,6 @@
-"""Files of a cross-validation: out-of-fold predictions for every training row, and suspected label errors."""
+"""Files of a cross-validation: out-of-fold predictions for every training row, and suspected label
+errors.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,21 +18,26 @@ from bert_cli.problem_types.problem_type import Suspects
 def write_folds(
     path: str, ids: Sequence[str], folds: np.ndarray, given: Sequence[str], found: dict[str, Column], texts: Texts
 ) -> None:
-    """Write out_of_fold.tsv: id, fold (from 1), given (the label of the data), what was `found` of each row, text."""
+    """Write out_of_fold.tsv: id, fold (from 1), given (the label of the data), what was `found` of
+    each row, text.
+    """
     # From 1, as the log and --cross_validation count folds.
     numbers = [str(fold + 1) for fold in folds.tolist()]
     write_table(path, {"id": ids, "fold": numbers, "given": given, **found, **text_columns(texts)}, "tsv")
 
 
 def write_suspects(path: str, ids: Sequence[str], suspects: Suspects, texts: Texts) -> None:
-    """Write suspects.tsv: id, the columns of the problem type, text; a line for each suspected label error."""
+    """Write suspects.tsv: id, the columns of the problem type, text; a line for each suspected
+    label error.
+    """
     rows = suspects.rows
     columns = {"id": [ids[row] for row in rows], **suspects.columns}
     write_table(path, columns | text_columns([texts[row] for row in rows]), "tsv")
 
 
 class SuspectedWord(NamedTuple):
-    """A word whose predicted tag is another than that of the data: numbers of its sentence and of the word, from 0.
+    """A word with a predicted tag that differs from the data: numbers of its sentence and of the
+    word, from 0.
 
     probability: of the tag of the data.
     """
@@ -43,7 +50,8 @@ class SuspectedWord(NamedTuple):
 def suspected_words(
     given: Sequence[Sequence[str]], predictions: Sequence[TagPrediction], labels: Sequence[str]
 ) -> list[SuspectedWord]:
-    """Those words whose tag has the least probability first, of equal ones in their order; words without pieces are none.
+    """Those words whose tag has the least probability first, of equal ones in their order; words
+    without pieces are none.
 
     given: the tags of the data, in BIO; labels: the columns of log_probabilities.
     """
@@ -60,7 +68,8 @@ def suspected_words(
 def write_tagging_folds(
     path: str, file: TaggingFile, folds: np.ndarray, predictions: Sequence[TagPrediction], scheme: str
 ) -> None:
-    """write_folds for the sentences of a file: id is the line of the first word; the tags of a sentence stand in one cell.
+    """write_folds for the sentences of a file: id is the line of the first word; the tags of a
+    sentence are in one cell.
 
     predictions: of each sentence; the tags of the file are in BIO, and are written in `scheme`.
     """
@@ -75,12 +84,14 @@ def write_tagging_folds(
 def write_suspects_of_words(
     path: str, file: TaggingFile, predictions: Sequence[TagPrediction], labels: Sequence[str], scheme: str
 ) -> int:
-    """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See `suspected_words`.
+    """Write suspects.tsv for tags, a line for each word in doubt; returns their number. See
+    `suspected_words`.
 
-    Columns: id (the line of the sentence's first word), place (of the word in its sentence, from 1), line (of the word), given
-    (the tag of the data), predicted, probability (of the given tag), word, text (the sentence).
+    Columns: id (the line of the sentence's first word), place (of the word in its sentence, from
+    1), line (of the word), given (the tag of the data), predicted, probability (of the given tag),
+    word, text (the sentence).
     """
-    examples, given = file.examples, file.tags  # each access to tags builds all of them anew
+    examples, given = file.examples, file.tags  # each access to tags builds all of them again
     words = suspected_words(given, predictions, labels)
     sentences = [examples[each.sentence] for each in words]
     columns: dict[str, Column] = {

@@ -1,10 +1,10 @@
 """history.jsonl: how the training of a run went, a JSON object a line, in the order of the steps.
 
-    {"step": 100, "loss": 0.41, "learning_rate": 4.5e-05, "examples_per_second": 812.4, "seconds": 4.2}
-    {"step": 100, "metrics": {"eval_accuracy": 0.83, "eval_loss": 0.39}, "seconds": 4.9}
+    {"step": 100, "loss": 0.41, "learning_rate": 4.5e-05, "examples_per_second": 812.4, "seconds":
+    4.2} {"step": 100, "metrics": {"eval_accuracy": 0.83, "eval_loss": 0.39}, "seconds": 4.9}
 
-A line of the first kind stands for each --log_steps steps, without the flag as lines_each says, and for the last one; one of
-the second kind for each evaluation.
+A line of the first kind is written for each --log_steps steps, without the flag as lines_each says,
+and for the last one; one of the second kind for each evaluation.
 
 step                 finished steps (updates)
 loss                 mean over the steps since the line before it of that kind, or since the run went on
@@ -13,8 +13,9 @@ examples_per_second  over the same steps, without the time that evaluations took
 metrics              as in eval_results.txt, numbers
 seconds              of training so far, evaluations included; time between a kill and going on is left out
 
-A run that goes on from a checkpoint cuts the file back to the checkpoint's step first, so that it ends with the same steps as
-a run that was never stopped. A last line without its end, which a kill can leave, is no line.
+A run that goes on from a checkpoint cuts the file back to the checkpoint's step first, so that it
+ends with the same steps as a run that was never stopped. A last line without its end, which a kill
+can leave, is no line.
 """
 
 import contextlib
@@ -36,16 +37,20 @@ _ADVICE = "remove the line"
 
 
 def lines_each(log_steps: int, steps: int) -> tuple[int, int]:
-    """Steps between two lines of (the terminal, the history) in a training of so many. log_steps: 0 where it is not said."""
+    """Steps between two lines of (the terminal, the history) in a training of that length.
+    log_steps: 0 where it is not said.
+    """
     if log_steps:
         return log_steps, log_steps
-    # A divisor of _LOG_STEPS, so that the steps of the terminal's lines are among those of the history.
+    # A divisor of _LOG_STEPS, so that the history has the steps of the terminal's lines.
     most = max(1, steps // _CURVE_POINTS)
     return _LOG_STEPS, max(each for each in range(1, _LOG_STEPS + 1) if each <= most and _LOG_STEPS % each == 0)
 
 
 def read_history(folder: str) -> list[dict[str, Any]]:
-    """The lines of a run's history.jsonl; [] where there is none. InputError, with file:line, for one that is damaged."""
+    """The lines of a run's history.jsonl; [] where there is none. InputError, with file:line, for
+    one that is damaged.
+    """
     path = os.path.join(folder, HISTORY)
     if not files.exists(path):
         return []
@@ -65,8 +70,8 @@ def plain_number(value: Any) -> float | int:
 
 
 class History:
-    """The history of one run, from its start or from where it goes on. `entries`: the lines up to now; `paused`: seconds
-    since `open` that were no training.
+    """The history of one run, from its start or from where it goes on. `entries`: the lines up to
+    now; `paused`: seconds since `open` that were no training.
 
     Nothing is written before `open`, and by processes that are not the chief nothing at all.
     """
@@ -86,7 +91,9 @@ class History:
         return [(entry["step"], entry["metrics"]) for entry in self.entries if "metrics" in entry]
 
     def open(self, writes: bool) -> None:
-        """Begin: the file is cut back to the entries that are known. writes: whether this process writes files."""
+        """Begin: the file is cut back to the entries that are known. writes: whether this process
+        writes files.
+        """
         # The clock starts here: reading and compilation before it are no training.
         self._writes, self._began, self.paused = writes, time.monotonic(), 0.0
         if writes:
@@ -102,7 +109,9 @@ class History:
         self._add(step=step, loss=loss, learning_rate=rate, examples_per_second=round(speed, 2))
 
     def add_evaluation(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """A line of an evaluation, which is on the disk when this returns; none where this step has one already."""
+        """A line of an evaluation, which is on the disk when this returns; none where this step has
+        one already.
+        """
         if step not in (known for known, _ in self.evaluations):
             self._add(step=step, metrics={name: plain_number(value) for name, value in metrics.items()})
 
@@ -124,7 +133,8 @@ class History:
         if files.is_remote(path):  # such places cannot be appended to
             self._write_all()
             return
-        # Appended, not written atomically: a kill costs the last line at most, and read_history leaves a torn one out.
+        # Appended, not written atomically: a kill costs the last line at most, and read_history
+        # leaves a torn one out.
         with open(path, "a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(entry) + "\n")
             file.flush()

@@ -1,4 +1,6 @@
-"""What bert-prepare, bert-build-vocab and bert-create-pretraining-data log about their work: figures and warnings."""
+"""What bert-prepare, bert-build-vocab and bert-create-pretraining-data log about their work:
+figures and warnings.
+"""
 
 import io
 from collections.abc import Iterable, Mapping
@@ -31,7 +33,9 @@ def text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
 
 
 def preparation_table(report: Mapping) -> list[str]:
-    """The table of bert-prepare. rows: read from the file. labels: {label: {split: rows}}. dropped: {reason: rows}."""
+    """The table of bert-prepare. rows: read from the file. labels: {label: {split: rows}}. dropped:
+    {reason: rows}.
+    """
     planned = report["labels"]
     rows = [("rows read", f"{report['rows']:,}", "")]
     for split in ("train", "dev", "test"):
@@ -43,7 +47,9 @@ def preparation_table(report: Mapping) -> list[str]:
 
 
 def vocabulary_table(report: Mapping) -> list[str]:
-    """The table of bert-build-vocab; where a vocabulary was extended, the figures of the old one stand beside."""
+    """The table of bert-build-vocab; where a vocabulary was extended, with the figures of the old
+    one next to it.
+    """
     before = report.get("before")
 
     def compared(name: str, key: str, form: str) -> tuple[str, str, str]:
@@ -71,8 +77,9 @@ def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer
 
 
 def shares(report: Mapping) -> dict[str, float]:
-    """Shares of the counts in a report, 0…1: random_next_share of the instances, masked_share of their tokens (special
-    tokens counted, padding not), truncated_share of the instances, unknown_share ([UNK]) of the tokens of the corpus.
+    """Shares of the counts in a report, 0…1: random_next_share of the instances, masked_share of
+    their tokens (special tokens counted, padding not), truncated_share of the instances,
+    unknown_share ([UNK]) of the tokens of the corpus.
     """
 
     def share(part: str, whole: str) -> float:
@@ -87,7 +94,7 @@ def shares(report: Mapping) -> dict[str, float]:
 
 
 def pretraining_table(report: Mapping) -> list[str]:
-    """The table of bert-create-pretraining-data, with counts beside shares."""
+    """The table of bert-create-pretraining-data, with counts next to fractions."""
     mean = report["instance_tokens"] / report["instances"]
     rows = [
         ("documents", f"{report['documents']:,}", f"{report['single_sentence_documents']:,} of one sentence"),
@@ -118,7 +125,7 @@ def warnings(report: Mapping) -> list[str]:
         )
     elif report["single_sentence_documents"] == report["documents"]:
         found.append(
-            "every document is one sentence (a blank line after each?), so that every next sentence is a random one; put "
+            "every document is one sentence (an empty line after each?), so that every next sentence is a random one; put "
             "blank lines between documents only"
         )
     elif report["random_next_share"] > _RANDOM_SHARE:

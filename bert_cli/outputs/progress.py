@@ -16,9 +16,11 @@ _SHORT = {"learning rate": "lr"}  # names on the terminal, where every column co
 
 
 def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:
-    """What a terminal's line says behind the position, in at most `room` columns: values, rate and time left.
+    """The part of a terminal's line after the position, in at most `room` columns: values, rate and
+    time left.
 
-    Where that is too long, first the rate goes, then blanks, then the values from the last to the first.
+    Where that is too long, first the rate goes, then blanks, then the values from the last to the
+    first.
     """
     named = [f"{_SHORT.get(name, name)} {value}" for name, value in values.items()]
     left = f"left {left}"
@@ -28,10 +30,11 @@ def fitted(values: dict[str, str], rate: str, left: str, room: int) -> str:
 
 
 class Progress:
-    """A context that shows how far a piece of work is; `total` and positions are in steps or examples.
+    """A context that shows how far a piece of work is; `total` and positions are in steps or
+    examples.
 
-    On a terminal it is one moving line with a bar, of which the last state stays in the log; elsewhere the log gets a line
-    each `every` units.
+    On a terminal it is one moving line with a bar, of which the last state stays in the log;
+    elsewhere the log gets a line each `every` units.
     """
 
     def __init__(
@@ -44,7 +47,9 @@ class Progress:
         unit: str = "examples",
         is_shown: bool = True,
     ):
-        """unit_size: how many `unit`s (examples) one position stands for, for the rate. is_shown: False only counts."""
+        """unit_size: how many `unit`s (examples) one position is, for the rate. is_shown: False
+        only counts.
+        """
         self.title, self.total, self.start, self.every = title, total, start, every
         self.unit_size, self.unit = unit_size, unit
         self.position, self._is_shown = start, is_shown
@@ -84,7 +89,8 @@ class Progress:
     def rate(self) -> float:
         """Units (examples) per second.
 
-        Counted from the second update on, where there is one: the first piece of work takes the compilation with it.
+        Counted from the second update on, where there is one: the first piece of work takes the
+        compilation with it.
         """
         position, began = self._counted
         return (self.position - position) * self.unit_size / max(time.monotonic() - began, 1e-9)

@@ -1,4 +1,5 @@
-"""Start and end logits of windows -> answers, and the three JSON files, as Google's run_squad.py writes them.
+"""Start and end logits of windows -> answers, and the three JSON files, as Google's run_squad.py
+writes them.
 
 decoder = Decoder(features, n_best_size)
 decoder.add(windows, start_logits, end_logits)          # for each batch; a few numbers of each window are kept
@@ -20,7 +21,8 @@ from bert_cli.features.squad import SquadFeatures
 from bert_cli.outputs.answer_text import context_span, final_span, join_pieces
 from bert_cli.text.tokenization import FullTokenizer
 
-# The null odds of a question for which nothing but the null answer was found; the original starts from this score.
+# The null odds of a question for which nothing but the null answer was found; the original starts
+# from this score.
 NO_ANSWER_ODDS = 1000000.0
 # The only entry of an n-best list for which nothing was found, without version_2_with_negative.
 NO_ANSWER_TEXT = "empty"
@@ -46,7 +48,8 @@ class AnswerRules:
 
 
 class NBestEntry(NamedTuple):
-    """An answer: its text, probability among the entries of its list, logits, and characters of the context.
+    """An answer: its text, probability among the entries of its list, logits, and characters of the
+    context.
 
     `span` is [first, end); None where the answer is none ("" or "empty").
     """
@@ -62,9 +65,9 @@ class Prediction(NamedTuple):
     """The answer to a question.
 
     text       "" for no answer, "empty" where nothing was found although there must be an answer
-    span       its characters in the context, (first, behind the last); None for no answer
+    span       its characters in the context, (first, after the last); None for no answer
     nbest      best first; the texts differ
-    null_odds  score of no answer minus that of the best answer; None without version_2_with_negative
+    null_odds  score of no answer minus the score of the best answer; None without version_2_with_negative
     found      whether any answer was a candidate; False for a context without a word
     """
 
@@ -84,12 +87,15 @@ def check_rules(rules: AnswerRules) -> None:
 
 
 class Decoder:
-    """Keeps the best starts and ends of every window, n_best_size at most: all that the answers depend on."""
+    """Keeps the best starts and ends of every window, n_best_size at most: all that the answers
+    depend on.
+    """
 
     def __init__(self, features: SquadFeatures, n_best_size: int):
         self._features = features
         self._n_best_size = n_best_size
-        # No more than the longest window has tokens: short contexts would else waste memory on n_best_size.
+        # No more than the longest window has tokens: short contexts would else waste memory on
+        # n_best_size.
         width = min(n_best_size, int(features.sequences.lengths.max(initial=0)))
         # Of starts and of ends: positions best first, -1 after the last, and their logits.
         self._positions = np.full((2, len(features), width), -1, np.int32)
@@ -98,10 +104,12 @@ class Decoder:
         self._added = np.zeros(len(features), bool)
 
     def add(self, windows: np.ndarray | Sequence[int], start_logits: np.ndarray, end_logits: np.ndarray) -> None:
-        """Take the logits of some windows, in any order: float [len(windows), L], L not below their longest.
+        """Take the logits of some windows, in any order: float [len(windows), L], L not below their
+        longest.
 
-        Logits behind the end of a window are padding's. As in the original they compete for the n_best_size places,
-        but never are an answer; -inf keeps them out of it. InputError where a logit of a token is not a finite number.
+        Logits after the end of a window are padding's. As in the original they compete for the
+        n_best_size places, but never are an answer; -inf keeps them out of it. InputError where a
+        logit of a token is not a finite number.
         """
         windows = np.asarray(windows, np.int64)
         for first in range(0, len(windows), _ROWS_AT_ONCE):
@@ -115,7 +123,8 @@ class Decoder:
         if start_logits.shape != shape or end_logits.shape != shape or lengths.max(initial=0) > shape[1]:
             raise ValueError(f"logits {start_logits.shape}, {end_logits.shape} for {len(windows)} windows")
         is_padding = np.arange(shape[1]) >= lengths
-        # An answer starts at a token that no other window has more context for, and may end at any token of the text.
+        # An answer starts at a token that no other window has more context for, and may end at any
+        # token of the text.
         starts, ends = features.owned[windows].T[:, :, None], (features.doc_starts[windows][:, None], lengths - 1)
         for side, (given, (first, end)) in enumerate(((start_logits, starts), (end_logits, ends))):
             logits = given.astype(np.float32)
@@ -125,10 +134,11 @@ class Decoder:
                     "the model gives logits that are not numbers (NaN or infinite): its weights are spoilt, "
                     "or --precision is too low for them; give another checkpoint, or --precision=float32"
                 )
-            # Stable, so that of equal logits the first comes first.
+            # Stable: of equal logits the first comes first.
             order = np.argsort(-logits, axis=1, kind="stable")[:, : self._n_best_size]
             allowed = (order >= first) & (order < end)
-            # Positions that can be no answer go to the end, so that fewer columns hold all that are left.
+            # Positions that can be no answer go to the end, so that fewer columns hold all that are
+            # left.
             packed = np.argsort(~allowed, axis=1, kind="stable")[:, : self._positions.shape[2]]
             order, allowed = np.take_along_axis(order, packed, 1), np.take_along_axis(allowed, packed, 1)
             cells = np.s_[side, windows, : order.shape[1]]
@@ -155,17 +165,19 @@ class Decoder:
         return list(zip(*(column[order].tolist() for column in columns), strict=True))
 
     def _null(self, windows: slice) -> tuple[float, float]:
-        """Start and end logit of no answer: those of the window where their sum is least, 0 without a window."""
+        """Start and end logit of no answer: from the window where their sum is least, 0 without a
+        window.
+        """
         logits = self._null_logits[windows].astype(np.float64)
         return tuple(logits[logits.sum(axis=1).argmin()].tolist()) if len(logits) else (0.0, 0.0)
 
     def finish(
         self, examples: Sequence[SquadExample], tokenizer: FullTokenizer, rules: AnswerRules
     ) -> list[Prediction]:
-        """The answers in the order of the examples, which must be those of the features.
+        """The answers in the order of the examples, which must be the examples of the features.
 
-        `rules.n_best_size` must be that of the decoder. ValueError where a window was not added. May be called again
-        with other rules.
+        `rules.n_best_size` must be the decoder's. ValueError where a window was not added. May be
+        called again with other rules.
         """
         if rules.n_best_size != self._n_best_size or len(examples) != self._features.num_examples:
             raise ValueError("other examples, or another n_best_size, than the decoder was made for")
@@ -187,7 +199,8 @@ def _texts(
     features: SquadFeatures, example: SquadExample, tokenizer: FullTokenizer, candidates: Sequence[_Candidate]
 ) -> Iterator[NBestEntry]:
     """The candidates with their texts, best first, without their probabilities."""
-    # A generator: only n_best_size texts are needed of some hundred candidates, and each takes the tokenizer.
+    # A generator: only n_best_size texts are needed of some hundred candidates, and each takes the
+    # tokenizer.
     for window, start, end, start_logit, end_logit in candidates:
         if window < 0:
             yield NBestEntry("", 0.0, start_logit, end_logit, None)
@@ -219,7 +232,8 @@ def _predict(
     if not nbest:
         nbest.append(NBestEntry(NO_ANSWER_TEXT, 0.0, 0.0, 0.0, None))
     nbest = _with_probabilities(nbest)
-    # Where this is None there is no candidate at all: of a single entry, a window's best span goes before its null answer.
+    # Where this is None there is no candidate at all: of a single entry, a window's best span goes
+    # before its null answer.
     best = next((entry for entry in nbest if entry.span is not None), None)
     if null_logits is None:
         return Prediction(qas_id, nbest[0].text, nbest[0].span, tuple(nbest), None, best is not None)
@@ -251,7 +265,9 @@ def write_predictions(path: str, predictions: Sequence[Prediction]) -> None:
 
 
 def write_nbest_predictions(path: str, predictions: Sequence[Prediction]) -> None:
-    """Write nbest_predictions.json: {id: [{"text", "probability", "start_logit", "end_logit"}]}, best first."""
+    """Write nbest_predictions.json: {id: [{"text", "probability", "start_logit", "end_logit"}]},
+    best first.
+    """
     names = NBestEntry._fields[:-1]  # all but the span, which the original does not know
     entries = {each.qas_id: [dict(zip(names, entry, strict=False)) for entry in each.nbest] for each in predictions}
     _write(path, entries)

@@ -15,8 +15,8 @@ _DIVERGED = "diverged"
 
 
 class RunRow(NamedTuple):
-    """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name -> number, {} where training
-    diverged; deviations: of the runs of a cell, {} for one run.
+    """One run, or one cell of a grid. folder: its name; settings: flag -> value; metrics: name ->
+    number, {} where training diverged; deviations: of the runs of a cell, {} for one run.
     """
 
     folder: str
@@ -35,10 +35,11 @@ def metrics_of(report: Mapping[str, Any]) -> dict[str, float]:
 
 
 def mean_and_deviation(rows: Sequence[Mapping[str, float]]) -> tuple[dict[str, float], dict[str, float]]:
-    """Mean and standard deviation of each metric that all rows have; {}, that of a run that diverged, is no row.
+    """Mean and standard deviation of each metric that all rows have; {} of a diverged run is no
+    row.
 
-    The deviation is that of a sample, with n - 1 below, 0 for one row. A whole number that all rows share, such as that of
-    the examples, stays what it is, and has none.
+    The deviation is the sample's, with n - 1 in the denominator, 0 for one row. A whole number that
+    all rows share, such as the examples, stays what it is, and has none.
     """
     rows = [row for row in rows if row]
     columns = {name: [row[name] for row in rows] for name in rows[0] if all(name in row for row in rows)}
@@ -64,7 +65,9 @@ def finished(rows: Sequence[RunRow]) -> list[RunRow]:
 
 
 def _shared(rows: Sequence[RunRow]) -> list[str]:
-    """The metrics that all rows have that ended: a type of entities may be missing in a part of the data."""
+    """The metrics that all rows have that ended: a type of entities may be missing in a part of the
+    data.
+    """
     first, *others = finished(rows)
     return [name for name in first.metrics if all(name in row.metrics for row in others)]
 
@@ -81,8 +84,9 @@ def best_row(rows: Sequence[RunRow], metric: str) -> RunRow:
 def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
     """Write runs.tsv, grid.tsv or folds.tsv: a header; folder, flags and metrics of each run.
 
-    A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last lines are the mean and the
-    standard deviation over the rows. One that diverged has empty cells, and is in neither.
+    A metric of a grid of several runs is followed by a column <metric>_std. has_mean: two last
+    lines are the mean and the standard deviation over the rows. One that diverged has empty cells,
+    and is in neither.
     """
     flags, names = list(rows[0].settings), _shared(rows)
     deviated = [name for name in names if any(name in row.deviations for row in rows)]
@@ -99,7 +103,9 @@ def write_runs_table(path: str, rows: Sequence[RunRow], has_mean: bool) -> None:
 
 
 def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has_mean: bool) -> list[str]:
-    """The same for the log, the metric that counts first; `best` is the folder with a * behind it, None for none."""
+    """The same for the log, the metric that counts first; `best` is the folder that gets a *, None
+    for none.
+    """
     from rich.console import Console
     from rich.table import Table
 

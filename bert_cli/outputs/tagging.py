@@ -19,12 +19,15 @@ from bert_cli.settings.groups import DECODINGS
 
 
 def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> TaggingScores:
-    """The scores of tags in BIO, and of the entities that these are; see metrics.tagging.tagging_scores."""
+    """The scores of tags in BIO, and of the entities that these are; see
+    metrics.tagging.tagging_scores.
+    """
     return tagging_scores(gold, predicted, [entities(tags) for tags in gold], [entities(tags) for tags in predicted])
 
 
 class TagPrediction(NamedTuple):
-    """The tags of a sentence in BIO, and float32 [words] their probabilities, NaN for words without pieces.
+    """The tags of a sentence in BIO, and float32 [words] their probabilities, NaN for words without
+    pieces.
 
     log_probabilities: float32 [words, L], of all tags of each word, 0 for words without pieces.
     """
@@ -39,9 +42,10 @@ def word_log_probabilities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gather what the windows say of their words.
 
-    windows: (number of the window, float32 [tokens of the window, num_labels] log-probabilities with [CLS] and [SEP]; rows
-    behind these are ignored), in any order. Returns float32 [words of all examples, num_labels], 0 for words
-    without pieces, and bool [words], False for these. ValueError unless each window comes once; InputError for NaN.
+    windows: (number of the window, float32 [tokens of the window, num_labels] log-probabilities
+    with [CLS] and [SEP]; rows after these are ignored), in any order. Returns float32 [words of all
+    examples, num_labels], 0 for words without pieces, and bool [words], False for these. ValueError
+    unless each window comes once; InputError for NaN.
     """
     # The number of the first word of each example, as all words of a file are rows of one array.
     first_words = np.concatenate([[0], np.cumsum(features.num_words, dtype=np.int64)])
@@ -66,9 +70,10 @@ def word_log_probabilities(
 
 
 def forbidden_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Costs of the labels in BIO: float64 [L] at the start of a sentence, float64 [L, L] from one to the next.
+    """Costs of the labels in BIO: float64 [L] at the start of a sentence, float64 [L, L] from one
+    to the next.
 
-    0 where allowed, -inf where not: I-x stands only behind B-x and I-x.
+    0 where allowed, -inf where not: I-x only follows B-x and I-x.
     """
     split = [split_tag(label) for label in labels]
     is_inside = np.array([prefix == "I" for prefix, _ in split])
@@ -84,9 +89,9 @@ def forbidden_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray
 def viterbi(log_probabilities: np.ndarray, start: np.ndarray, between: np.ndarray) -> np.ndarray:
     """The allowed sequence of labels with the largest sum of log-probabilities, int64 [words].
 
-    log_probabilities: float [words, L]; start [L] and between [L, L]: from forbidden_transitions. Of equals the label that
-    stands first is taken, from the last word backwards. A probability of 0 counts as next to nothing, so that an
-    allowed sequence always beats a forbidden one.
+    log_probabilities: float [words, L]; start [L] and between [L, L]: from forbidden_transitions.
+    Of equals the label that is first is taken, from the last word backwards. A probability of 0
+    counts as next to nothing, so that an allowed sequence always beats a forbidden one.
     """
     # Not -inf, which is the cost of a forbidden transition: two sums of -inf could not be compared.
     emissions = np.maximum(np.asarray(log_probabilities, np.float64), -1e30)
@@ -113,11 +118,12 @@ def predict_tags(
     labels: Sequence[str],
     decoding: str = "argmax",
 ) -> list[TagPrediction]:
-    """The tags of every example. `windows`: see word_log_probabilities; `labels`: in BIO, the L columns.
+    """The tags of every example. `windows`: see word_log_probabilities; `labels`: in BIO, the L
+    columns.
 
-    argmax takes the most probable label of each word, viterbi the most probable sequence of a sentence without an I-x that
-    follows neither B-x nor I-x. A word without pieces gets I-x where it stands between a tag of type x and an I-x,
-    which so stays the same entity, and O elsewhere.
+    argmax takes the most probable label of each word, viterbi the most probable sequence of a
+    sentence without an I-x that follows neither B-x nor I-x. A word without pieces gets I-x where
+    it is between a tag of type x and an I-x, which so stays the same entity, and O elsewhere.
     """
     if decoding not in DECODINGS:
         raise InputError(f"--decoding: {decoding!r} is not a decoding; choose one of {', '.join(DECODINGS)}")
@@ -162,9 +168,9 @@ def _without_gaps(tags: Sequence[str | None]) -> tuple[str, ...]:
 def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], scheme: str) -> None:
     """Write the lines of a file of columns, each word's with its predicted tag as one more column.
 
-    tags: in BIO, a sequence for each example; they are written in `scheme`. The new column stands behind a tab where the
-    line has one, else behind a blank. Lines of -DOCSTART- get O, so that all rows have equally many columns; blank
-    lines and line ends stay as they are.
+    tags: in BIO, a sequence for each example; they are written in `scheme`. The new column follows
+    a tab where the line has one, else a space. Lines of -DOCSTART- get O, so that all rows have
+    equally many columns; blank lines and line ends stay as they are.
     """
     added: dict[int, str] = {}
     for example, predicted in zip(file.examples, tags, strict=True):
@@ -184,7 +190,9 @@ def write_columns(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], s
 
 
 def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]], scheme: str) -> None:
-    """Write the records of a file of JSON lines, each with `predicted_tags`, in `scheme`; `tags` are in BIO."""
+    """Write the records of a file of JSON lines, each with `predicted_tags`, in `scheme`; `tags`
+    are in BIO.
+    """
     with atomic_write(path) as out:
         for example, predicted in zip(file.examples, tags, strict=True):
             record = parse_json(file.lines[example.line - 1], file.path, example.line)
@@ -195,8 +203,9 @@ def write_json_lines(path: str, file: TaggingFile, tags: Sequence[Sequence[str]]
 def example_entities(example: TaggingExample, prediction: TagPrediction) -> dict:
     """{"text", "entities": [{"type", "text", "start", "end", "score"}]}, ready for JSON.
 
-    `start` and `end` are offsets in the text in characters, `end` behind the last; a sentence that came as words is taken
-    with blanks between them. `score` is the mean probability of the tags of the entity's words.
+    `start` and `end` are offsets in the text in characters, `end` after the last; a sentence that
+    came as words is taken with blanks between them. `score` is the mean probability of the tags of
+    the entity's words.
     """
     text, starts = example.text, example.starts
     if text is None:

@@ -101,6 +101,6 @@ class LabelCells:
         if unknown:
             line, name = unknown[0]
             raise InputError(
-                f"{self.path}:{line}: label {quoted(name)} is not among those of the training data, "
+                f"{self.path}:{line}: label {quoted(name)} is not among the labels of the training data, "
                 f"{listed(labels)}{more(unknown)}; correct it, or name all labels with --labels"
             )

@@ -20,6 +20,6 @@ def layers_inside(layer: keras.layers.Layer) -> Iterator[keras.layers.Layer]:
 
 def own_variables(layer: keras.layers.Layer) -> list[keras.Variable]:
     """The trainable variables that a layer added itself, in that order; `trainable_variables` adds
-    those of inner layers.
+    variables of inner layers.
     """
     return list(layer._trainable_variables)

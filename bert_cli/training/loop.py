@@ -13,7 +13,7 @@ _READ_INTERVAL = 0.5
 
 
 class Callback:
-    """What happens beside the updates of a training: evaluation, early stopping, checkpoints,
+    """What happens besides the updates of a training: evaluation, early stopping, checkpoints,
     history, progress.
 
     every: `on_step` is called after each `every` steps and after the last one; of a fraction, such

@@ -175,7 +175,7 @@ def test_a_label_that_training_has_not(refused, model_flags, reviews, tmp_path):
     dev.write_text(dev.read_text("utf-8") + "r-9,5,a dog .,0\n", encoding="utf-8")
     line = dev.read_text("utf-8").count("\n")
     given = [f"--train_file={reviews}", f"--dev_file={dev}", "--do_train", "--do_eval"]
-    refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among those of the training data, 2, 10")
+    refused([*model_flags[:3], *given], f"{dev}:{line}: label '5' is not among the labels of the training data, 2, 10")
 
 
 def test_what_bert_export_takes_for_pairs():

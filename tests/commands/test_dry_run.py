@@ -35,7 +35,7 @@ def test_classifier(classify, flags, cola, tmp_path, snapshot):
         "train: 26 rows",
         "train: tokens in a row: least 5, ",
         "train: [UNK]: ",
-        "train: duplicates: 2 rows have the text of an earlier one, such as row 25 that of row 1: 'the old farmer buys",
+        "train: duplicates: 2 rows have the text of an earlier one, such as row 25 and row 1: 'the old farmer buys",
         "train: conflicting labels: 1 texts have different labels, such as rows 2 (0) and 26 (1): 'a dog chases a cat .'",
         "leak: 11 of 11 rows of dev are in train too, 2 of them with another label, such as row 1: ",
     ):

@@ -148,8 +148,8 @@ def test_a_label_that_training_has_not(file):
     found = file("text|label", "a|x", "b|z", "c|z", name="dev.tsv", split="dev")
     message = refused(own_examples, found, SINGLE_LABEL, ("x", "y"), None)
     assert message.endswith(
-        "dev.tsv:3: label 'z' is not among those of the training data, x, y (and 1 more such row); correct it, or name all "
-        "labels with --labels"
+        "dev.tsv:3: label 'z' is not among the labels of the training data, x, y (and 1 more such row); correct it, or "
+        "name all labels with --labels"
     )
     assert ":3: the label is empty" in refused(
         own_examples, file("text|label", "a|x", "b|"), SINGLE_LABEL, ("x", "y"), None

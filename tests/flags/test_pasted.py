@@ -16,11 +16,11 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
     [
         (
             ["--do_train", "--init_checkpoint=m/bert_model.ckpt--max_seq_length=128"],
-            "--init_checkpoint=m/bert_model.ckpt--max_seq_length=128: a blank is missing",
+            "--init_checkpoint=m/bert_model.ckpt--max_seq_length=128: a space is missing",
             "--do_train --init_checkpoint=m/bert_model.ckpt --max_seq_length=128",
         ),
-        (["--do_train--nodo_eval"], "--do_train--nodo_eval: a blank is missing", "--do_train --nodo_eval"),
-        (["--do_train\u00a0--do_eval"], "a blank is missing", "--do_train --do_eval"),
+        (["--do_train--nodo_eval"], "--do_train--nodo_eval: a space is missing", "--do_train --nodo_eval"),
+        (["--do_train\u00a0--do_eval"], "a space is missing", "--do_train --do_eval"),
         (["–do_train=true"], "–do_train=true: a dash is used where two hyphens belong", "--do_train=true"),
         (["—task_name", "cola"], "—task_name: a dash", "--task_name cola"),
         (["-–do_eval"], "-–do_eval: a dash", "--do_eval"),
@@ -30,7 +30,7 @@ KNOWN = {flag.name: flag for flag in every_flag(ClassifySettings)}
         (["--data_dir=„data“"], "the quotes are typographic", "--data_dir=data"),
         (
             ["–do_train", "--data_dir=“d”--max_seq_length=8"],
-            "–do_train: a dash is used where two hyphens belong; --data_dir=“d”--max_seq_length=8: a blank is missing; "
+            "–do_train: a dash is used where two hyphens belong; --data_dir=“d”--max_seq_length=8: a space is missing; "
             "--data_dir=“d”: the quotes are typographic",
             "--do_train --data_dir=d --max_seq_length=8",
         ),

@@ -32,7 +32,7 @@ def test_scores_are_brought_into_their_range(tmp_path):
     [
         (["0", "test-1"], "--glue_submission: the id 'test-1' of row 2 is no whole number"),
         (["0", ""], "--glue_submission: the id '' of row 2 is no whole number"),
-        (["7", "7"], "--glue_submission: the id 7 of row 2 stands there before"),
+        (["7", "7"], "--glue_submission: the id 7 of row 2 is used before"),
     ],
 )
 def test_ids_that_the_leaderboard_refuses(tmp_path, ids, message):

@@ -26,7 +26,7 @@ TRAIN = survey(("a", "x"), ("b", "y"), ("a", "x"), ("c", "x"), ("b", "x"), ("b",
 
 def test_rows_that_come_again():
     assert repeated_lines(TRAIN) == [
-        "duplicates: 3 rows have the text of an earlier one, such as row 3 that of row 1: 'a'",
+        "duplicates: 3 rows have the text of an earlier one, such as row 3 and row 1: 'a'",
         "conflicting labels: 1 texts have different labels, such as rows 2 (y) and 5 (x): 'b'",
     ]
     assert repeated_lines(survey(("a", "x"), ("b", "x"))) == []

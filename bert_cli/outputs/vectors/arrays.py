@@ -17,7 +17,9 @@ _HEADER_SIZE = 128  # bytes of the header that NumPy writes for any shape of at 
 
 
 class NpyFile:
-    """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block ends."""
+    """A .npy file (format 1.0) that grows by rows; its header gets the final shape when the block
+    ends.
+    """
 
     def __init__(self, file: IO[bytes], dtype: str):
         self._file, self._dtype, self._count = file, np.dtype(dtype), 0
@@ -55,10 +57,11 @@ class NpyWriter:
 class NpzWriter:
     """A .npz file.
 
-    Of one vector a line: `vectors` [n, width]. Of tokens or words: `vectors` [r, width], or [r, L, H] where layers were not
-    combined, `offsets` int64 [n + 1] (the rows of line i are offsets[i] to offsets[i + 1]), and `token_ids` int32 [r], or
-    `starts` and `ends` int64 [r], the places of words in their lines, in characters. `layers` names the layers, as text.
-    Members grow in nameless files in `folder` until they are put together; they are not compressed.
+    Of one vector a line: `vectors` [n, width]. Of tokens or words: `vectors` [r, width], or [r, L,
+    H] where layers were not combined, `offsets` int64 [n + 1] (the rows of line i are offsets[i] to
+    offsets[i + 1]), and `token_ids` int32 [r], or `starts` and `ends` int64 [r], the places of
+    words in their lines, in characters. `layers` names the layers, as text. Members grow in
+    nameless files in `folder` until they are put together; they are not compressed.
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat, folder: str | None):
@@ -69,7 +72,8 @@ class NpzWriter:
 
     def _append(self, name: str, rows: np.ndarray, dtype: str) -> None:
         if name not in self._members:
-            # Beside the output, as /tmp is often small or in memory; nameless, so that a kill leaves nothing.
+            # In the folder of the output, as /tmp is often small or in memory; nameless, so that a
+            # kill leaves nothing.
             file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed by close)
             self._members[name] = file, NpyFile(file, dtype)
         self._members[name][1].append(rows)
@@ -93,7 +97,8 @@ class NpzWriter:
             for name, (file, array) in self._members.items():
                 array.finish()
                 file.seek(0)
-                # force_zip64: the size is not known when the member is opened, and may be above 2 GiB.
+                # force_zip64: the size is not known when the member is opened, and may be above 2
+                # GiB.
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     shutil.copyfileobj(file, member)
             write_member(archive, "layers", np.array([str(layer) for layer in self._form.layers]))
@@ -123,7 +128,8 @@ def write_attention(
     attention: Sequence[np.ndarray],
     dtype: str,
 ) -> None:
-    """Write `attention_<line>` [layers, heads, length, length] and `tokens_<line>` [length] of each line.
+    """Write `attention_<line>` [layers, heads, length, length] and `tokens_<line>` [length] of each
+    line.
 
     Row i of the last two axes holds how token i spreads its attention; it adds up to 1.
     """
@@ -135,7 +141,8 @@ def write_attention(
 def strongest_links(attention: np.ndarray, tokens: Sequence[str], count: int) -> list[tuple[float, str, str]]:
     """(probability, from, to) of the largest entries of attention [length, length], best first.
 
-    Links of the special tokens at the ends of texts are left out: most attention goes there, and says little.
+    Links of the special tokens at the ends of texts are left out: most attention goes there, and
+    says little.
     """
     inner = np.array([token not in ("[CLS]", "[SEP]") for token in tokens])
     scores = np.where(inner[:, None] & inner, attention, -1.0)

@@ -1,4 +1,6 @@
-"""The output of bert-extract-features in each of its formats, and the partial file that --resume goes on from."""
+"""The output of bert-extract-features in each of its formats, and the partial file that --resume
+goes on from.
+"""
 
 import contextlib
 import importlib.util
@@ -54,7 +56,9 @@ class JsonLinesWriter(Writer):
 
 
 class TfRecordWriter(Writer):
-    """A tf.train.Example for each line, token or word: int64 features of its columns, and a float list for each vector."""
+    """A tf.train.Example for each line, token or word: int64 features of its columns, and a float
+    list for each vector.
+    """
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
         self._file, self._names = file, form.names
@@ -62,7 +66,8 @@ class TfRecordWriter(Writer):
     def write(self, rows: FeatureRows) -> None:
         columns = {name: values[:, None] for name, values in rows.columns().items()}
         columns |= {name: rows.values[:, layer] for layer, name in enumerate(self._names)}
-        # Encoding takes a few copies of its records, so a chunk is encoded in blocks; 64 bytes for all but the vectors.
+        # Encoding takes a few copies of its records, so a chunk is encoded in blocks; 64 bytes for
+        # all but the vectors.
         size = max(1, _RECORD_BYTES // (4 * rows.values[:1].size + 64)) if len(rows.values) else 1
         for start in range(0, len(rows.values), size):
             block = {name: values[start : start + size] for name, values in columns.items()}
@@ -70,8 +75,8 @@ class TfRecordWriter(Writer):
 
 
 class ParquetWriter(Writer):
-    """A Parquet table with a row for each line, token or word: its columns, `token` or `word`, and a list of numbers for
-    each vector.
+    """A Parquet table with a row for each line, token or word: its columns, `token` or `word`, and
+    a list of numbers for each vector.
     """
 
     def __init__(self, file: IO[bytes], form: VectorFormat):
@@ -116,7 +121,7 @@ def check_format(output_format: str) -> None:
 
 
 def finished_lines(path: str) -> int:
-    """The number of whole lines of a partial output; what stands behind the last of them is cut off."""
+    """The number of whole lines of a partial output; a rest after the last of them is cut off."""
     with open(path, "r+b") as file:
         count = end = 0
         for line in file:
@@ -133,12 +138,14 @@ def partial_name(path: str) -> str:
 
 
 def is_whole(path: str) -> bool:
-    """Whether the output of an earlier run stands there, and none that was stopped."""
+    """Whether a finished output of an earlier run exists."""
     return os.path.exists(path) and not os.path.exists(partial_name(path))
 
 
 def lines_to_skip(path: str, facts: dict[str, str]) -> int:
-    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other `facts`, by flag."""
+    """How many lines an earlier run, that was stopped, has done. InputError where it ran with other
+    `facts`, by flag.
+    """
     partial = partial_name(path)
     if not os.path.exists(partial):
         return 0
@@ -147,14 +154,16 @@ def lines_to_skip(path: str, facts: dict[str, str]) -> int:
         if saved.get(name) != facts.get(name):
             raise InputError(
                 f"{partial}: was begun with --{name}={saved.get(name, '')}, not {facts.get(name, '')}: give the same flags, or "
-                "leave --resume out to begin anew"
+                "leave --resume out to start over"
             )
     return finished_lines(partial)
 
 
 @contextlib.contextmanager
 def _partial_file(path: str, done: int, facts: dict[str, str]) -> Iterator:
-    """The partial output, opened behind its `done` lines; it takes its name when the block ends, and else stays."""
+    """The partial output, opened after its `done` lines; it takes its name when the block ends, and
+    else stays.
+    """
     partial = partial_name(path)
     try:
         if not done:
@@ -181,7 +190,8 @@ def open_writer(
 ) -> Iterator[Writer]:
     """A writer of that format; the file appears when the block ends.
 
-    For JSON lines: `done` lines stand in a partial file already, and `facts` are those that a later run must share.
+    For JSON lines: a partial file has `done` lines already, and `facts` are those that a later run
+    must share.
     """
     with contextlib.ExitStack() as stack:
         if output_format == "jsonl":

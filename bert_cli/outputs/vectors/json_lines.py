@@ -1,4 +1,6 @@
-"""Vectors of tokens, words or lines as JSON lines, in the layout of the original's extract_features.py."""
+"""Vectors of tokens, words or lines as JSON lines, in the layout of the original's
+extract_features.py.
+"""
 
 import functools
 import json
@@ -7,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 _LIMIT = 999.0  # numbers below it have at most three digits before the point, rounded too
-_SCALE = 1_000_000  # six digits behind it
+_SCALE = 1_000_000  # six decimals
 _SMALLEST = 100  # below 0.0001, in millionths, Python writes 5.2e-05
 
 
@@ -18,8 +20,9 @@ def _packed(texts: Iterable[bytes]) -> np.ndarray:
 
 @functools.cache
 def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Parts of numbers, four bytes each: by the whole part (+ 1000 for a minus sign), by the first three decimals
-    (+ 1000 where they are the last), by the next three; and all three parts of -100 to 100 millionths, [201, 3].
+    """Parts of numbers, four bytes each: by the whole part (+ 1000 for a minus sign), by the first
+    three decimals (+ 1000 where they are the last), by the next three; and all three parts of -100
+    to 100 millionths, [201, 3].
     """
     whole = _packed([b"%d" % n for n in range(1000)] + [b"-%d" % n for n in range(1000)])
     shortened = [(b"%03d" % n).rstrip(b"0") for n in range(1000)]
@@ -29,9 +32,11 @@ def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def format_vectors(values: np.ndarray) -> list[str]:
-    """float32 [n, width] -> n texts, each json.dumps([round(float(x), 6) for x in row]) without its brackets.
+    """float32 [n, width] -> n texts, each json.dumps([round(float(x), 6) for x in row]) without its
+    brackets.
 
-    A float32 times a million is exact in float64, so rounding it there is rounding the number itself.
+    A float32 times a million is exact in float64, so rounding it there is rounding the number
+    itself.
     """
     rows, width = values.shape
     if not values.size:
@@ -39,8 +44,9 @@ def format_vectors(values: np.ndarray) -> list[str]:
     values = np.asarray(values, np.float32).astype(np.float64)
     if not np.abs(values).max() < _LIMIT:  # NaN too
         return [json.dumps([round(value, 6) for value in row])[1:-1] for row in values.tolist()]
-    # Each number is put together from looked-up parts. orjson is faster still, but writes 0.000052 and 1e-6 where Python
-    # writes 5.2e-05 and 1e-06, and no blank after a comma: files would differ from those of the original.
+    # Each number is put together from looked-up parts. orjson is faster still, but writes 0.000052
+    # and 1e-6 where Python writes 5.2e-05 and 1e-06, and no space after a comma: files would differ
+    # from the original's.
     whole_table, first_table, second_table, small_table = _tables()
     values = values.reshape(-1)
     millionths = np.rint(values * _SCALE).astype(np.int32)
@@ -70,9 +76,9 @@ def format_line(
 ) -> str:
     """One line of the file, without its end.
 
-    heads: what each entry has before its numbers, such as '"token": "the"', of which there are n, under `key`; or None
-    where the line itself has the numbers. values: float32 [n or 1, L, width]; indices: those of the L layers, or None where
-    L is 1 and stands for all.
+    heads: what each entry has before its numbers, such as '"token": "the"', of which there are n,
+    under `key`; or None where the line itself has the numbers. values: float32 [n or 1, L, width];
+    indices: of the L layers, or None where L is 1 for all.
     """
     count, layers, width = values.shape
     texts = format_vectors(values.reshape(count * layers, width))

@@ -1,4 +1,6 @@
-"""Vectors of tokens or windows -> the vectors that are asked for: of lines, tokens or words, layers combined, normalized."""
+"""Vectors of tokens or windows -> the vectors that are asked for: of lines, tokens or words, layers
+combined, normalized.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +12,10 @@ from bert_cli.features.extraction import ExtractionFeatures
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """n lines with r vectors each of L layers; those of line i are rows offsets[i] to offsets[i + 1].
+    """n lines with r vectors each of L layers; line i has rows offsets[i] to offsets[i + 1].
 
-    values float32 [r, L, width]; offsets int64 [n + 1]. With vectors of tokens there are `tokens` and their `token_ids`,
-    with those of words `words` (text, start, end), else r = n.
+    values float32 [r, L, width]; offsets int64 [n + 1]. With vectors of tokens there are `tokens`
+    and their `token_ids`, with the vectors of `words` (text, start, end), else r = n.
     """
 
     first_line: int
@@ -43,7 +45,8 @@ class FeatureRows:
 class VectorFormat:
     """What is written: vectors of each "line", "token" or "word" (`unit`), of `width` numbers.
 
-    layers: those that were asked for, as they were asked for; `combined`: there is one vector for all of them.
+    layers: those that were asked for, as they were asked for; `combined`: there is one vector for
+    all of them.
     """
 
     unit: str
@@ -65,7 +68,8 @@ class VectorFormat:
 def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str) -> np.ndarray:
     """Vectors [windows, L, H] of windows -> [n, L, H] of lines.
 
-    "mean" (of sums) and "max" are those over all tokens of the line; of "cls" and "pooler" windows are averaged.
+    "mean" (of sums) and "max" are those over all tokens of the line; of "cls" and "pooler" windows
+    are averaged.
     """
     # The windows of a line follow each other, and each line has one at least, as reduceat needs it.
     starts = np.searchsorted(features.window_lines, np.arange(len(features)))
@@ -77,7 +81,9 @@ def join_windows(vectors: np.ndarray, features: ExtractionFeatures, pooling: str
 
 
 def combine_layers(vectors: np.ndarray, combine: str) -> np.ndarray:
-    """[r, L, H] -> one vector a row: [r, 1, L·H] for "concat", [r, 1, H] for "sum" and "mean"; as it is for "none"."""
+    """[r, L, H] -> one vector a row: [r, 1, L·H] for "concat", [r, 1, H] for "sum" and "mean"; as
+    it is for "none".
+    """
     if combine == "concat":
         return vectors.reshape(len(vectors), 1, vectors.shape[1] * vectors.shape[2])
     if combine == "sum":
@@ -92,7 +98,9 @@ def normalize(vectors: np.ndarray) -> np.ndarray:
 
 
 def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
-    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H]. ValueError without words."""
+    """Vectors [T, L, H] of tokens -> the mean over the pieces of each word, [words, L, H].
+    ValueError without words.
+    """
     if features.words is None:
         raise ValueError("these features were made without words")
     spans = [
@@ -100,7 +108,8 @@ def word_means(vectors: np.ndarray, features: ExtractionFeatures) -> np.ndarray:
         for start, words in zip(features.offsets.tolist(), features.words, strict=False)
         for word in words
     ]
-    # Most words are one piece, which is copied; np.add.reduceat would add in another order than mean.
+    # Most words are one piece, which is copied; np.add.reduceat would add in another order than
+    # mean.
     means = np.empty((len(spans), *vectors.shape[1:]), np.float32)
     for row, (first, last) in enumerate(spans):
         means[row] = vectors[first] if last == first + 1 else vectors[first:last].mean(axis=0)
@@ -115,7 +124,8 @@ def feature_rows(
     normalized: bool,
     convert_ids_to_tokens: Callable[[Sequence[int]], list[str]],
 ) -> FeatureRows:
-    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for "mean": sums).
+    """What is to be written of a chunk. vectors: [T, L, H], or with a pooling [windows, L, H] (for
+    "mean": sums).
 
     pooling, combine: of POOLINGS and COMBINATIONS in settings/tools.
     """
