@@ -1,4 +1,4 @@
-"""Make a WordPiece vocabulary from plain text, or put the words of a domain into an existing one.
+"""Make a vocabulary of word pieces or of whole words from plain text, or put words into an existing one.
 
 It writes vocab.txt, one token a line: [PAD] [UNK] [CLS] [SEP] [MASK], all characters of the text, and its most
 frequent words and pieces of words. It ends with a table, for the first example this one:
@@ -10,10 +10,17 @@ frequent words and pieces of words. It ends with a table, for the first example 
     unknown words      0.000%
     seconds               4.0    0.1 of them for reading
 
+With --algorithm=words the vocabulary is the special tokens and the most frequent words, none of which is cut: a word
+that is not among them is [UNK], as the log counts. --vocab_size and --min_count bound the list.
+
 With --extend, words that the vocabulary cuts into pieces, or cannot write, are put into the places of [unused0],
 [unused1] …, those first that save the most pieces. All other ids stay, so that the model goes on with it. With a
 --vocab_size above the size of the file, more words follow at the end, and the model needs as many more rows of word
 embeddings.
+
+With --extend=OWN_LIST --add_special_tokens, the special tokens that a list of your own lacks, such as [UNK], are put at
+its end, so that its ids stay; words of --input_file, if it is given, come after that. Padding has id 0 in any case, as in
+Google's scripts.
 
 Examples:
 
@@ -27,7 +34,7 @@ import time
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.writing import write_lines
 from bert_cli.corpus.text import find_inputs
@@ -36,12 +43,13 @@ from bert_cli.flags.command import Command
 from bert_cli.outputs.preparation import vocabulary_table
 from bert_cli.runs.preparation.vocabulary import (
     build_vocabulary,
+    build_word_vocabulary,
     count_words,
     coverage_figures,
     extend_vocabulary,
     read_extended,
 )
-from bert_cli.settings.pretraining import VOCAB_SIZE, BuildVocabSettings
+from bert_cli.settings.pretraining import VOCAB_SIZE, WORDS, BuildVocabSettings
 from bert_cli.text.tokenization import BasicTokenizer
 
 _CACHE_SIZE = 1 << 16  # chunks of text that each process remembers
@@ -49,13 +57,19 @@ _CACHE_SIZE = 1 << 16  # chunks of text that each process remembers
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """The checks of the flags that need no file; a new vocabulary gets its size where none was given."""
-    if "input_file" not in given:
-        raise InputError("--input_file is needed; --help describes it")
+    adds_special = values["add_special_tokens"]
+    refuse_if(adds_special and not values["extend"], "--add_special_tokens is about --extend, which is missing")
+    if not values["input_file"]:
+        refuse_if(not adds_special, "--input_file is needed; --help describes it")
+        refuse_if(values["vocab_size"], "--vocab_size is about the words of --input_file, which is missing")
     reserved = values["reserved_tokens"]
     for token in reserved:
         if not token or token != "".join(token.split()):
             raise InputError(f"--reserved_tokens={','.join(reserved)}: {token!r} is empty or holds white space")
     if values["extend"]:
+        refuse_if(
+            "algorithm" in given, "--algorithm cannot be used with --extend, which adds whole words; leave it out"
+        )
         if reserved:
             raise InputError(
                 "--reserved_tokens cannot be used with --extend: its tokens stay as they are; leave it out"
@@ -74,18 +88,25 @@ def run(settings: BuildVocabSettings) -> dict:
     """Do what the settings say; returns the figures of the table."""
     began = time.monotonic()
     size, output_file = settings.size, settings.files.output_file
-    inputs = find_inputs(settings.files.input_file)
+    inputs = find_inputs(settings.files.input_file) if settings.files.input_file else []
     # The vocabulary that is extended may not be written over: ids would be lost with it.
     files.check_output_files([output_file], [*inputs, *([size.extend] if size.extend else [])])
-    old = read_extended(size.extend, size.vocab_size, size.do_lower_case) if size.extend else None
+    old = read_extended(size, bool(inputs)) if size.extend else None
+    if old and not inputs:
+        write_lines(output_file, old.tokens)
+        LOG.info("Wrote %s: %d tokens", output_file, old.size)
+        return {"vocab_size": old.size}
     tokenizer = BasicTokenizer(size.do_lower_case, _CACHE_SIZE)
     counts = count_words(inputs, tokenizer, settings.workers.num_workers)
     reading_seconds = time.monotonic() - began
     if old:
         tokens = extend_vocabulary(counts, old, size.vocab_size, size.min_count)
     else:
-        first = first_tokens(size.reserved_tokens)
-        tokens = build_vocabulary(counts, tokenizer, first, size.vocab_size or VOCAB_SIZE, size.min_count)
+        first, most = first_tokens(size.reserved_tokens), size.vocab_size or VOCAB_SIZE
+        if size.algorithm == WORDS:
+            tokens = build_word_vocabulary(counts, first, most, size.min_count)
+        else:
+            tokens = build_vocabulary(counts, tokenizer, first, most, size.min_count)
     write_lines(output_file, tokens)
     report: dict[str, Any] = {"words": sum(count for _, count in counts), "distinct_words": len(counts)}
     report |= coverage_figures(counts, tokens)

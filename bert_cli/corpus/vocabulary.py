@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.corpus.text import Block, decode_block
 from bert_cli.text.tokenization import LONGEST_WORD, BasicTokenizer, WordpieceTokenizer
-from bert_cli.text.vocabulary import CLS, MASK, PAD, SEP, UNK
+from bert_cli.text.vocabulary import SPECIAL, UNK
 
-SPECIAL = (PAD, UNK, CLS, SEP, MASK)
 WordCounts = Sequence[tuple[str, int]]
 
 # A result with this fraction of pieces too many is near enough: the least frequent ones are cut
@@ -139,12 +138,24 @@ def learn_vocabulary(
     return required + search_threshold(new_pieces, room, min_count, frequencies[0], guess)[:room]
 
 
+def frequent_words(counts: WordCounts, first: Sequence[str], vocab_size: int, min_count: int) -> list[str]:
+    """Tokens of a vocabulary of whole words: `first`, then the words, most frequent first, equally frequent ones by code point.
+
+    There are at most vocab_size tokens. Words with fewer than min_count occurrences are left out, and words that are too long
+    to be looked up. InputError where no word is left.
+    """
+    taken = frozenset(first)
+    words = [word for word, count in counts if count >= min_count and len(word) <= LONGEST_WORD and word not in taken]
+    refuse_if(not words, f"no word of the text occurs {min_count} times or more; give a smaller --min_count")
+    return [*first, *words[: vocab_size - len(first)]]
+
+
 def _whole_words(counts: WordCounts, reserved: Sequence[str], num_required: int, vocab_size: int) -> list[str]:
     tokens = list(dict.fromkeys([*reserved, *(word for word, _ in counts)]))
     if len(tokens) > vocab_size:
         raise InputError(
             f"--vocab_size={vocab_size} is too small for this text: its characters need {num_required}, its whole words "
-            f"{len(tokens)}; give at least {min(num_required, len(tokens))}"
+            f"{len(tokens)}; give at least {min(num_required, len(tokens))}, or --algorithm=words"
         )
     return tokens
 

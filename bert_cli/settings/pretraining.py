@@ -11,6 +11,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Files, Hub, Inference, Log, ModelFiles, Phases, Processes
 from bert_cli.settings.training import Seed, Sweep, Training, TrainingSettings
 
+WORDPIECE, WORDS = "wordpiece", "words"  # of --algorithm
 VOCAB_SIZE = 30522  # of a new vocabulary; with --extend there is no default
 _CASING = "lower-case the text and strip accents; false for a cased model"
 
@@ -174,8 +175,19 @@ class PretrainSettings(TrainingSettings):
 class VocabularySize(FlagGroup, heading="Vocabulary"):
     """What a new vocabulary holds."""
 
+    algorithm: str = option(
+        WORDPIECE,
+        f"{WORDPIECE}: characters, words and pieces of words, so that any word of these characters can be written; "
+        f"{WORDS}: the most frequent words as they are, and every other word is [UNK]",
+        choices=(WORDPIECE, WORDS),
+    )
     extend: str | None = option(
         None, "an existing vocabulary: words go into its [unusedN] places instead of into a new vocabulary", file=True
+    )
+    add_special_tokens: bool = option(
+        False,
+        "with --extend: add the special tokens that the vocabulary lacks, such as [UNK], at its end, so that its ids stay; "
+        "without --input_file nothing else is added",
     )
     vocab_size: int | None = option(
         None,

@@ -18,6 +18,7 @@ MASK = "[MASK]"
 # be missing.
 PAD_ID = 0
 LOOKED_UP = (UNK, CLS, SEP, MASK)
+SPECIAL = (PAD, *LOOKED_UP)  # in the order of a new vocabulary
 
 # Share of entries, see looks_cased. Google's cased vocabularies have 29 % and 16 %, the uncased and
 # the Chinese one below 0.01 % (`<S>` and `<T>`).
@@ -44,25 +45,39 @@ def read_vocabulary(path: str) -> Vocabulary:
     """Read a vocabulary, numbered as the original does it, and check that it has every token that
     is looked up by name.
 
-    Lines are stripped of Unicode white space. Of repeated lines the last one counts and ids go on
-    counting lines; all blank lines are the token "". A byte-order mark stays part of the first
-    token.
+    Of repeated lines the last one counts and ids go on counting lines.
 
     Raises: InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS],
       [SEP] or [MASK].
+    """
+    vocabulary = vocabulary_of(read_tokens(path), path)
+    missing = [token for token in LOOKED_UP if token not in vocabulary.ids]
+    if missing:
+        raise InputError(
+            f"{path}: has no line {' and no line '.join(missing)}; give a BERT vocabulary, one token a line, or add what "
+            f"is missing: bert-build-vocab --extend={path} --add_special_tokens"
+        )
+    return vocabulary
+
+
+def vocabulary_of(tokens: list[str], path: str) -> Vocabulary:
+    """The vocabulary of these tokens, unchecked. path: for messages."""
+    return Vocabulary(
+        ids={token: index for index, token in enumerate(tokens)}, tokens=tokens, size=len(tokens), path=path
+    )
+
+
+def read_tokens(path: str) -> list[str]:
+    """The lines of a vocabulary file, stripped of Unicode white space; all blank lines are the token "".
+
+    A byte-order mark stays part of the first token. InputError for a file that cannot be read, is not UTF-8, or is empty.
     """
     # Only \n ends a line: U+2028, U+0085 and a lone CR are ordinary characters of a token.
     lines = split_lines(decode(read_bytes(path), path, what="vocabulary"), path)
     tokens = [line.strip() for line in (lines if lines[-1] else lines[:-1])]
     if not tokens:
         raise InputError(f"{path}: is empty; give a BERT vocabulary, one token a line")
-    ids = {token: index for index, token in enumerate(tokens)}
-    missing = [token for token in LOOKED_UP if token not in ids]
-    if missing:
-        raise InputError(
-            f"{path}: has no line {' and no line '.join(missing)}; give a BERT vocabulary, one token a line"
-        )
-    return Vocabulary(ids=ids, tokens=tokens, size=len(tokens), path=path)
+    return tokens
 
 
 def looks_cased(vocabulary: Vocabulary) -> bool:

@@ -115,7 +115,7 @@ def test_whole_words_where_characters_have_no_room(build, tmp_path):
     assert any("no room for all characters" in line and "--vocab_size=57" in line for line in outcome.lines)
     assert build(vocab_size=12).lines[-1] == (
         "bert-build-vocab: error: --vocab_size=12 is too small for this text: its characters need 57, its whole words 13; "
-        "give at least 13"
+        "give at least 13, or --algorithm=words"
     )
 
 
@@ -198,7 +198,7 @@ def test_extend_adds_at_the_end(build):
         (
             {"extend": "text.txt", "output_file": "out.txt", "input_file": "old.txt"},
             "text.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]; give a BERT vocabulary, "
-            "one token a line",
+            "one token a line, or add what is missing: bert-build-vocab --extend=text.txt --add_special_tokens",
         ),
         (
             {"extend": "full.txt"},
@@ -220,7 +220,7 @@ def test_extend_adds_at_the_end(build):
         (
             {"vocab_size": 30},
             f"--vocab_size=30 is too small for this text: its characters need {11 + 2 * len(LETTERS)}, its whole words "
-            "35; give at least 35",
+            "35; give at least 35, or --algorithm=words",
         ),
     ],
 )

@@ -70,7 +70,10 @@ def test_missing_special_token_is_named(tmp_path, token):
     path = write(tmp_path, "\n".join(special for special in SPECIAL if special != token))
     with pytest.raises(InputError) as caught:
         read_vocabulary(path)
-    assert str(caught.value) == f"{path}: has no line {token}; give a BERT vocabulary, one token a line"
+    assert str(caught.value) == (
+        f"{path}: has no line {token}; give a BERT vocabulary, one token a line, or add what is missing: "
+        f"bert-build-vocab --extend={path} --add_special_tokens"
+    )
 
 
 def test_all_missing_special_tokens_are_named(tmp_path):

@@ -15,8 +15,9 @@ from bert_cli.corpus.workers import Workers
 from bert_cli.runs.loading import checks
 from bert_cli.runs.preparation.corpus import reading
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
+from bert_cli.settings.pretraining import VocabularySize
 from bert_cli.text.tokenization import BasicTokenizer
-from bert_cli.text.vocabulary import Vocabulary, read_vocabulary
+from bert_cli.text.vocabulary import SPECIAL, Vocabulary, read_tokens, read_vocabulary, vocabulary_of
 
 # The learner looks at all parts of all different words: 0.1 ms for each word and try, and 0.3 where letters are random.
 _MAX_WORDS = 200_000
@@ -75,6 +76,22 @@ def build_vocabulary(
     return tokens
 
 
+def build_word_vocabulary(
+    counts: list[tuple[str, int]], first: Sequence[str], vocab_size: int, min_count: int
+) -> list[str]:
+    """Tokens of a new vocabulary of whole words, at most vocab_size of them; `first` come before the words."""
+    tokens = corpus.frequent_words(counts, first, vocab_size, min_count)
+    known = frozenset(tokens)
+    covered = [count for word, count in counts if word in known]
+    words, total = len(counts), sum(count for _, count in counts)
+    LOG.info(
+        "%s of the %s distinct words have a token (%.1f%%), %s of the %s running words (%.1f%%); each other word is [UNK]",
+        f"{len(covered):,}", f"{words:,}", 100 * len(covered) / words,
+        f"{sum(covered):,}", f"{total:,}", 100 * sum(covered) / total,
+    )  # fmt: skip
+    return tokens
+
+
 def extend_vocabulary(
     counts: list[tuple[str, int]], old: Vocabulary, vocab_size: int | None, min_count: int
 ) -> list[str]:
@@ -97,22 +114,39 @@ def extend_vocabulary(
     return extension.tokens
 
 
-def read_extended(path: str, vocab_size: int | None, do_lower_case: bool) -> Vocabulary:
-    """The vocabulary of --extend. InputError where it has no place for a word."""
+def read_extended(size: VocabularySize, has_text: bool) -> Vocabulary:
+    """The vocabulary of --extend, with the special tokens that it lacks where --add_special_tokens says so.
+
+    has_text: whether words are to be added, too. InputError where there is no place for a word.
+    """
+    path, vocab_size = str(size.extend), size.vocab_size
     files.check_readable(path, "extend")
-    vocabulary = read_vocabulary(path)
-    checks.check_casing(do_lower_case, vocabulary, None)
+    vocabulary = _with_special_tokens(path) if size.add_special_tokens else read_vocabulary(path)
+    checks.check_casing(size.do_lower_case, vocabulary, None)
     if vocab_size is not None and vocab_size < vocabulary.size:
         raise InputError(
             f"--vocab_size={vocab_size} is below the {vocabulary.size} tokens of {path}; none is ever removed: give more, "
             "or leave it out"
         )
-    if not corpus.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
+    if has_text and not corpus.count_unused(vocabulary.tokens) and vocab_size in (None, vocabulary.size):
+        alone = ", or leave out --input_file to add special tokens alone" if size.add_special_tokens else ""
         raise InputError(
             f"{path}: has no [unusedN] for a new word; give --vocab_size above its {vocabulary.size} to add words at the "
-            "end"
+            f"end{alone}"
         )
     return vocabulary
+
+
+def _with_special_tokens(path: str) -> Vocabulary:
+    """The vocabulary of a file, and after its last token the special tokens that it lacks."""
+    tokens = read_tokens(path)
+    missing = [token for token in SPECIAL if token not in tokens]
+    if missing:
+        ids = ", ".join(f"{token} with id {index}" for index, token in enumerate(missing, start=len(tokens)))
+        LOG.info("%s: added at its end: %s", path, ids)
+    else:
+        LOG.info("%s: has all special tokens", path)
+    return vocabulary_of(tokens + missing, path)
 
 
 def coverage_figures(counts: list[tuple[str, int]], tokens: list[str]) -> dict[str, float]:

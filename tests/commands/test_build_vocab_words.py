@@ -1,0 +1,199 @@
+"""bert-build-vocab for vocabularies of whole words, and for the special tokens that a user's own list lacks."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from bert_cli.build_vocab import main
+from bert_cli.create_pretraining_data import main as create_main
+from bert_cli.records.example_proto import decode_example
+from bert_cli.records.tfrecord import read_records
+from bert_cli.run_pretraining import main as pretrain_main
+from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.text.vocabulary import read_vocabulary
+from bert_cli.tokenize_text import main as tokenize_main
+from tests.commands import helpers
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LONG = "x" * 201
+TEXT = f"""The cat sees the dog , the bird .
+A dog likes a cat .
+
+{LONG} {LONG} {LONG} {LONG}
+The cat sings . "Zebra , cat"
+"""
+# 4 times, 3 times, twice, each by code point. LONG comes 4 times, but a word of more than 200 characters is always [UNK].
+RANKED = ["cat", "the", ".", '"', ",", "a", "dog"]
+OWN = ["cat", "the", "dog", "##s"]
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch, capfd):
+    """Call the command in a folder with text.txt and own.txt, a list without special tokens."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text(TEXT)
+    (tmp_path / "own.txt").write_text("\n".join(OWN) + "\n")
+
+    def call(**values) -> helpers.Outcome:
+        return helpers.call(capfd, "bert-build-vocab", main, *helpers.words(values))
+
+    return call
+
+
+def tokens(path="vocab.txt") -> list[str]:
+    return read_vocabulary(path).tokens
+
+
+def test_algorithm_words_has_the_most_frequent_words_first(build):
+    outcome = build(input_file="text.txt", algorithm="words")
+    assert outcome.code == 0
+    assert tokens() == [*SPECIAL, *RANKED]
+    assert (
+        "7 of the 13 distinct words have a token (53.8%), 19 of the 28 running words (67.9%); each other word is [UNK]"
+        in outcome.lines
+    )
+    assert outcome.lines[-1] == "Wrote vocab.txt: 12 tokens"
+
+
+def test_algorithm_words_gives_unk_for_a_rare_word(build):
+    assert build(input_file="text.txt", algorithm="words").code == 0
+    tokenizer = FullTokenizer(read_vocabulary("vocab.txt"))
+    assert tokenizer.tokenize("The zebra, cats") == ["the", "[UNK]", ",", "[UNK]"]
+
+
+def test_algorithm_words_with_vocab_size_min_count_and_reserved_tokens(build):
+    assert build(input_file="text.txt", algorithm="words", vocab_size=7).code == 0
+    assert tokens() == [*SPECIAL, "cat", "the"]
+    assert build(input_file="text.txt", algorithm="words", min_count=3).code == 0
+    assert tokens() == [*SPECIAL, "cat", "the", "."]
+    assert build(input_file="text.txt", algorithm="words", min_count=4, reserved_tokens="[unused0],cat").code == 0
+    assert tokens() == [*SPECIAL, "[unused0]", "cat", "the"]
+    assert build(input_file="text.txt", algorithm="words", do_lower_case="false", min_count=1).code == 0
+    assert {"The", "the", "Zebra"} <= set(tokens())
+    assert LONG not in tokens()
+
+
+def test_algorithm_words_with_workers_gives_the_same_list(build):
+    assert build(input_file="text.txt", algorithm="words").code == 0
+    assert build(input_file="text.txt", algorithm="words", output_file="two.txt", num_workers=2).code == 0
+    assert tokens("two.txt") == tokens()
+
+
+def test_algorithm_wordpiece_is_the_default(build):
+    assert build(input_file="text.txt").code == 0
+    assert build(input_file="text.txt", algorithm="wordpiece", output_file="named.txt").code == 0
+    assert tokens("named.txt") == tokens()
+    assert "##o" in tokens()
+
+
+def test_algorithm_words_needs_no_tensorflow(build):
+    script = "import sys; from bert_cli.build_vocab import main; main(sys.argv[1:]); print('tensorflow' in sys.modules)"
+    flags = ["--input_file=text.txt", "--algorithm=words"]
+    done = subprocess.run([sys.executable, "-c", script, *flags], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_add_special_tokens_puts_them_at_the_end(build):
+    outcome = build(extend="own.txt", add_special_tokens="true")
+    assert outcome.code == 0
+    assert tokens() == [*OWN, *SPECIAL]
+    assert outcome.lines == [
+        "own.txt: added at its end: [PAD] with id 4, [UNK] with id 5, [CLS] with id 6, [SEP] with id 7, [MASK] with id 8",
+        "Wrote vocab.txt: 9 tokens",
+    ]
+
+
+def test_add_special_tokens_adds_only_what_is_missing(build, tmp_path):
+    (tmp_path / "own.txt").write_text("[PAD]\r\ncat\r\n\r\n[CLS]\r\n[SEP]\r\ncat")
+    assert build(extend="own.txt", add_special_tokens="true").code == 0
+    expected = ["[PAD]", "cat", "", "[CLS]", "[SEP]", "cat", "[UNK]", "[MASK]"]
+    assert tokens() == expected
+    outcome = build(extend="vocab.txt", add_special_tokens="true", output_file="again.txt")
+    assert outcome.lines[0] == "vocab.txt: has all special tokens"
+    assert tokens("again.txt") == expected
+
+
+def test_add_special_tokens_comes_before_words_of_a_text(build):
+    outcome = build(extend="own.txt", add_special_tokens="true", input_file="text.txt", vocab_size=11)
+    assert outcome.code == 0
+    assert tokens() == [*OWN, *SPECIAL, ".", '"']
+
+
+def test_a_list_with_special_tokens_added_serves_the_other_commands(build, model, capfd, tmp_path):
+    """Ids of tokens, records and a training: [UNK], [CLS], [SEP] and [MASK] are found where they are, at the end."""
+    assert build(extend="own.txt", add_special_tokens="true").code == 0
+    assert tokenize_main(["the cats Zebra", "--vocab_file=vocab.txt", "--format=jsonl"]) == 0
+    assert json.loads(capfd.readouterr().out)["input_ids"] == [6, 1, 0, 3, 5, 7]
+    flags = ["--input_file=text.txt", "--vocab_file=vocab.txt", "--max_seq_length=16", "--max_predictions_per_seq=2"]
+    assert create_main([*flags, "--output_file=records", "--dupe_factor=2"]) == 0
+    records = [decode_example(record) for record in read_records("records")]
+    assert records
+    assert all(record["input_ids"][0] == 6 for record in records)
+    config = json.loads((model / "bert_config.json").read_text()) | {"vocab_size": 9}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    steps = ["--num_train_steps=2", "--num_warmup_steps=1", "--train_batch_size=2", "--eval_share=0"]
+    trained = ["--bert_config_file=config.json", "--output_dir=out", "--do_train"]
+    assert pretrain_main([*flags, *steps, *trained]) == 0
+    assert tokens("out/vocab.txt") == [*OWN, *SPECIAL]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"extend": "own.txt", "input_file": "text.txt"},
+            "own.txt: has no line [UNK] and no line [CLS] and no line [SEP] and no line [MASK]; give a BERT vocabulary, one "
+            "token a line, or add what is missing: bert-build-vocab --extend=own.txt --add_special_tokens",
+        ),
+        ({"extend": "own.txt"}, "--input_file is needed; --help describes it"),
+        (
+            {"input_file": "text.txt", "add_special_tokens": "true"},
+            "--add_special_tokens is about --extend, which is missing",
+        ),
+        (
+            {"extend": "own.txt", "add_special_tokens": "true", "vocab_size": 20},
+            "--vocab_size is about the words of --input_file, which is missing",
+        ),
+        (
+            {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt"},
+            "own.txt: has no [unusedN] for a new word; give --vocab_size above its 9 to add words at the end, or leave out "
+            "--input_file to add special tokens alone",
+        ),
+        (
+            {"extend": "own.txt", "add_special_tokens": "true", "input_file": "text.txt", "vocab_size": 8},
+            "--vocab_size=8 is below the 9 tokens of own.txt; none is ever removed: give more, or leave it out",
+        ),
+        (
+            {"extend": "own.txt", "add_special_tokens": "true", "output_file": "own.txt"},
+            "own.txt: would be written over, but it is read; check --output_file",
+        ),
+        (
+            {"extend": "empty.txt", "add_special_tokens": "true"},
+            "empty.txt: is empty; give a BERT vocabulary, one token a line",
+        ),
+        (
+            {"extend": "own.txt", "algorithm": "words", "input_file": "text.txt"},
+            "--algorithm cannot be used with --extend, which adds whole words; leave it out",
+        ),
+        (
+            {"input_file": "text.txt", "algorithm": "words", "min_count": 9},
+            "no word of the text occurs 9 times or more; give a smaller --min_count",
+        ),
+        (
+            {"input_file": "text.txt", "algorithm": "words", "vocab_size": 5},
+            "--vocab_size=5 is too small: 5 special and reserved tokens come before those of the text",
+        ),
+        (
+            {"input_file": "text.txt", "algorithm": "bpe"},
+            "--algorithm=bpe: value should be one of <wordpiece|words>",
+        ),
+    ],
+)
+def test_errors_are_one_line_and_write_nothing(build, tmp_path, values, message):
+    (tmp_path / "empty.txt").write_text("")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    outcome = build(**values)
+    assert (outcome.code, outcome.lines[-1]) == (1, f"bert-build-vocab: error: {message}")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
