@@ -39,6 +39,9 @@ setup(
         "bert_cli.builtin": ["pretrained/*"],
         "bert_cli.report": ["templates/*"],
     },
+    # `pip install -e` puts a path file for the clone into site-packages, not an import hook, which Python asks last: in the
+    # folder above a clone named bert_cli, the clone itself would be imported, as a package without modules.
+    options={"editable_wheel": {"mode": "compat"}},
     install_requires=[
         "tensorflow>=2.21,<2.22",  # Keras 3; the versions below belong to this one
         "tensorflow-text>=2.21.1,<2.22",  # 2.21.0 cannot be imported
@@ -58,6 +61,7 @@ setup(
         "jinja2>=3.1",  # its tables and texts, escaped
     ],
     extras_require={
+        "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],  # NVIDIA's libraries, 3 GB, for Linux
         "parquet": ["pyarrow>=17"],
         "beam": ["apache-beam>=2.77,<3"],  # bert-create-pretraining-data --runner; takes protobuf below 7
         "tensorboard": ["tensorboard>=2.18"],  # to look at what --tensorboard writes, which needs no package
