@@ -59,7 +59,7 @@ help:
 	@echo "make pretrain     bert-build-vocab, bert-pretrain and bert-fill-mask on TEXT=, into PRETRAINED="
 	@echo "make tag          bert-tag on data/tagging, or with TAGS= OUTPUT= MODEL= FLAGS="
 	@echo "make squad        bert-squad on data/squad, or with SQUAD= OUTPUT= MODEL= FLAGS="
-	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or the two layers of make pretrain) FLAGS="
+	@echo "make features     bert-extract-features with TEXTS= FEATURES= MODEL= (or the built-in model) FLAGS="
 	@echo "make convert      bert-convert with FROM= TO= FLAGS="
 	@echo "make export       bert-export of OUTPUT= (or what make quickstart made) into EXPORT="
 	@echo "make builtin-model  pre-train the model in the box on BUILTIN_TEXT=, with BUILTIN_STEPS= BUILTIN_FALL_STEPS="
@@ -73,11 +73,16 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
+# pip prints nothing for minutes.
+INSTALLING = @echo "installing TensorFlow and about 55 other packages into $(VENV): 3 GB on the disk, a few minutes, once"
+
 $(VENV)/.installed: setup.py | $(BIN)/python
+	$(INSTALLING)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: setup.py | $(BIN)/python
+	$(INSTALLING)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $(VENV)/.installed $@
 
@@ -139,7 +144,7 @@ benchmark: install
 features: install
 	@mkdir -p "$$(dirname "$(FEATURES)")"
 	$(BIN)/bert-extract-features "--input_file=$(TEXTS)" "--output_file=$(FEATURES)" \
-	  "--init_checkpoint=$(or $(MODEL),$(PRETRAINED))" $(if $(MODEL),,--layers=-1,-2) $(FLAGS)
+	  $(if $(MODEL),"--init_checkpoint=$(MODEL)") $(FLAGS)
 
 convert: install
 	$(BIN)/bert-convert "--from=$(FROM)" "--to=$(TO)" --check $(FLAGS)

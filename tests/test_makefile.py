@@ -67,6 +67,23 @@ def test_a_name_with_blanks_is_one_word(target, variable, flag):
     assert "my data/of today" in found
 
 
+def test_features_needs_no_other_target():
+    """Without MODEL= the built-in model computes."""
+    (words,) = commands("features")
+    settings_class = docs_pages.settings_of("bert-extract-features")
+    values, given = parse(settings_class, words[1:])
+    assert "init_checkpoint" not in given
+    assert build(settings_class, docs_pages.module_of("bert-extract-features").check(values, given))
+
+
+def test_installing_is_announced():
+    """pip itself is quiet, for minutes; what is there already is not announced."""
+    script = ["make", "--dry-run", "--always-make", "quickstart"]
+    lines = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    said = next(number for number, line in enumerate(lines) if line.startswith("echo ") and "3 GB" in line)
+    assert "pip install" in lines[said + 1]
+
+
 def test_blanks_in_names_of_files(tmp_path):
     (tmp_path / "my text.txt").write_text("a\n", encoding="utf-8")
     made = commands("pretrain", f"TEXT={tmp_path / 'my text.txt'}", "PRETRAINED=bert_output/my model")
