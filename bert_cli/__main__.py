@@ -27,7 +27,7 @@ COMMANDS = {
 
 def listing() -> str:
     """The text that is printed."""
-    lines = [f"bert_cli {__version__}; COMMAND --help lists its flags", ""]
+    lines = [f"bert_cli {__version__}; COMMAND --help explains a command, --helpfull all its flags", ""]
     lines += [f"  {command:<29} {text}" for command, (_, text) in COMMANDS.items()]
     module = COMMANDS["bert-tag"][0]
     return "\n".join([*lines, "", f"bert-tag is also bert tag and python -m bert_cli.{module}, and so on"])

@@ -4,13 +4,14 @@ for tensorflow-hub, which hold the encoder alone.
 A Hugging Face folder gets model.safetensors, config.json, vocab.txt and the tokenizer's files, which transformers
 loads without a missing or unexpected key. With --check both models are run, and have to agree. The same weights come
 back, bit for bit, in the second example. Optimizer state is left behind.
-The examples take the model that those of bert-pretrain make.
 
 Examples:
 
-    bert-convert --from=bert_output/pretrained --to=bert_output/bert_hf --check
-    bert-convert --from=bert_output/bert_hf \\
-      --to=bert_output/bert_google/bert_model.ckpt
+    bert-classify --do_train --train_file=data/reviews.csv \\
+      --output_dir=bert_output/reviews
+    bert-convert --from=bert_output/reviews --to=bert_output/reviews_hf --check
+    bert-convert --from=bert_output/reviews_hf \\
+      --to=bert_output/reviews_google/bert_model.ckpt
 """
 
 from typing import Any

@@ -9,16 +9,15 @@ data.tfrecord-00000-of-00016 and so on. The instances are then other ones, thoug
 --random_seed and --num_shards, not on --num_workers. Room on the disk is needed for twice the output.
 --runner=dataflow makes the same records on many machines, with Apache Beam (the extra `beam`): from as many files as
 machines are to read at once, all on a filesystem that they see.
-The examples take the vocabulary that those of bert-build-vocab write.
 
 Examples:
 
     bert-create-pretraining-data --input_file=data/pretraining/corpus.txt \\
       --output_file=bert_output/data.tfrecord \\
-      --vocab_file=bert_output/corpus_vocab.txt
+      --vocab_file=bert_cli/builtin/vocab.txt
     bert-create-pretraining-data --input_file=data/pretraining/corpus.txt \\
-      --output_file=bert_output/data.tfrecord@4 --num_workers=2 \\
-      --vocab_file=bert_output/corpus_vocab.txt
+      --output_file=bert_output/shards.tfrecord@4 --num_workers=2 \\
+      --vocab_file=bert_cli/builtin/vocab.txt
 """
 
 import logging

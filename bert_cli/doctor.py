@@ -6,7 +6,9 @@ Face folder, a .weights.h5 file, a module for tensorflow-hub. Nothing is written
 Examples:
 
     bert-doctor
-    bert-doctor bert_output
+    bert-classify --do_train --train_file=data/reviews.csv \\
+      --output_dir=bert_output/reviews
+    bert-doctor bert_output/reviews
 """
 
 import importlib.metadata

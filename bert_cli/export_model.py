@@ -5,13 +5,14 @@ is an asset of it. --format=hub writes EXPORT_DIR/encoder and EXPORT_DIR/preproc
 published BERT modules. Who loads a model that takes text must have imported tensorflow_text before; TensorFlow
 Serving has its operations built in. --format=onnx writes EXPORT_DIR/model.onnx, which takes token ids: a classifier,
 a tagger, a model of answers, or an encoder.
-The examples take the models that those of bert-classify and bert-pretrain make.
 
 Examples:
 
-    bert-export --format=saved_model --init_checkpoint=bert_output \\
+    bert-classify --do_train --train_file=data/reviews.csv \\
+      --output_dir=bert_output/reviews
+    bert-export --format=saved_model --init_checkpoint=bert_output/reviews \\
       --export_dir=bert_output/serving/1
-    bert-export --format=hub --init_checkpoint=bert_output/pretrained \\
+    bert-export --format=hub --init_checkpoint=bert_output/reviews \\
       --export_dir=bert_output/modules
 """
 

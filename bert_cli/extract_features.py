@@ -4,16 +4,15 @@ for each text.
 A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of
 line i. --show_attention="the cat sees a dog" prints the strongest links of a text, and does nothing else.
 Of several input files (--input_file='part-*.txt') each gets an output of its own; --shard divides them among processes.
-The examples take the model that those of bert-pretrain make.
+Without --init_checkpoint the built-in model computes, as in the examples.
 
 Examples:
 
     bert-extract-features --input_file=data/pretraining/corpus.txt \\
-      --output_file=bert_output/features.jsonl --layers=-1,-2 \\
-      --init_checkpoint=bert_output/pretrained
+      --output_file=bert_output/features.jsonl --layers=-1,-2
     bert-extract-features --input_file=data/pretraining/corpus.txt \\
       --output_file=bert_output/vectors.npy --output_format=npy \\
-      --pooling=mean --init_checkpoint=bert_output/pretrained
+      --pooling=mean
 """
 
 import functools

@@ -7,14 +7,12 @@ one object a line:
     {"text": …, "masks": [[{"token": …, "probability": …}, …], …],
      "next_sentence_probability": …}
 
-The examples take the model that those of bert-pretrain make.
+Without --init_checkpoint the built-in model answers. It was trained without next sentences.
 
 Examples:
 
-    bert-fill-mask "the man went to the [MASK] ." \\
-      --init_checkpoint=bert_output/pretrained
-    bert-fill-mask "It was cold. ||| The [MASK] stayed at home." --top_k=3 \\
-      --init_checkpoint=bert_output/pretrained
+    bert-fill-mask "the man went to the [MASK] ."
+    bert-fill-mask "the [MASK] sees a cat ." "it was [MASK] ." --top_k=3
 """
 
 import functools

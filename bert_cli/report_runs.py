@@ -6,8 +6,10 @@ it writes a page on which the runs stand side by side: their results, their curv
 
 Examples:
 
-    bert-report bert_output
-    bert-report bert_output/tag --output_file=bert_output/tagger.html
+    bert-classify --do_train --do_eval --train_file=data/reviews.csv \\
+      --dev_split=0.1 --output_dir=bert_output/reviews
+    bert-report bert_output/reviews
+    bert-report bert_output/reviews --output_file=bert_output/reviews.html
 """
 
 import os

@@ -18,14 +18,16 @@ also .gz), and writes into output_dir:
 
 The last line is what a later run needs, so that `bert-classify --do_predict --output_dir=bert_output` is enough then.
 With a downloaded model, add --init_checkpoint=MODEL/bert_model.ckpt; its vocab.txt and bert_config.json are found
-beside it. --text prints the label and the probabilities of a new text as JSON, --explain which of its words mattered;
+beside it. `bert-classify --output_dir=bert_output --text "a text"` prints the label and the probabilities of
+a new text as JSON, --explain which of its words mattered;
 --input_file answers a text a line. Of several files of --input_file or --predict_file ('part-*.txt') each gets an
 output of its own; --shard divides them among processes.
 
 Examples:
 
     bert-classify --task_name=cola --do_train --do_eval --do_predict
-    bert-classify --output_dir=bert_output --text "the dog sees a cat ."
+    bert-classify --train_file=data/reviews.csv --dev_split=0.1 --do_train \\
+      --do_eval --output_dir=bert_output/reviews
 """
 
 from bert_cli.base import files

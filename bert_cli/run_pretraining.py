@@ -14,13 +14,13 @@ output_dir:
     vocab.txt, bert_config.json, flags.txt, run.json, checkpoint
 
 so that `bert-classify --init_checkpoint=pretrained` and `bert-fill-mask --init_checkpoint=pretrained` need nothing
-else. bert-build-vocab makes the vocabulary of the examples.
+else. bert-build-vocab makes a vocabulary of other text than that of the examples.
 
 Examples:
 
     bert-pretrain --input_file=data/pretraining/corpus.txt --do_train --do_eval \\
       --output_dir=bert_output/pretrained \\
-      --vocab_file=bert_output/corpus_vocab.txt \\
+      --vocab_file=bert_cli/builtin/vocab.txt \\
       --bert_config_file=data/pretraining/bert_config.json --max_seq_length=64 \\
       --max_predictions_per_seq=10 --learning_rate=1e-3 --num_train_steps=3000 \\
       --num_warmup_steps=300

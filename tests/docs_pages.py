@@ -11,7 +11,7 @@ import typing
 
 from bert_cli.__main__ import COMMANDS
 from bert_cli.flags.help import blocks, default_of, is_verbatim, sections, split_examples
-from bert_cli.flags.option import Flag
+from bert_cli.flags.option import Flag, every_flag
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -59,7 +59,7 @@ def page(command: str) -> str:
     for block in blocks(text):
         lines += [*(["```text", *_dedented(block), "```"] if is_verbatim(block) else [_plain(block)]), ""]
     lines += ["## Examples", "", "```sh", examples, "```", "", "## Flags", "", _LEGEND, ""]
-    for title, flags in sections(settings_of(command)).items():
+    for title, flags in sections(every_flag(settings_of(command))).items():
         lines += [f"### {title}", "", "| flag | value | default | kept | |", "|---|---|---|---|---|"]
         lines += [_row(flag) for flag in flags]
         lines.append("")
@@ -75,7 +75,7 @@ def index() -> str:
     lines += [f"| [`{command}`]({command}.md) | {told} |" for command, (_, told) in COMMANDS.items()]
     lines += [
         "",
-        "`python -m bert_cli` lists them, and `COMMAND --help` says what a page here says. [The README](../README.md)",
+        "`python -m bert_cli` lists them, and `COMMAND --helpfull` says what a page here says. [The README](../README.md)",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,64 +1,24 @@
 """In a copy of the repository, one after the other: every block of the README and of docs/ as it is printed, and every target
 of make.
 
-The data and the models are cut down in the copy, not the commands: what is trained on, the config of pre-training, and, in the
-place of what would be downloaded, small models of random weights in the same layout.
+What would be downloaded are small models of random weights in the same layout.
 """
 
-import json
-import os
 import pathlib
 import re
 import shutil
-import stat
-import subprocess
 import sys
 import tarfile
 
 import pytest
 
-from bert_cli.__main__ import COMMANDS
+from tests.clone import copy_repository, run
 from tests.commands.convert_run import convert, make_source
 from tests.readme_blocks import ROOT, blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes
-COPIED = ("Makefile", "setup.py", "README.md", "bert_cli", "data")
 # It runs these very tests.
 SKIPPED = ("make test",)
-
-
-def cut(path: pathlib.Path, lines: int) -> None:
-    kept = path.read_text(encoding="utf-8").splitlines(keepends=True)[:lines]
-    path.write_text("".join(kept), encoding="utf-8")
-
-
-def copy_repository(folder: pathlib.Path) -> None:
-    """The files that a user has, less data to train on, and the commands in .venv/bin, as if they were installed."""
-    for name in COPIED:
-        source = ROOT / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy
-        copy(source, folder / name)
-    cut(folder / "data" / "train.tsv", 1000)
-    cut(folder / "data" / "pretraining" / "corpus.txt", 4000)
-    cut(folder / "data" / "tagging" / "train.txt", 2000)
-    squad = folder / "data" / "squad" / "train.json"
-    values = json.loads(squad.read_text(encoding="utf-8"))
-    for article in values["data"]:
-        article["paragraphs"] = article["paragraphs"][:5]
-    squad.write_text(json.dumps(values), encoding="utf-8")
-    config = folder / "data" / "pretraining" / "bert_config.json"
-    small = {"hidden_size": 32, "intermediate_size": 64}
-    config.write_text(json.dumps(json.loads(config.read_text(encoding="utf-8")) | small), encoding="utf-8")
-    programs = folder / ".venv" / "bin"
-    programs.mkdir(parents=True)
-    for command, (module, _) in COMMANDS.items():
-        script = f'#!/bin/sh\nexec "{sys.executable}" -m bert_cli.{module} "$@"\n'
-        (programs / command).write_text(script, encoding="utf-8")
-        (programs / command).chmod(stat.S_IRWXU)
-    (programs / "python").symlink_to(sys.executable)
-    (folder / ".venv" / ".installed").touch()
-    (folder / "bert_output").mkdir()
-    (folder / "bert_output" / ".gitkeep").touch()
 
 
 def make_downloads(folder: pathlib.Path) -> None:
@@ -72,15 +32,6 @@ def make_downloads(folder: pathlib.Path) -> None:
         archive.add(folder / "module", arcname=".")
     for name in ("plain", "module"):
         shutil.rmtree(folder / name)
-
-
-def run(command: list[str], folder: pathlib.Path, place: str) -> None:
-    path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    # Not what the `make` that runs these tests tells those below it.
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    environment = inherited | {"PATH": path, "PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "2"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{place}: {command}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
 
 
 def test_the_blocks_run_one_after_the_other(tmp_path):

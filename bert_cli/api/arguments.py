@@ -38,7 +38,7 @@ def parse_arguments(
     known = [name for name in flags if name not in _NOT_ARGUMENTS and name not in own]
     wrong = next((name for name in given if name not in known), None)
     if wrong is not None:
-        raise InputError(unknown(wrong, known).removesuffix("; --help lists all flags"))
+        raise InputError(unknown(wrong, known).removesuffix("; --helpfull lists all flags"))
     # As words of a command line, so that values get the same checks and the same messages.
     words = [f"--{name}={_text(flags[name], value)}" for name, value in given.items() if value is not None]
     return parse(settings_class, words)

@@ -13,7 +13,7 @@ from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_
 from bert_cli.base.log import LOG, RESULT
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
-from bert_cli.flags.help import help_text
+from bert_cli.flags.help import full_help_text, help_text
 from bert_cli.flags.option import build, every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.flags.pasted import refuse_pasted
@@ -92,7 +92,9 @@ class Command:
     def _work(self, arguments: list[str]) -> None:
         # Before the flags are parsed, so that --help works together with a wrong flag.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
-        if asked & {"help", "helpfull", "helpshort", "h"}:
+        if "helpfull" in asked:
+            print(full_help_text(self.settings_class, self.name, self.description), flush=True)
+        elif asked & {"help", "helpshort", "h"}:
             print(help_text(self.settings_class, self.name, self.description), flush=True)
         elif "version" in asked:
             print(f"{self.name} {__version__}", flush=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bert_cli.base.errors import refuse_if
 from bert_cli.flags.help import sections, words_of
+from bert_cli.flags.option import every_flag
 
 SHELLS = ("bash", "zsh", "fish")
 _FLAG = "--completion"
@@ -38,7 +39,8 @@ class _Known(NamedTuple):
 _ALWAYS = (
     _Known("flagfile", "a file of flags, one --name=value a line", is_file=True),
     _Known("completion", "print a script that completes flags and values", SHELLS),
-    _Known("help", "describe all flags", is_switch=True),
+    _Known("help", "describe the flags that most people need", is_switch=True),
+    _Known("helpfull", "describe all flags", is_switch=True),
     _Known("version", "the version", is_switch=True),
 )
 
@@ -56,7 +58,7 @@ def requested_shell(arguments: Sequence[str]) -> str | None:
 
 def completion(settings_class: type, command: str, shell: str) -> str:
     """The script, to be evaluated by one of SHELLS: bash: eval "$(COMMAND --completion=bash)"."""
-    found = sections(settings_class)
+    found = sections(every_flag(settings_class))
     known = [
         _Known(
             flag.name,

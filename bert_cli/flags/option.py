@@ -8,6 +8,9 @@ the command's own:
 
     training: Training = group(Training, learning_rate=1e-4)
 
+`essential: ClassVar[tuple[str, ...]]` of Settings names the flags that most people need: --help
+shows them, --helpfull all.
+
 The parser, --help, flags.txt, the manifest of a run and what later runs remember are derived from
 these fields alone.
 """
@@ -24,6 +27,8 @@ from typing import Any, ClassVar
 class Option:
     """The properties of a flag other than its type and default.
 
+    help: its first clause, up to "; ", is what --help shows, so it says what the flag sets;
+    --helpfull shows the whole.
     lower, upper: bounds, both allowed. choices: the values of an enumeration. decides: another
     value makes another result of training, so it belongs to the manifest. remembered: a run that
     does not train takes it from the flags.txt of the run that did. path: is made absolute in
@@ -151,6 +156,15 @@ def every_flag(settings_class: type) -> list[Flag]:
             for name, known in each.metadata["options"].items()
         ]
     return found
+
+
+def essential_flags(settings_class: type) -> list[Flag]:
+    """The flags that --help shows: those that `essential` of the Settings names, or all that have an effect without it."""
+    flags = every_flag(settings_class)
+    essential: tuple[str, ...] = getattr(settings_class, "essential", ())
+    if unknown := set(essential).difference(flag.name for flag in flags):
+        raise TypeError(f"{settings_class.__name__}.essential names no flag: {', '.join(sorted(unknown))}")
+    return [flag for flag in flags if (flag.name in essential if essential else not flag.option.ignored)]
 
 
 def _kind(annotation: Any) -> type:

@@ -122,7 +122,7 @@ def unknown(name: str, known: list[str]) -> str:
     # --nodo_trian is most like --do_train; a name that begins with "no" by itself comes second.
     names = (bare.removeprefix("no"), bare)
     close = [likest for name in names for likest in difflib.get_close_matches(name, known, n=1)]
-    return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --help lists all flags")
+    return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "; --helpfull lists all flags")
 
 
 def _stray(word: str, arguments: list[str], known: dict[str, Flag]) -> str:

@@ -1,6 +1,7 @@
 """The flags of bert-classify, for the command and for the same models from Python."""
 
 import dataclasses
+from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.data import Columns, DataFiles, DevSplit, Endings, LabelKind
@@ -46,6 +47,13 @@ class Distillation(FlagGroup, heading="Training"):
 @dataclasses.dataclass(frozen=True)
 class ClassifySettings(TrainingSettings):
     """The flags of bert-classify."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "task_name", "data_dir", "train_file", "dev_file", "predict_file", "max_seq_length", "text_column",
+        "label_column", "problem_type", "dev_split", "init_checkpoint", "do_train", "do_eval", "do_predict",
+        "output_dir", "overwrite_output_dir", "dry_run", "text", "input_file", "train_batch_size",
+        "learning_rate", "num_train_epochs", "random_seed", "eval_every",
+    )  # fmt: skip
 
     task: Classification = group(Classification)
     data: DataFiles = group(

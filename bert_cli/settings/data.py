@@ -80,7 +80,9 @@ class LabelKind(FlagGroup, heading="Your own files"):
     )
     problem_type: str | None = remembered(
         None,
-        "; ".join(f"{each.name}: {each.summary}" for each in PROBLEM_TYPES.values()) + "; default: what the data is",
+        "what the labels are; "
+        + "; ".join(f"{each.name}: {each.summary}" for each in PROBLEM_TYPES.values())
+        + "; default: what the data is",
         choices=tuple(PROBLEM_TYPES),
     )
 

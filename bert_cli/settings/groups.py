@@ -140,8 +140,8 @@ class Phases(FlagGroup, heading="What to do"):
 
     dry_run: bool = passing(
         False,
-        "with --do_train: read everything, say what is in it (lengths, unknown words, duplicates, leaks, conflicting labels), "
-        "train a few steps in memory, say how much time and memory the run will take, and write nothing",
+        "with --do_train: read everything, train a few steps in memory, say how much time and memory the run will take, and "
+        "write nothing; it also says what is in the data: lengths, unknown words, duplicates, leaks, conflicting labels",
     )
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")

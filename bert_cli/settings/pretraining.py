@@ -2,6 +2,7 @@
 
 import dataclasses
 import shlex
+from typing import ClassVar
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.names import RANDOM
@@ -97,8 +98,8 @@ class CreateDataSettings:
     workers: Processes = group(
         Processes,
         {
-            "num_workers": "0: Google's records, made one after the other, and a document goes on from one file into the "
-            "next; 1 or more: so many processes, and a document ends with its file"
+            "num_workers": "processes that share the work; 0: Google's records, made one after the other, and a document "
+            "goes on from one file into the next; 1 or more: a document ends with its file"
         },
     )
     beam: Beam = group(Beam)
@@ -128,6 +129,14 @@ class Steps(FlagGroup, heading="Training"):
 @dataclasses.dataclass(frozen=True)
 class PretrainSettings(TrainingSettings):
     """The flags of bert-pretrain. num_train_steps decides nothing: a run may be made longer."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "input_file", "eval_file", "no_nsp", "max_seq_length", "max_predictions_per_seq",
+        "do_whole_word_mask", "init_checkpoint", "vocab_file", "bert_config_file", "do_lower_case",
+        "do_train", "do_eval", "output_dir", "overwrite_output_dir", "dry_run", "train_batch_size",
+        "learning_rate", "num_train_steps", "num_warmup_steps", "random_seed", "save_checkpoints_steps",
+        "eval_every",
+    )  # fmt: skip
 
     files: Files = group(
         Files,
@@ -236,6 +245,11 @@ class Candidates(FlagGroup, heading="Texts"):
 @dataclasses.dataclass(frozen=True)
 class FillMaskSettings:
     """The flags of bert-fill-mask."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "texts", "top_k", "input_file", "output_file", "init_checkpoint", "vocab_file", "bert_config_file",
+        "do_lower_case", "strict", "batch_size", "precision", "quiet", "verbose",
+    )  # fmt: skip
 
     candidates: Candidates = group(
         Candidates, {"texts": "texts with [MASK] in them, or two texts with ' ||| ' between, each in quotes"}

@@ -1,6 +1,7 @@
 """The flags of bert-squad, for the command and for the same models from Python."""
 
 import dataclasses
+from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding, group, option
 from bert_cli.settings.controls import Head, Loss
@@ -67,6 +68,13 @@ class SpanLoss(FlagGroup, heading="Training"):
 @dataclasses.dataclass(frozen=True)
 class SquadSettings(TrainingSettings):
     """The flags of bert-squad."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "train_file", "predict_file", "version_2_with_negative", "max_seq_length", "doc_stride",
+        "init_checkpoint", "do_train", "do_eval", "do_predict", "output_dir", "overwrite_output_dir",
+        "dry_run", "question", "context", "input_file", "null_score_diff_threshold", "train_batch_size",
+        "learning_rate", "num_train_epochs", "skip_padding", "random_seed",
+    )  # fmt: skip
 
     data: DataFiles = group(
         DataFiles,

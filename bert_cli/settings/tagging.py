@@ -1,6 +1,7 @@
 """The flags of bert-tag, for the command and for the same models from Python."""
 
 import dataclasses
+from typing import ClassVar
 
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
 from bert_cli.settings.controls import Head, Optimization
@@ -61,6 +62,13 @@ class TaggerModel(FlagGroup, heading="Model"):
 @dataclasses.dataclass(frozen=True)
 class TagSettings(TrainingSettings):
     """The flags of bert-tag."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "data_dir", "train_file", "dev_file", "test_file", "tag_scheme", "max_seq_length", "init_checkpoint",
+        "do_lower_case", "do_train", "do_eval", "do_predict", "output_dir", "overwrite_output_dir",
+        "dry_run", "text", "input_file", "train_batch_size", "learning_rate", "num_train_epochs",
+        "random_seed", "eval_every", "num_runs",
+    )  # fmt: skip
 
     data: DataFiles = group(
         DataFiles,

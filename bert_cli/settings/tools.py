@@ -1,6 +1,7 @@
 """The flags of bert-extract-features, bert-convert, bert-export and bert-report."""
 
 import dataclasses
+from typing import ClassVar
 
 from bert_cli.base.head_types import HEAD_TYPES
 from bert_cli.flags.option import FlagGroup, deciding, group, option, remembered
@@ -23,7 +24,7 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
 
     output_format: str = option(
         "jsonl",
-        "npy is for one vector a line; parquet needs the package pyarrow",
+        "format of output_file; npy is for one vector a line; parquet needs the package pyarrow",
         choices=("jsonl", "npz", "npy", "parquet", "tfrecord"),
     )
     float16: bool = option(False, "half precision in npz, npy and parquet")
@@ -34,8 +35,8 @@ class Extraction(FlagGroup, heading="Texts and vectors"):
     )
     pooling: str = option(
         "none",
-        "none: vectors of tokens; else one vector a line: that of [CLS], the mean or the maximum over all tokens, or the "
-        "pooler's output",
+        "one vector a line: that of [CLS], the mean or the maximum over all tokens, or the pooler's output; none: vectors of "
+        "tokens",
         choices=POOLINGS,
     )
     combine: str = option(
@@ -67,6 +68,12 @@ class Attention(FlagGroup, heading="Attention"):
 @dataclasses.dataclass(frozen=True)
 class ExtractSettings:
     """The flags of bert-extract-features."""
+
+    essential: ClassVar[tuple[str, ...]] = (
+        "input_file", "output_file", "shard", "output_format", "float16", "resume", "layers", "pooling",
+        "normalize", "words", "long_text", "max_seq_length", "batch_size", "precision", "engine",
+        "show_attention", "init_checkpoint", "hub_module", "do_lower_case", "quiet",
+    )  # fmt: skip
 
     files: Files = group(
         Files,
@@ -156,7 +163,7 @@ class Export(FlagGroup, heading="From and to"):
 
     format: str = option(
         "saved_model",
-        "saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a preprocessor for "
+        "what to write; saved_model: a classifier of raw text, for TensorFlow Serving; hub: an encoder and a preprocessor for "
         "tensorflow-hub; onnx: any model, of token ids (needs the extra onnx)",
         choices=("saved_model", "hub", "onnx"),
     )

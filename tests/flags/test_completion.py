@@ -58,8 +58,8 @@ def folder(tmp_path, monkeypatch):
 
 
 FLAGS = [
-    "--completion=", "--flagfile=", "--gelu=", "--help", "--input_file=", "--model=", "--overwrite_dir", "--steps=", "--task=",
-    "--text=", "--to=", "--version",
+    "--completion=", "--flagfile=", "--gelu=", "--help", "--helpfull", "--input_file=", "--model=",
+    "--overwrite_dir", "--steps=", "--task=", "--text=", "--to=", "--version",
 ]  # fmt: skip
 FILES = ["models", "my table.tsv", "my text.txt"]
 # The words of a line -> what its last one may become.

@@ -1,8 +1,11 @@
-"""The text of --help: sections, words, lines that fit, and examples at the end."""
+"""The texts of --help and --helpfull: essential flags, sections, words, lines that fit, and examples."""
 
 import dataclasses
+from typing import ClassVar
 
-from bert_cli.flags.help import WIDTH, help_text, split_examples
+import pytest
+
+from bert_cli.flags.help import WIDTH, full_help_text, help_text, split_examples
 from bert_cli.flags.option import FlagGroup, group, option
 from tests.flags.samples import Settings
 
@@ -28,8 +31,8 @@ class WordSettings:
     wide: Wide = group(Wide)
 
 
-def test_help_is_in_sections():
-    lines = help_text(Settings, "bert-something", "\nDo something.\n").split("\n")
+def test_full_help_is_in_sections():
+    lines = full_help_text(Settings, "bert-something", "\nDo something.\n").split("\n")
     assert lines[0].startswith("bert-something ")
     assert lines[1:] == [
         "",
@@ -65,8 +68,8 @@ Examples:
 """
 
 
-def test_words_width_and_examples():
-    lines = help_text(WordSettings, "bert-something", DESCRIPTION).split("\n")
+def test_full_help_has_words_width_and_examples():
+    lines = full_help_text(WordSettings, "bert-something", DESCRIPTION).split("\n")
     assert lines[2:] == [
         "Do something with texts, and say at the end of it all what has been done to them",
         "and why so.",
@@ -99,3 +102,86 @@ def test_split_examples():
     assert text.endswith("as it stands")
     assert examples == 'bert-something "a text" \\\n  --share=0.5\nbert-something "a text"'
     assert split_examples("Do something.") == ("Do something.", "")
+
+
+class Named(FlagGroup, heading="Data"):
+    source: str = option("", "the file to read; - for standard input; default: data.tsv")
+    master: str = option("", "accepted for Google's commands", ignored=True)
+    rate: float = option(0.5, "peak learning rate; the paper has others", grid=True)
+    fast: bool = option(False, "hurry")
+    seldom: int = option(1, "a flag for few people")
+
+
+@dataclasses.dataclass(frozen=True)
+class EssentialSettings:
+    """Settings with flags for most people and others."""
+
+    essential: ClassVar[tuple[str, ...]] = ("rate", "fast", "source")
+
+    words: Words = group(Words)
+    named: Named = group(Named)
+
+
+def test_help_has_usage_examples_and_the_essential_flags():
+    lines = help_text(EssentialSettings, "bert-something", DESCRIPTION).split("\n")
+    assert lines[0].startswith("bert-something ")
+    assert lines[1:] == [
+        "Do something with texts, and say at the end of it all what has been done to them",
+        "and why so.",
+        "",
+        "usage: bert-something TEXTS [--FLAG=VALUE ...]",
+        "",
+        "Examples:",
+        '  bert-something "a text" \\',
+        "    --share=0.5",
+        '  bert-something "a text"',
+        "",
+        # In the order of the flags; the first clause of a help text, its default, and no default of a switch.
+        "Data:",
+        "  --source: the file to read; default: data.tsv",
+        "  --rate: peak learning rate (default: 0.5)",
+        "  --fast: hurry",
+        "",
+        "--helpfull lists all 6 flags, and says what the command reads and writes.",
+    ]
+
+
+def test_full_help_has_flags_without_effect_last():
+    lines = full_help_text(EssentialSettings, "bert-something", "Do something.").split("\n")
+    assert lines[lines.index("Data:") :] == [
+        "Data:",
+        "  --source: the file to read; - for standard input; default: data.tsv",
+        "  --rate: peak learning rate; the paper has others; a list makes a grid of runs",
+        "      (default: 0.5)",
+        "  --fast: hurry (default: false)",
+        "  --seldom: a flag for few people (default: 1)",
+        "",
+        "Accepted for Google's commands, without effect:",
+        "  --master: accepted for Google's commands",
+        "",
+        *FURTHER,
+    ]
+
+
+def test_help_without_essential_has_every_flag_with_an_effect():
+    @dataclasses.dataclass(frozen=True)
+    class Plain:
+        named: Named = group(Named)
+
+    shown = [
+        line.split(":")[0].strip()
+        for line in help_text(Plain, "bert-something", "Do it.").split("\n")
+        if "  --" in line
+    ]
+    assert shown == ["--source", "--rate", "--fast", "--seldom"]
+
+
+def test_essential_names_flags():
+    @dataclasses.dataclass(frozen=True)
+    class Wrong:
+        essential: ClassVar[tuple[str, ...]] = ("rate", "tempo")
+
+        named: Named = group(Named)
+
+    with pytest.raises(TypeError, match=r"Wrong.essential names no flag: tempo"):
+        help_text(Wrong, "bert-something", "Do something.")

@@ -63,7 +63,7 @@ def test_values_and_what_was_given():
         (["--step=3"], "unknown flag --step; did you mean --steps?"),
         (["--input-file=x"], "unknown flag --input-file; did you mean --input_file?"),
         (["--nofsat"], "unknown flag --nofsat; did you mean --fast?"),
-        (["--xyzzy"], "unknown flag --xyzzy; --help lists all flags"),
+        (["--xyzzy"], "unknown flag --xyzzy; --helpfull lists all flags"),
         (["--seed=1"], "unknown flag --seed: the flag is --random_seed"),
         (["--fp16"], "unknown flag --fp16: the flag is --precision=float16"),
         (["--input_file="], "--input_file= has no value (a variable that is not set?); leave the flag out"),

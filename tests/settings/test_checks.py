@@ -3,7 +3,7 @@
 import pytest
 
 from bert_cli.base.errors import InputError
-from bert_cli.flags.help import help_text
+from bert_cli.flags.help import full_help_text
 from bert_cli.flags.option import build, changed, lists_of
 from bert_cli.flags.parser import parse
 from bert_cli.runs.sweep.sweep import trials
@@ -82,7 +82,7 @@ def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
 
 
 def test_help_says_where_a_list_may_stand():
-    text = " ".join(help_text(ClassifySettings, "bert-classify", "").split())
+    text = " ".join(full_help_text(ClassifySettings, "bert-classify", "").split())
     assert "--learning_rate: peak learning rate; a list makes a grid of runs (default: 5e-05)" in text
 
 
