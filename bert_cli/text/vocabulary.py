@@ -47,8 +47,9 @@ def read_vocabulary(path: str) -> Vocabulary:
 
     Of repeated lines the last one counts and ids go on counting lines.
 
-    Raises: InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS],
-      [SEP] or [MASK].
+    Raises:
+      InputError: the file cannot be read, is not UTF-8, is empty, or lacks [UNK], [CLS], [SEP] or
+        [MASK].
     """
     vocabulary = vocabulary_of(read_tokens(path), path)
     missing = [token for token in LOOKED_UP if token not in vocabulary.ids]
