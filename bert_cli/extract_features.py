@@ -2,7 +2,8 @@
 for each text.
 
 A line of the input is a text, or two with ' ||| ' between; blank lines count, so that line i of the output is that of
-line i. --show_attention="the cat sees a dog" prints the strongest links of a text, and does nothing else.
+line i. --show_attention="the cat sees a dog" prints the strongest attention links of a text, and does nothing else; with
+--attention_of=cat the words that "cat" attends to, and with --attention_map=map.html heat maps of all layers and heads.
 Of several input files (--input_file='part-*.txt') each gets an output of its own; --shard divides them among processes.
 Without --init_checkpoint the built-in model computes, as in the examples.
 
@@ -19,7 +20,7 @@ import functools
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import STANDARD
 from bert_cli.features.layer_choice import parse_layers
@@ -28,7 +29,8 @@ from bert_cli.flags.command import Command
 from bert_cli.model.config import ModuleConfig
 from bert_cli.outputs.vectors.files import is_whole, lines_to_skip
 from bert_cli.runs.extraction.extractor import VectorChoice
-from bert_cli.runs.extraction.lines import open_extractor, plan, show_attention, write_features
+from bert_cli.runs.extraction.lines import open_extractor, plan, write_features
+from bert_cli.runs.extraction.shown_attention import check_map, show_attention
 from bert_cli.runs.loading.checkpoints import builtin_message, encoder_checkpoint
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.output_dir import shards
@@ -42,7 +44,10 @@ def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     check_hub(values)
     check_engine(values)
     if values["show_attention"]:
+        check_map(values["attention_map"])
         return values
+    for name in ("attention_of", "attention_map"):
+        refuse_if(values[name], f"--{name} is for --show_attention=TEXT")
     for name in ("input_file", "output_file"):
         if not values[name]:
             raise InputError(f"--{name} is needed; - is for the standard {name.removesuffix('_file')}")
@@ -99,7 +104,7 @@ def run(settings: ExtractSettings) -> int:
     session = open_extractor(model.config, devices, choice)
     if shown:
         session.load(checkpoint)
-        show_attention(session, attention, model.tokenizer)
+        show_attention(session, attention, model.tokenizer, checkpoint.name)
         return 0
     write = functools.partial(write_features, session, settings, model, form)
     if planned:

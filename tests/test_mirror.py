@@ -70,6 +70,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/extraction/extractor.py": "commands/test_extract_features.py",
     "runs/extraction/lines.py": "commands/test_extract_features.py",
     "runs/extraction/plan.py": "commands/test_extract_features.py",
+    "runs/extraction/shown_attention.py": "commands/test_extract_features.py",
     "runs/extraction/tensorflow_extractor.py": "commands/test_extract_features.py",
     "runs/evaluation.py": "commands/test_export_onnx.py",
     "runs/loading/bundle.py": "runs/loading/test_loader.py",

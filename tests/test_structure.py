@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "runs.preparation": DATA | {"corpus", "outputs", "runs.loading"},
     "runs.tasks": _TASKS,
     "runs.tasks.classification": _TASKS | {"runs.tasks"},
-    "runs.extraction": _TASKS,
+    "runs.extraction": _TASKS | {"report"},
     "runs.sweep": _TASKS | {"runs.tasks"},
     "runs.callbacks": DATA | {"metrics", "outputs", "training", "weights", "runs.output_dir", "runs.engine"},
     "runs": _TASKS | {"report", "runs.tasks", "runs.sweep", "runs.callbacks"},

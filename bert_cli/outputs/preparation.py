@@ -2,34 +2,16 @@
 figures and warnings.
 """
 
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
+from bert_cli.outputs.text_table import text_table
 from bert_cli.text.tokenization import FullTokenizer
 
 _WIDTH = 100  # columns of a table, whatever the width of the terminal: a log is read elsewhere
 _RANDOM_SHARE = 0.9  # above this, next-sentence prediction can hardly learn
 _UNKNOWN_SHARE = 0.05
-
-
-def text_table(rows: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Rows of name, figure (set to the right) and remark as lines without trailing blanks."""
-    # Here, as only the end of a command needs it.
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_column()
-    for row in rows:
-        table.add_row(*row)
-    text = io.StringIO()
-    console = Console(file=text, width=_WIDTH, color_system=None, highlight=False)
-    console.print(table)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
 def preparation_table(report: Mapping) -> list[str]:
@@ -43,7 +25,7 @@ def preparation_table(report: Mapping) -> list[str]:
         total = sum(each[split] for each in planned.values())
         rows += [(f"{split}.tsv", f"{total:,}", parts)] if total else []
     rows += [("left out", f"{count:,}", reason) for reason, count in report["dropped"].items()]
-    return text_table(rows)
+    return text_table(rows, "lrl", width=_WIDTH)
 
 
 def vocabulary_table(report: Mapping) -> list[str]:
@@ -63,7 +45,7 @@ def vocabulary_table(report: Mapping) -> list[str]:
         compared("unknown words", "unknown_share", ".3%"),
         ("seconds", f"{report['total_seconds']:.1f}", f"{report['reading_seconds']:.1f} of them for reading"),
     ]
-    return text_table(rows)
+    return text_table(rows, "lrl", width=_WIDTH)
 
 
 def format_instance(features: Mapping[str, np.ndarray], tokenizer: FullTokenizer) -> list[str]:
@@ -112,7 +94,7 @@ def pretraining_table(report: Mapping) -> list[str]:
         ("instances/s", f"{report['instances_per_second']:,.0f}", ""),
         ("tokens/s", f"{report['tokens_per_second']:,.0f}", ""),
     ]
-    return text_table(rows)
+    return text_table(rows, "lrl", width=_WIDTH)
 
 
 def warnings(report: Mapping) -> list[str]:

@@ -1,12 +1,12 @@
 """Tables of several runs: a file for programs, a table for people, means and standard deviations."""
 
-import io
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.writing import atomic_write
 from bert_cli.metrics.selection import is_better
+from bert_cli.outputs.text_table import text_table
 
 _LEFT_OUT = ("global_step",)  # says where, not how good
 _SHOWN = 4  # metrics in the table for people
@@ -106,29 +106,21 @@ def format_runs_table(rows: Sequence[RunRow], metric: str, best: str | None, has
     """The same for the log, the metric that counts first; `best` is the folder that gets a *, None
     for none.
     """
-    from rich.console import Console
-    from rich.table import Table
-
     known = _shared(rows)
     floats = [name for name in known if isinstance(finished(rows)[0].metrics[name], float)]
     names = [name for name in dict.fromkeys([metric, *floats]) if name in known][:_SHOWN]
-    table = Table(box=None, pad_edge=False, padding=(0, 2))
-    table.add_column("folder")
     flags = [flag for flag in rows[0].settings if len({row.settings[flag] for row in rows}) > 1]
-    for name in (*flags, *names):
-        table.add_column(name, justify="right")
+    head = ("folder", *flags, *names)
+    lines: list[tuple[str, ...]] = []
     for row in rows:
         cells = [_figure(row.metrics[name], row.deviations.get(name)) for name in names] if row.metrics else [_DIVERGED]
         mark = " *" if row.folder == best else ""
-        table.add_row(row.folder + mark, *(f"{row.settings[flag]:g}" for flag in flags), *cells)
+        lines.append((row.folder + mark, *(f"{row.settings[flag]:g}" for flag in flags), *cells))
     if has_mean:
         means, deviations = mean_and_deviation([row.metrics for row in rows])
         cells = [_figure(means[name], deviations.get(name)) for name in names]
-        table.add_row("mean ± standard deviation", *[""] * len(flags), *cells)
-    text = io.StringIO()
-    # As wide as the widest table: rich would else tear cells at the width of a terminal.
-    Console(file=text, width=200, color_system=None, highlight=False, markup=False).print(table)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
+        lines.append(("mean ± standard deviation", *[""] * len(flags), *cells))
+    return text_table(lines, "l" + "r" * (len(head) - 1), head)
 
 
 def _figure(value: float, deviation: float | None) -> str:

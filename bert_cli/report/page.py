@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
@@ -39,8 +39,8 @@ def preload() -> None:
 
 
 @functools.cache
-def _template() -> tuple["Template", str]:
-    """The template, and the style sheet."""
+def _template(name: str) -> tuple["Template", str]:
+    """A template, and the style sheet."""
     import jinja2
     import markupsafe
 
@@ -49,13 +49,18 @@ def _template() -> tuple["Template", str]:
     )
     environment.filters["drawn"] = markupsafe.Markup  # for our own SVG and style alone
     style = files.read_bytes(os.path.join(_TEMPLATES, "style.css")).decode("utf-8")
-    return environment.get_template("page.html"), style
+    return environment.get_template(name), style
+
+
+def render_template(name: str, **values: Any) -> str:
+    """A page of ours as HTML; the templates escape all values but our own drawings."""
+    template, style = _template(name)
+    return template.render(values, style=style, generator=f"{GENERATOR} {__version__}")
 
 
 def _render(title: str, over: str, under: str, tiles_shown: Sequence[Tile], sections: Sequence[Section]) -> str:
-    template, style = _template()
-    head = {"title": title, "over": over, "under": under, "style": style, "generator": f"{GENERATOR} {__version__}"}
-    return template.render(head, tiles=tiles_shown, sections=[section for section in sections if section.cards])
+    shown = [section for section in sections if section.cards]
+    return render_template("page.html", title=title, over=over, under=under, tiles=tiles_shown, sections=shown)
 
 
 def run_page(run: Run) -> str:

@@ -60,9 +60,13 @@ class Attention(FlagGroup, heading="Attention"):
         None, "a .npz file for the attention probabilities of all layers and heads, line by line", file=True
     )
     show_attention: str = option("", "a text: print its strongest links, and do nothing else")
-    layer: int = option(-1, "layer for --show_attention")
+    attention_of: str = option("", "a word of --show_attention: print a table of the words that it attends to most")
+    attention_map: str = option(
+        "", "an .html file for a heat map of the attention of --show_attention in each layer and head", file=True
+    )
+    layer: int = option(-1, "layer for --show_attention, from 0, or from -1 back")
     head: int | None = option(None, "head for --show_attention, from 0; default: the mean over all heads")
-    top_k: int = option(10, "links that --show_attention prints", lower=1)
+    top_k: int = option(10, "links or words that --show_attention prints", lower=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -91,7 +91,7 @@ BAD_FLAGS = {
     "from the original's README": (["--do_train", "--do_lower=False"], ["--do_lower", "--do_lower_case"]),
     "word after a boolean": (["--do_train", "False"], ["stray word 'False'", "--do_train=false"]),
     "stray word": (["--do_train", "cola"], ["stray word 'cola'"]),
-    "leading blank": (["--do_train", " --do_eval"], ["' --do_eval' begins with a blank"]),
+    "leading space": (["--do_train", " --do_eval"], ["' --do_eval' begins with a space"]),
     "no boolean": (["--do_train=yes"], ["--do_train=yes: true or false"]),
     "no whole number": (["--do_train", "--max_seq_length=3.0"], ["--max_seq_length=3.0: a whole number"]),
     "no number": (["--do_train", "--learning_rate=fast"], ["--learning_rate=fast: a number"]),
@@ -214,7 +214,7 @@ def test_quick_answers_do_not_import_tensorflow(flags, cola, tmp_path):
     said = dict(zip(calls, answers, strict=True))
     for name in list(calls)[2:]:
         assert said[name][2].rpartition("bert-classify: error: ")[2].count("\n") == 1, name
-    for flag in ("--task_name", "--init_checkpoint", "--num_train_epochs", "--tpu_name", "--flagfile"):
+    for flag in ("--task_name", "--init_checkpoint", "--num_train_epochs", "--helpfull"):
         assert flag in said["--help"][1]
     assert not (tmp_path / "out").exists()
 

@@ -216,7 +216,7 @@ def test_examples_of_the_help_are_lines_to_copy(capfd):
     examples = re.findall(r"^  (bert-extract-features (?:.*\\\n)*.*)$", shown, re.MULTILINE)
     assert max(len(line) for example in examples for line in example.split("\n")) <= 80
     commands = [shlex.split(example.replace("\\\n", "")) for example in examples]
-    assert [len(command) for command in commands] == [5, 6]
+    assert [len(command) for command in commands] == [4, 5]
     assert all(word.startswith("--") for command in commands for word in command[1:])
     assert "as the model was trained (default" not in shown
 
@@ -264,6 +264,40 @@ def test_attention(extract, checkpoint, tmp_path):
     names, inner = ["a:1", "bird:2"], attention[0, 1, 1:3, 1:3]
     row, column = np.unravel_index(inner.argmax(), (2, 2))
     assert out == f"{inner.max():.4f}  {names[row]} -> {names[column]}\n"
+
+
+def test_attention_of_a_word(extract, tmp_path):
+    extract(attentions=tmp_path / "attention.npz")
+    with np.load(tmp_path / "attention.npz") as found:
+        attention = found["attention_1"][0, 1]  # of [CLS] a bird [SEP]
+    flags = {"show_attention": "a bird", "attention_of": "BIRD", "layer": 0, "head": 1, "max_seq_length": 16}
+    code, _, out, _ = extract(**flags)
+    assert code == 0
+    head, *rows = out.splitlines()
+    assert head.split("  ", 1)[1].split() == ["bird:2", "->", "word", "word", "->", "bird:2"]
+    names = ["[CLS]:0", "a:1", "bird:2", "[SEP]:3"]
+    order = np.argsort(-attention[2], kind="stable")
+    expected = [[names[i], f"{attention[2, i]:.4f}", f"{attention[i, 2]:.4f}"] for i in order]
+    assert [row.split() for row in rows] == expected
+    code, _, _, err = extract(**flags | {"attention_of": "dog"})
+    assert code == 1
+    assert err.endswith("--attention_of=dog: is no word of the text; its words are '[CLS]', 'a', 'bird', '[SEP]'\n")
+
+
+def test_attention_map(extract, tmp_path):
+    page = tmp_path / "map.html"
+    flags = {"show_attention": "a <b>bird", "attention_map": page, "max_seq_length": 16}
+    for _ in range(2):  # a page of ours is replaced
+        code, _, out, err = extract(**flags)
+        assert code == 0
+        assert out == ""
+        assert f"wrote {page}: 2 layers, 2 heads, 7 tokens" in err
+    text = page.read_text(encoding="utf-8")
+    assert text.count('class="large') == 4
+    assert "<b>bird" not in text
+    page.write_text("mine", encoding="utf-8")
+    assert extract(**flags)[0] == 1
+    assert page.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.slow
@@ -317,6 +351,9 @@ def test_lines_that_the_vocabulary_does_not_have(extract, tmp_path):
         ({"max_seq_length": "2"}, "--max_seq_length: 2 is too short"),
         ({"show_attention": "a", "layer": "2"}, "--layer=2: this model has the layers 0 to 1"),
         ({"show_attention": "a", "head": "2"}, "--head=2: this model has the heads 0 to 1"),
+        ({"attention_of": "a"}, "--attention_of is for --show_attention=TEXT"),
+        ({"attention_map": "map.html"}, "--attention_map is for --show_attention=TEXT"),
+        ({"show_attention": "a", "attention_map": "no/such/map.html"}, "no/such: no such folder"),
         ({"output_file": "-", "output_format": "npz"}, "only jsonl can go there"),
         ({"resume": "true", "output_format": "npz"}, "--resume is for JSON lines"),
     ],

@@ -9,7 +9,6 @@ from bert_cli.outputs.preparation import (
     format_instance,
     pretraining_table,
     shares,
-    text_table,
     vocabulary_table,
     warnings,
 )
@@ -144,11 +143,4 @@ def test_an_extended_vocabulary_stands_beside_the_old_one():
         "vocabulary | 1,000 | 998 before",
         "pieces/word | 1.250 | 1.500 before",
         "unknown words | 0.040% | 1.000% before",
-    ]
-
-
-def test_figures_stand_to_the_right_and_nothing_trails():
-    assert text_table([("rows", "5", ""), ("a longer name", "1,234", "of all")]) == [
-        "rows                 5",
-        "a longer name    1,234    of all",
     ]

@@ -136,16 +136,3 @@ def write_attention(
     for number, (names, values) in enumerate(zip(tokens, attention, strict=True), first_line):
         write_member(archive, f"tokens_{number}", np.array(names))
         write_member(archive, f"attention_{number}", values.astype(dtype))
-
-
-def strongest_links(attention: np.ndarray, tokens: Sequence[str], count: int) -> list[tuple[float, str, str]]:
-    """(probability, from, to) of the largest entries of attention [length, length], best first.
-
-    Links of the special tokens at the ends of texts are left out: most attention goes there, and
-    says little.
-    """
-    inner = np.array([token not in ("[CLS]", "[SEP]") for token in tokens])
-    scores = np.where(inner[:, None] & inner, attention, -1.0)
-    best = np.argsort(-scores, axis=None, kind="stable")[:count]
-    pairs = zip(*np.unravel_index(best, scores.shape), strict=True)
-    return [(float(scores[i, j]), f"{tokens[i]}:{i}", f"{tokens[j]}:{j}") for i, j in pairs if scores[i, j] >= 0]

@@ -2,15 +2,13 @@
 
 import contextlib
 import itertools
-import sys
 import time
 
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
-from bert_cli.examples.text_lines import split_line
 from bert_cli.features.extraction import extraction_chunks
 from bert_cli.model.config import BertConfig, ModuleConfig
-from bert_cli.outputs.vectors.arrays import open_archive, strongest_links, write_attention
+from bert_cli.outputs.vectors.arrays import open_archive, write_attention
 from bert_cli.outputs.vectors.files import open_writer
 from bert_cli.outputs.vectors.rows import VectorFormat, feature_rows
 from bert_cli.runs.extraction import plan
@@ -18,8 +16,7 @@ from bert_cli.runs.extraction.extractor import Extractor, InferenceExtractor, Ve
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runtime.tensorflow_setup import setup_tensorflow
 from bert_cli.settings.devices import Devices
-from bert_cli.settings.tools import Attention, ExtractSettings
-from bert_cli.text.tokenization import FullTokenizer
+from bert_cli.settings.tools import ExtractSettings
 
 
 def open_extractor(config: BertConfig | ModuleConfig, devices: Devices, choice: VectorChoice) -> Extractor:
@@ -80,15 +77,3 @@ def write_features(
     if cut:
         LOG.warning("warning: %d of %d lines were cut to %d tokens; --long_text cuts none", cut, lines, length)
     return lines
-
-
-def show_attention(session: Extractor, asked: Attention, tokenizer: FullTokenizer) -> None:
-    """Print the strongest links of one text: asked.show_attention."""
-    features = next(extraction_chunks([split_line(asked.show_attention)], tokenizer, session.choice.max_seq_length))
-    tokens = tokenizer.convert_ids_to_tokens(features.token_ids.tolist())
-    attention = session.extract(features)[1][0][asked.layer]
-    heads = attention.mean(axis=0) if asked.head is None else attention[asked.head]
-    for probability, source, target in strongest_links(heads, tokens, asked.top_k):
-        print(f"{probability:.4f}  {source} -> {target}")
-    # A reader of a pipe may wait for it while TensorFlow shuts down.
-    sys.stdout.flush()

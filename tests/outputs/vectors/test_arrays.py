@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from bert_cli.outputs.vectors.arrays import NpyFile, NpyWriter, NpzWriter, strongest_links, write_attention
+from bert_cli.outputs.vectors.arrays import NpyFile, NpyWriter, NpzWriter, write_attention
 from bert_cli.outputs.vectors.rows import FeatureRows, VectorFormat
 
 
@@ -73,13 +73,3 @@ def test_attention_of_each_line():
     with np.load(file) as found:
         np.testing.assert_array_equal(found["attention_4"], values)
         assert found["tokens_4"].tolist() == ["[CLS]", "a"]
-
-
-def test_strongest_links():
-    attention = np.float32([[0.9, 0.05, 0.05, 0], [0.2, 0.3, 0.5, 0], [0.1, 0.6, 0.3, 0], [0, 0, 0, 1]])
-    links = strongest_links(attention, ["[CLS]", "a", "b", "[SEP]"], 2)
-    assert [(round(value, 4), source, target) for value, source, target in links] == [
-        (0.6, "b:2", "a:1"),
-        (0.5, "a:1", "b:2"),
-    ]
-    assert strongest_links(attention[:2, :2], ["[CLS]", "[SEP]"], 2) == []

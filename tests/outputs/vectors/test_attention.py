@@ -1,0 +1,67 @@
+"""Attention of one text: the strongest links, and the attention between words that have several pieces."""
+
+import numpy as np
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.features.extraction import WordSpan
+from bert_cli.outputs.vectors.attention import (
+    Unit,
+    attention_of_words,
+    find_word,
+    strongest_links,
+    units_of,
+    word_table,
+)
+
+TOKENS = ["[CLS]", "em", "##bed", "it", "[SEP]"]
+WORDS = [WordSpan("embed", 0, 5, 1, 3), WordSpan("It", 6, 8, 3, 4)]
+UNITS = [Unit("[CLS]", 0, 1), Unit("embed", 1, 3), Unit("It", 3, 4), Unit("[SEP]", 4, 5)]
+
+
+def test_strongest_links():
+    attention = np.float32([[0.9, 0.05, 0.05, 0], [0.2, 0.3, 0.5, 0], [0.1, 0.6, 0.3, 0], [0, 0, 0, 1]])
+    links = strongest_links(attention, ["[CLS]", "a", "b", "[SEP]"], 2)
+    assert [(round(value, 4), source, target) for value, source, target in links] == [
+        (0.6, "b:2", "a:1"),
+        (0.5, "a:1", "b:2"),
+    ]
+    assert strongest_links(attention[:2, :2], ["[CLS]", "[SEP]"], 2) == []
+
+
+def test_words_and_special_tokens_are_units():
+    assert units_of(TOKENS, WORDS) == UNITS
+    assert units_of(["[CLS]", "[SEP]"], []) == [Unit("[CLS]", 0, 1), Unit("[SEP]", 1, 2)]
+
+
+def test_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces():
+    attention = np.random.default_rng(0).dirichlet(np.ones(5), 5).astype(np.float32)
+    found = attention_of_words(attention, units_of(TOKENS, WORDS))
+    expected = [
+        [
+            np.mean([sum(attention[i, j] for j in range(to.first, to.last)) for i in range(of.first, of.last)])
+            for to in UNITS
+        ]
+        for of in UNITS
+    ]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+
+
+def test_a_word_is_found_as_written_before_in_another_case():
+    units = [Unit("it", 0, 1), Unit("It", 1, 2), Unit("it", 2, 3)]
+    assert find_word("It", units) == [1]
+    assert find_word("it", units) == [0, 2]
+    assert find_word("IT", units) == [0, 1, 2]
+    with pytest.raises(InputError, match=r"--attention_of=bank: is no word of the text; its words are 'it', 'It'$"):
+        find_word("bank", units)
+
+
+def test_the_table_has_both_directions_best_first():
+    attention = np.float32([[0.1, 0.7, 0.2], [0.5, 0.25, 0.25], [0.3, 0.3, 0.4]])
+    units = [Unit("a", 0, 1), Unit("b", 1, 2), Unit("a", 2, 3)]
+    assert word_table(attention, units, 1, 2) == [
+        "word    b:1 -> word    word -> b:1",
+        "a:0          0.5000         0.7000",
+        "b:1          0.2500         0.2500",
+    ]
