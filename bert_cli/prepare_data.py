@@ -54,7 +54,7 @@ def run(settings: PrepareSettings) -> dict:
     if not files.exists(path):
         raise InputError(f"{path}: no such file")
     files.check_can_write(folder, "help")
-    source = Source.open(path, settings.columns, settings.data.header)
+    source = Source.open(path, settings.columns, settings.data.header, settings.data.quoting)
     ours = check_folder(folder, path)
     counts, dropped = count_labels(source)
     planned = plan(counts, settings.selection)

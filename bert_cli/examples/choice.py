@@ -11,6 +11,7 @@ from bert_cli.examples.glue import FileLayout
 from bert_cli.examples.own_data import OwnFile, OwnRow, read_own_file
 from bert_cli.examples.own_rows import read_rows
 from bert_cli.examples.tables import refuse_rows
+from bert_cli.settings.data import LITERAL
 
 AUTO, FROM_0, FROM_1, LETTER, NAME = "auto", "0", "1", "letter", "name"
 # How a file says which ending is right, in words.
@@ -117,12 +118,14 @@ def _label_indices(file: OwnFile, spellings: dict[str, int]) -> list[int]:
     return [spellings[_cell(row)] for row in file.rows]
 
 
-def read_choice_file(path: str, split: str, layout: FileLayout, flag: str, id_column: str | None = None) -> OwnFile:
+def read_choice_file(
+    path: str, split: str, layout: FileLayout, flag: str, id_column: str | None = None, quoting: str = LITERAL
+) -> OwnFile:
     """The rows of a file in the layout of a task; see read_own_file. InputError for one without its columns."""
     assert layout.named is not None, "the layouts of a choice have names"
     # The file is opened twice: the message about a missing column names all columns of the task, which read_own_file
     # does not know.
-    first = next(iter(read_rows(path, flag)), None)
+    first = next(iter(read_rows(path, flag, quoting)), None)
     there = {str(cell).strip() for cell in first.cells} if first else set()
     named = replace(layout.named, id_column=id_column)
     wanted = [named.text_column, named.text_b_column, *layout.endings, named.label_column]
@@ -132,7 +135,7 @@ def read_choice_file(path: str, split: str, layout: FileLayout, flag: str, id_co
             f"{path}:1: has no column {', '.join(lacking)}; the header of this file is {layout.columns}; other columns are "
             "named with --choice_columns, --text_column and --label_column, without --task_name"
         )
-    return read_own_file(path, split, named, "yes", flag, named.label_column is not None, layout.endings)
+    return read_own_file(path, split, named, "yes", flag, named.label_column is not None, layout.endings, quoting)
 
 
 def describe_choices(examples: Sequence[ChoiceExample]) -> str:

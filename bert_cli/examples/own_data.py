@@ -24,7 +24,7 @@ from bert_cli.problem_types.columns import LabelCells
 from bert_cli.problem_types.exclusive import SINGLE_LABEL
 from bert_cli.problem_types.multi_label import MULTI_LABEL
 from bert_cli.problem_types.problem_type import ProblemType
-from bert_cli.settings.data import Columns
+from bert_cli.settings.data import LITERAL, Columns
 
 _MOST_DIGITS = 4300  # of a number that int() takes
 
@@ -75,15 +75,19 @@ def read_own_file(
     flag: str,
     needs_label: bool,
     choices: Sequence[str] = (),
+    quoting: str = LITERAL,
 ) -> OwnFile:
     """The rows of one file, or of a table in memory.
 
     split: the beginning of the ids of a file without ids: `<split>-<row, from 0>`. flag: named where the file is missing.
-    needs_label, choices: see find_columns. An empty text is told, with its line, and
+    needs_label, choices: see find_columns. quoting: see own_rows.read_rows. An empty text is told, with its line, and
     kept: its answer is that of no text. InputError for a file without rows, a row that is not as wide as the first one, and
     what own_rows and own_columns refuse.
     """
-    path, stream = (source, read_rows(source, flag)) if isinstance(source, str) else (source.name, source.with_names())
+    if isinstance(source, str):
+        path, stream = source, read_rows(source, flag, quoting)
+    else:
+        path, stream = source.name, source.with_names()
     # The first rows decide about the columns and the header; they are examples as well.
     sample = list(itertools.islice(stream, SAMPLE))
     if not sample:

@@ -1,12 +1,13 @@
 """A user's own file -> rows, as they come: TSV, CSV, JSON lines and lists of texts, each also compressed with gzip.
 
-TSV has no quoting, as in Google's files. CSV has: a quoted cell may hold commas, line ends and doubled quotes. It is read by
-Python's csv, not by pandas, whose reader fills up rows that are too short and does not tell their lines. The keys of the
-first JSON object are the names of its columns; a list of names is a cell of several labels.
+TSV has no quoting, as in Google's files, unless --quoting=csv is given. CSV has quoting: a quoted cell
+may hold commas, line ends and doubled quotes. CSV is read by Python's csv, not by pandas, whose reader
+fills up rows that are too short and does not tell their lines. The keys of the first JSON object are
+the names of its columns; a list of names is a cell of several labels.
 """
 
 import contextlib
-import csv
+import functools
 import gzip
 import io
 import itertools
@@ -20,11 +21,12 @@ from bert_cli.base.files import check_readable, open_binary
 from bert_cli.base.lines import decode_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import quoted
+from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
 from bert_cli.examples.tables import Row
+from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 TSV, CSV, JSONL, TEXTS = "tsv", "csv", "jsonl", "txt"
 _FORMATS = {"tsv": TSV, "tab": TSV, "csv": CSV, "jsonl": JSONL, "ndjson": JSONL, "json": JSONL, "txt": TEXTS}
-_LONGEST_CELL = 1 << 27  # characters; csv's own limit of 131,072 is below what people have
 
 
 def format_of(path: str) -> str:
@@ -42,25 +44,34 @@ def is_tab_separated(path: str) -> bool:
     return _FORMATS.get(path.lower().removesuffix(".gz").rpartition(".")[2], TSV) == TSV
 
 
-def read_rows(path: str, flag: str) -> Iterator[Row]:
+def read_rows(path: str, flag: str, quoting: str = LITERAL, warns: bool = True) -> Iterator[Row]:
     """All rows of a file in their order, in bounded memory; `flag` is named where the file is not there.
+
+    quoting: CSV_QUOTES or LITERAL, of a file with tabs. If it is LITERAL, rows with cells in CSV quotes
+    are counted in a warning. warns: False for a file that is read again.
 
     The first row of JSON lines is that of their names, with line 0. Blank lines are left out and, but for those at the end,
     told. InputError, with the line, for what is not UTF-8, holds a NUL character or a carriage return inside a line, for a
     quote that is not closed, and for what is no JSON object. A row with more or fewer cells than the others is the caller's.
     """
-    rows_of = {CSV: _csv_rows, JSONL: _json_rows}.get(format_of(path), _tab_rows)
+    literal = LiteralRows()
+    tab_rows = _quoted_tab_rows if quoting == CSV_QUOTES else functools.partial(_tab_rows, literal)
+    rows_of = {CSV: _csv_rows, JSONL: _json_rows}.get(format_of(path), tab_rows)
     check_readable(path, flag)
     blank: list[int] = []
-    skipped = 0
+    skipped = count = 0
     with _open(path) as lines:
         for row in rows_of(path, lines):
             if isinstance(row, Row):
                 # Blank lines after the last row are no mistake: many editors end a file with one.
                 skipped = len(blank)
+                count += 1
                 yield row
             else:
                 blank.append(row)
+    if not warns:
+        return
+    literal.warn(path, count)
     if skipped:
         LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, skipped, blank[0])
 
@@ -68,6 +79,8 @@ def read_rows(path: str, flag: str) -> Iterator[Row]:
 def check_width(path: str, row: Row, width: int) -> None:
     """InputError for a row with more or fewer cells than the first one has."""
     found = len(row.cells)
+    if found != width and _would_mend(path, row.line, width):
+        raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; {ADVICE}")
     if found > width:
         what = "comma" if format_of(path) == CSV else "tab"
         over = quoted(row.cells[width])
@@ -78,6 +91,14 @@ def check_width(path: str, row: Row, width: int) -> None:
         )
     if found < width:
         raise InputError(f"{path}:{row.line}: {found} columns where the first row has {width}; complete the row")
+
+
+def _would_mend(path: str, line: int, width: int) -> bool:
+    """Whether the rows of a file up to `line`, read with CSV quotes, have `width` cells each."""
+    if format_of(path) not in (TSV, TEXTS):
+        return False
+    with _open(path) as lines:
+        return would_mend(lines, line, lambda found: found == width)
 
 
 @contextlib.contextmanager
@@ -95,7 +116,7 @@ def _open(path: str) -> Iterator[Iterator[str]]:
             raise InputError(f"{path}: is no whole gzip file; fetch or compress it again") from None
 
 
-def _tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
+def _tab_rows(literal: LiteralRows, path: str, lines: Iterable[str]) -> Iterator[Row | int]:
     """The rows, and of each blank line its number; so do _csv_rows and _json_rows."""
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")
@@ -106,32 +127,26 @@ def _tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
             raise InputError(
                 f"{path}:{number}: a carriage return inside the line; remove it, or save the file with \\n line ends"
             )
-        yield Row(number, line.split("\t"))
+        row = Row(number, line.split("\t"))
+        if '"' in line or literal.needs_next:
+            literal.add(number, line, row.cells)
+        yield row
+
+
+def _quoted_tab_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
+    for start, cells in quoted_rows(path, lines, TAB):
+        yield Row(start, cells) if cells else start
 
 
 def _csv_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:
-    csv.field_size_limit(_LONGEST_CELL)
     lines = iter(lines)
     first = next(lines, "")
     # The CSV of spreadsheets in countries where the comma is that of decimals.
     separator = ";" if first.count(";") > first.count(",") else ","
     if separator == ";":
         LOG.info("%s: its columns are separated by semicolons", path)
-    # strict: without it, a quote that is never closed swallows the rest of the file as one cell.
-    reader = csv.reader(itertools.chain([first], lines), delimiter=separator, strict=True)
-    start = 1
-    try:
-        for cells in reader:
-            yield Row(start, cells) if cells else start
-            start = reader.line_num + 1
-    except csv.Error as error:
-        if "end of data" in str(error) or "field larger" in str(error):
-            raise InputError(
-                f"{path}:{start}: a quote that opens in this row is not closed; double it, or close it"
-            ) from None
-        raise InputError(
-            f"{path}:{reader.line_num}: {error} (the row begins in line {start}); a quote inside a quoted cell is doubled"
-        ) from None
+    for start, cells in quoted_rows(path, itertools.chain([first], lines), separator):
+        yield Row(start, cells) if cells else start
 
 
 def _json_rows(path: str, lines: Iterable[str]) -> Iterator[Row | int]:

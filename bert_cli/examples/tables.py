@@ -1,8 +1,11 @@
-"""Files of tab-separated rows without quoting (`"` is an ordinary character); how to tell a header row from data."""
+"""Files of tab-separated rows; how to tell a header row from data.
+
+In them `"` is an ordinary character unless --quoting=csv is given.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bert_cli.base.errors import InputError
@@ -10,6 +13,8 @@ from bert_cli.base.files import open_binary
 from bert_cli.base.lines import decode_lines, without_nul
 from bert_cli.base.log import LOG
 from bert_cli.base.messages import more, quoted
+from bert_cli.examples.quoting import ADVICE, TAB, LiteralRows, quoted_rows, would_mend
+from bert_cli.settings.data import CSV_QUOTES, LITERAL
 
 # Names that people give to a label column. Only used where the labels of a file are not known beforehand.
 LABEL_COLUMN_NAMES = frozenset(
@@ -58,35 +63,60 @@ def refuse_rows(path: str, wrong: Sequence[tuple[int, Any]], problem: Callable[[
         raise InputError(f"{path}:{line}: {problem(value)}{more(wrong)}; {advice}")
 
 
-def read_rows(path: str) -> list[Row]:
+def read_rows(path: str, quoting: str = LITERAL) -> list[Row]:
     r"""The rows of a tab-separated UTF-8 file; blank lines are left out, and counted in the log.
+
+    quoting: CSV_QUOTES, or LITERAL, where rows with cells in CSV quotes are counted in the log.
 
     Lines end at `\n` only, so U+2028, U+0085, `\x0b` and `\x0c` are ordinary characters; carriage returns at the end of
     a line are dropped. Raises InputError for a file without any row, and for a carriage return inside a line: the
     original refuses it too, and it mostly means that two rows are glued together.
     """
-    rows: list[Row] = []
-    blank: list[int] = []
-    glued: list[tuple[int, None]] = []
     with open_binary(path) as file:
-        for number, line in enumerate(without_nul(decode_lines(file, path), path), start=1):
-            line = line.removesuffix("\n").rstrip("\r")
-            if "\t" not in line and not line.strip():
-                blank.append(number)
-                continue
-            if "\r" in line:
-                glued.append((number, None))
-            # As a tuple, which takes half the memory of the list that split makes.
-            rows.append(Row(number, tuple(line.split("\t"))))
-    # Counted over the whole file: one such line is a slip, and all lines mean another line end.
-    advice = "remove it, or save the file with \\n line ends"
-    refuse_rows(path, glued, lambda _: "a carriage return inside the line", advice)
+        lines = without_nul(decode_lines(file, path), path)
+        rows, blank = _quoted_rows(path, lines) if quoting == CSV_QUOTES else _literal_rows(path, lines)
     if not rows:
         raise InputError(f"{path}: is empty; a file of tab-separated rows is needed")
     blank = [number for number in blank if number < rows[-1].line]
     if blank:
         LOG.warning("%s: skipped %d blank line(s), the first is line %d", path, len(blank), blank[0])
     return rows
+
+
+def _quoted_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]]:
+    """(rows, numbers of blank lines) of a file with CSV quotes."""
+    rows: list[Row] = []
+    blank: list[int] = []
+    for number, cells in quoted_rows(path, lines, TAB):
+        if cells:
+            rows.append(Row(number, tuple(cells)))
+        else:
+            blank.append(number)
+    return rows, blank
+
+
+def _literal_rows(path: str, lines: Iterable[str]) -> tuple[list[Row], list[int]]:
+    """As _quoted_rows, of a file without quoting."""
+    rows: list[Row] = []
+    blank: list[int] = []
+    glued: list[tuple[int, None]] = []
+    literal = LiteralRows()
+    for number, line in enumerate(lines, start=1):
+        line = line.removesuffix("\n").rstrip("\r")
+        if "\t" not in line and not line.strip():
+            blank.append(number)
+            continue
+        if "\r" in line:
+            glued.append((number, None))
+        # As a tuple, which takes half the memory of the list that split makes.
+        rows.append(Row(number, tuple(line.split("\t"))))
+        if '"' in line or literal.needs_next:
+            literal.add(number, line, rows[-1].cells)
+    literal.warn(path, len(rows))
+    # Counted over the whole file: one such line is a slip, and all lines mean another line end.
+    advice = "remove it, or save the file with \\n line ends"
+    refuse_rows(path, glued, lambda _: "a carriage return inside the line", advice)
+    return rows, blank
 
 
 def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) -> None:
@@ -100,8 +130,16 @@ def check_columns(path: str, rows: Sequence[Row], minimum: int, columns: str) ->
             if all(separator in row.cells[0] for row in rows):
                 advice = f"this is a {name}-separated file, save it with tabs"
                 break
+    elif any('"' in cell for row in rows for cell in row.cells) and _would_mend(path, short[0][0], minimum):
+        advice = ADVICE
     expected = f"expected at least {minimum} tab-separated columns ({columns})"
     refuse_rows(path, short, lambda count: f"{expected}, found {count}", advice)
+
+
+def _would_mend(path: str, line: int, minimum: int) -> bool:
+    """Whether the rows of a file up to `line`, read with CSV quotes, have `minimum` cells each."""
+    with open_binary(path) as file:
+        return would_mend(decode_lines(file, path), line, lambda width: width >= minimum)
 
 
 def is_number(cell: str) -> bool:

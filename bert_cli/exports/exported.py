@@ -27,6 +27,7 @@ from bert_cli.runs.loading.bundle import ModelBundle
 from bert_cli.runs.loading.checks import check_sizes
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.loading.trained import agreed_labels
+from bert_cli.settings.data import LITERAL
 from bert_cli.settings.groups import TRUNCATE, Encoding
 from bert_cli.settings.tools import ExportSettings
 from bert_cli.weights.path import find_checkpoint
@@ -147,7 +148,15 @@ def read_dev(exported: Exported, data_dir: str) -> ClassificationFeatures | None
         )
         return None
     task = saved.get("task_name", "cola")
-    examples = read_examples(task, "dev", folder, saved.get("header", "auto"), labels, saved.get("language", "zh"))
+    examples = read_examples(
+        task,
+        "dev",
+        folder,
+        saved.get("header", "auto"),
+        labels,
+        saved.get("language", "zh"),
+        quoting=saved.get("quoting", LITERAL),
+    )
     return classification_features(examples, labels, model.tokenizer, exported.max_seq_length)
 
 

@@ -9,6 +9,8 @@ from bert_cli.problem_types.registry import PROBLEM_TYPES
 from bert_cli.settings.groups import Log, names_of
 from bert_cli.settings.training import Seed
 
+LITERAL, CSV_QUOTES = "none", "csv"  # of --quoting
+
 
 class DataFiles(FlagGroup, heading="Data"):
     """Files of examples: a directory with all of them, or each by its name."""
@@ -28,6 +30,12 @@ class DataFiles(FlagGroup, heading="Data"):
         "whether the first row of --predict_file is a header; default: what --header says in the same command, else what "
         "it looks like",
         choices=("auto", "yes", "no"),
+    )
+    quoting: str = remembered(
+        LITERAL,
+        f"quotes in .tsv and .txt files; {LITERAL}: ordinary characters, as in Google's files; {CSV_QUOTES}: a cell in quotes "
+        "may hold tabs, line ends and doubled quotes, as pandas writes it",
+        choices=(LITERAL, CSV_QUOTES),
     )
 
 
@@ -164,7 +172,7 @@ class PrepareSettings:
     paths: Paths = group(Paths)
     columns: Columns = group(Columns)
     data: DataFiles = group(
-        DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header",)
+        DataFiles, {"header": "whether the first row is a header; auto: what it looks like"}, only=("header", "quoting")
     )
     selection: RowSelection = group(RowSelection)
     seed: Seed = group(Seed, {"random_seed": "seed of the choice of rows"})

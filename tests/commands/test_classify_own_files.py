@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 
+import pandas as pd
 import pytest
 
 from bert_cli.exports.exported import trained_on_pairs
@@ -79,6 +80,29 @@ def test_a_csv_is_trained_evaluated_and_predicted(classify, model_flags, reviews
     done = classify("--do_predict", f"--predict_file={tmp_path / 'new.tsv'}", f"--output_dir={out}")
     assert done.code == 0, done.err
     assert [row["text"] for row in read_predictions(out)] == ["a dog sees a cat ."]
+
+
+def test_quoting_csv_is_remembered(classify, model_flags, tmp_path):
+    """Tab-separated files of pandas: texts with quotes, tabs and line ends."""
+    texts = [f'"{text}" and\nmore\ttext' if of_people else text for text, of_people in SENTENCES]
+    train, new, out = tmp_path / "train.tsv", tmp_path / "new.tsv", tmp_path / "out"
+    pd.DataFrame({"text": texts, "label": [str(each) for _, each in SENTENCES]}).to_csv(train, sep="\t", index=False)
+    pd.DataFrame({"text": texts[:4]}).to_csv(new, sep="\t", index=False)
+    flags = [*model_flags, *words({"train_file": train, "output_dir": out}), "--do_train"]
+    done = classify(*flags)
+    assert done.code == 1
+    assert (
+        f"{train}:2: 1 columns where the first row has 2; cells in CSV quotes are read with --quoting=csv" in done.err
+    )
+    done = classify(*flags, "--quoting=csv")
+    assert done.code == 0, done.err
+    assert "in CSV quotes" not in done.err
+    assert saved_flags(out)["quoting"] == "csv"
+    done = classify("--do_predict", f"--predict_file={new}", f"--output_dir={out}")
+    assert done.code == 0, done.err
+    assert [row["id"] for row in read_predictions(out)] == [f"test-{number}" for number in range(4)]
+    done = classify("--do_predict", f"--predict_file={new}", f"--output_dir={out}", "--quoting=none")
+    assert (done.code, "--quoting=csv" in done.last_line) == (1, True)
 
 
 @pytest.mark.parametrize(

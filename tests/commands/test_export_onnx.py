@@ -5,11 +5,16 @@ import json
 import pathlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bert_cli import run_tagging
+from bert_cli.base.errors import InputError
 from bert_cli.export_model import main
+from bert_cli.exports.exported import find_exported, read_dev
 from bert_cli.features.packing import pack
+from bert_cli.flags.option import build
+from bert_cli.settings.tools import ExportSettings
 from bert_cli.text.tokenization import FullTokenizer
 from bert_cli.text.vocabulary import read_vocabulary
 from tests.commands import squad_run
@@ -171,3 +176,15 @@ def test_refusals(trained, tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert export(*flags) == 1
     assert "--format=onnx needs the package onnx: pip install 'bert_cli[onnx]'" in capfd.readouterr().err
+
+
+def test_the_dev_file_is_read_with_the_quoting_of_the_training(trained, tmp_path):
+    texts = ["a dog sees a cat .", "two\nlines", 'a "dog" .']
+    table = pd.DataFrame({"id": ["a", "b", "c"], "label": [0, 1, 0], "mark": "", "text": texts})
+    table.to_csv(tmp_path / "dev.tsv", sep="\t", index=False, header=False)
+    settings = build(ExportSettings, {"init_checkpoint": str(trained), "format": "onnx"})
+    with pytest.raises(InputError, match="cells in CSV quotes are read with --quoting=csv"):
+        read_dev(find_exported(settings), str(tmp_path))
+    flags = trained / "flags.txt"
+    flags.write_text(flags.read_text("utf-8").replace("--quoting=none", "--quoting=csv"), encoding="utf-8")
+    assert read_dev(find_exported(settings), str(tmp_path)).guids == ("dev-0", "dev-1", "dev-2")

@@ -100,7 +100,9 @@ def test_which_files(tmp_path):
         list(read_rows(str(tmp_path / "a.csv"), "dev_file"))
 
 
-def test_width():
+def test_width(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tsv").write_text("a\tb\nc\td\nx\ty\tand more\n")
     check_width("a.tsv", Row(3, ["x", "y"]), 2)
     with pytest.raises(
         InputError, match=r"^a\.tsv:3: 3 columns where the first row has 2: 'and more' stands after a tab"

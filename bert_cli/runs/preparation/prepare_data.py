@@ -22,7 +22,7 @@ from bert_cli.base.writing import atomic_paths, write_json
 from bert_cli.examples.own_columns import SAMPLE, ColumnIndices, find_columns
 from bert_cli.examples.own_data import natural_key
 from bert_cli.examples.own_rows import read_rows
-from bert_cli.settings.data import Columns, RowSelection
+from bert_cli.settings.data import LITERAL, Columns, RowSelection
 
 LISTING = "prepared.json"  # which files of a folder are bert-prepare's, with their digests
 SPLITS = ("train", "dev", "test")
@@ -37,11 +37,15 @@ class Source:
 
     path: str
     indices: ColumnIndices
+    quoting: str
 
     @staticmethod
-    def open(path: str, columns: Columns, header: str) -> "Source":
-        """InputError for a file that the four columns cannot hold: of pairs, or of several labels a row."""
-        stream = read_rows(path, "help")
+    def open(path: str, columns: Columns, header: str, quoting: str = LITERAL) -> "Source":
+        """The source for a file. quoting: see own_rows.read_rows.
+
+        InputError for a file that the four columns cannot hold: of pairs, or of several labels a row.
+        """
+        stream = read_rows(path, "help", quoting, warns=False)
         sample = list(itertools.islice(stream, SAMPLE))
         refuse_if(not sample, f"{path}: is empty; rows of a text and a label are needed")
         indices = find_columns(path, sample, columns, header, needs_label=True)
@@ -54,11 +58,11 @@ class Source:
             len(indices.labels) > 1,
             "--label_column: the four-column format has one label; give the file to bert-classify as it is",
         )
-        return Source(path, indices)
+        return Source(path, indices, quoting)
 
-    def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """(why it is left out or "", id, label, text) of each row, the text on one line."""
-        indices, rows = self.indices, read_rows(self.path, "help")
+    def rows(self, warns: bool = False) -> Iterator[tuple[str, str, str, str]]:
+        """(why it is left out or "", id, label, text) of each row, the text on one line. warns: of the file, once."""
+        indices, rows = self.indices, read_rows(self.path, "help", self.quoting, warns)
         for number, row in enumerate(itertools.islice(rows, int(indices.names is not None), None)):
             if len(row.cells) != indices.width:
                 yield "another number of columns", "", "", ""
@@ -77,7 +81,7 @@ def count_labels(source: Source) -> tuple[dict[str, int], Counter[str]]:
     """(the rows of each label, in natural order; the rows that are left out, by reason)."""
     counts: Counter[str] = Counter()
     dropped: Counter[str] = Counter()
-    for reason, _, label, _ in source.rows():
+    for reason, _, label, _ in source.rows(warns=True):
         if reason:
             dropped[reason] += 1
             continue

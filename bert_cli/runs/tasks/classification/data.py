@@ -196,6 +196,7 @@ class DataReader:
             language,
             path,
             self.settings.columns.id_column,
+            data.quoting,
         )
         # The labels of the first split are those of all others: a dev file may lack a rare one.
         self.labels = self.labels or find_labels(self.task_name, examples)
@@ -211,7 +212,7 @@ class DataReader:
         # A file to predict comes from elsewhere than the training files, and may have a header where they have none.
         if is_plain:
             header = settings.data.predict_header or header
-        return read_own_file(path, split, settings.columns, header, flag, needs_label, choices)
+        return read_own_file(path, split, settings.columns, header, flag, needs_label, choices, settings.data.quoting)
 
     def _read_choices(self, split: str, path: str | None, is_plain: bool) -> Examples:
         """As `_read`, of multiple choice. A file to predict has the columns of the flags, else those of the task."""
@@ -220,7 +221,9 @@ class DataReader:
             layout = self.task.splits[split][0]
             path = path or os.path.join(settings.data.data_dir, layout.file)
             return choice_examples(
-                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column), FROM_0, not is_plain
+                read_choice_file(path, split, layout, "data_dir", settings.columns.id_column, settings.data.quoting),
+                FROM_0,
+                not is_plain,
             )
         if not endings.choice_columns:
             raise InputError("--choice_columns is needed: the columns of the endings, such as --choice_columns=a,b,c")

@@ -33,8 +33,8 @@ from bert_cli.settings.classification import ClassifySettings
 # What decides the numbers and is no file of the model.
 _OF_TEXTS = ("max_seq_length", "long_text", "gelu", "precision", "hub_module")
 _OF_TABLES = (
-    *_OF_TEXTS, "task_name", "output_format", "header", "predict_header", "text_column", "text_b_column", "id_column",
-    "choice_columns", "label_separator",
+    *_OF_TEXTS, "task_name", "output_format", "header", "predict_header", "quoting", "text_column", "text_b_column",
+    "id_column", "choice_columns", "label_separator",
 )  # fmt: skip
 
 

@@ -1,0 +1,246 @@
+"""Quotes of CSV in tab-separated files: found where they are read literally, and read with --quoting=csv."""
+
+import csv
+import gzip
+
+import pandas as pd
+import pytest
+
+from bert_cli.base.errors import InputError
+from bert_cli.examples import own_rows, tables
+from bert_cli.examples.choice import read_choice_file
+from bert_cli.examples.classification import read_examples
+from bert_cli.examples.glue import find_task
+from bert_cli.examples.own_data import read_own_file
+from bert_cli.examples.tables import Row
+from bert_cli.settings.data import CSV_QUOTES, LITERAL, Columns
+
+WARNING = (
+    "{path}: warning: {rows} cells in CSV quotes, such as line {line}; they are read literally, as run_classifier.py "
+    "does; --quoting=csv reads them as pandas wrote them"
+)
+# pandas puts each of these into quotes, but for the first two.
+TEXTS = [
+    "plain text",
+    'a 5" screen at the end 5"',
+    'He said "hi" to me',
+    '"Hello" he said',
+    '"I am here."',
+    '"',
+    "two\tcells",
+]
+QUOTED = TEXTS[2:]
+# Quotes that belong to the text, in a file that no writer of CSV has made.
+QUOTATIONS = [
+    '"I am here."',
+    '"Hello" he said',
+    'he said "Hello"',
+    '"',
+    '""',
+    '"" and ""',
+    '"open',
+    'closed"',
+    'a ""b"" c',
+]
+
+
+def own(path, quoting=LITERAL):
+    return list(own_rows.read_rows(str(path), "train_file", quoting))
+
+
+def of_task(path, quoting=LITERAL):
+    return tables.read_rows(str(path), quoting)
+
+
+READERS = pytest.mark.parametrize("read", [own, of_task])
+
+
+def frame(texts) -> pd.DataFrame:
+    return pd.DataFrame({"text": texts, "label": [number % 2 for number in range(len(texts))]})
+
+
+def write(folder, texts, **options):
+    """A file as pandas writes it."""
+    path = folder / "a.tsv"
+    frame(texts).to_csv(path, sep="\t", index=False, **options)
+    return path
+
+
+def write_literally(folder, texts):
+    path = folder / "a.tsv"
+    lines = ["text\tlabel", *(f"{text}\t{number % 2}" for number, text in enumerate(texts))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@READERS
+def test_literal_reading_counts_rows_in_csv_quotes(read, tmp_path, caplog):
+    path = write(tmp_path, [*TEXTS, "plain, too"])
+    rows = read(path)
+    assert rows[3].cells[0] == '"He said ""hi"" to me"'
+    assert caplog.messages == [WARNING.format(path=path, rows="6 rows have", line=3)]
+
+
+@READERS
+def test_one_row_in_csv_quotes(read, tmp_path, caplog):
+    path = write(tmp_path, ["plain", 'He said "hi" to me'])
+    read(path)
+    assert caplog.messages == [WARNING.format(path=path, rows="1 row has", line=3)]
+
+
+@READERS
+def test_quotes_of_the_text_are_no_csv_quotes(read, tmp_path, caplog):
+    path = write_literally(tmp_path, QUOTATIONS)
+    assert [row.cells[0] for row in read(path)[1:]] == QUOTATIONS
+    assert caplog.messages == []
+
+
+@READERS
+def test_a_file_of_quotations_has_no_csv_quotes(read, tmp_path, caplog):
+    read(write_literally(tmp_path, ['"I am here."', '"So am I."', '"Good."']))
+    (tmp_path / "b.tsv").write_text('"I am here."\t1\n"So am I."\t0\n')
+    read(tmp_path / "b.tsv")
+    (tmp_path / "c.tsv").write_text('s1\t"I am here."\t"So am I."\ns2\t"open\tclosed"\n')
+    read(tmp_path / "c.tsv")
+    assert caplog.messages == []
+
+
+@READERS
+def test_a_line_end_in_the_first_column_counts_once(read, tmp_path, caplog):
+    path = write(tmp_path, ["plain", "two\nlines", '"three"\nor\nfour'])
+    assert len(read(path)) == 7
+    assert caplog.messages == [WARNING.format(path=path, rows="2 rows have", line=3)]
+
+
+@READERS
+def test_a_row_that_falls_apart_into_rows_of_the_right_width_counts(read, tmp_path, caplog):
+    path = write(tmp_path, ["plain", '"two" cells\tand two\nlines'])
+    assert [len(row.cells) for row in read(path)] == [2, 2, 2, 2]
+    assert caplog.messages == [WARNING.format(path=path, rows="1 row has", line=3)]
+
+
+@READERS
+@pytest.mark.parametrize("style", [csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+@pytest.mark.parametrize("has_header", [True, False])
+def test_all_rows_count_where_everything_is_quoted(read, style, has_header, tmp_path, caplog):
+    path = tmp_path / "a.tsv"
+    table = frame(["I am here.", "So am I.", ""]).assign(text_b="and more")
+    table.to_csv(path, sep="\t", index=False, header=has_header, quoting=style)
+    rows = read(path)
+    assert caplog.messages == [WARNING.format(path=path, rows=f"{len(rows)} rows have", line=1)]
+
+
+@READERS
+def test_a_line_end_in_quotes_counts_once(read, tmp_path, caplog):
+    path = tmp_path / "a.tsv"
+    pd.DataFrame({"label": [0, 1, 0], "text": ["plain", "two\nlines\nor three", "end"]}).to_csv(
+        path, sep="\t", index=False
+    )
+    assert len(read(path)) == 6
+    assert caplog.messages == [WARNING.format(path=path, rows="1 row has", line=3)]
+
+
+@READERS
+@pytest.mark.parametrize("style", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_quoting_csv_reads_what_pandas_wrote(read, style, tmp_path, caplog):
+    texts = [*TEXTS, "two\n\nlines", "", "end"]
+    rows = read(write(tmp_path, texts, quoting=style), CSV_QUOTES)
+    assert [list(row.cells) for row in rows] == [
+        ["text", "label"],
+        *([text, str(n % 2)] for n, text in enumerate(texts)),
+    ]
+    assert [row.line for row in rows] == [*range(1, 10), 12, 13]
+    assert caplog.messages == []
+
+
+@READERS
+def test_quoting_csv_is_literal_reading_where_no_quote_begins_a_cell(read, tmp_path, caplog):
+    path = tmp_path / "a.tsv"
+    path.write_text('\ufefftext\tlabel\r\na 5" screen\t1\r\n\r\n   \nend\t0\n\n', encoding="utf-8")
+    assert [tuple(row.cells) for row in read(path, CSV_QUOTES)] == [tuple(row.cells) for row in read(path)]
+    assert caplog.messages == [f"{path}: skipped 2 blank line(s), the first is line 3"] * 2
+
+
+@READERS
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('"open\t1', "2: a quote that opens in this row is not closed; double it, or close it"),
+        (
+            '"Hello" he said\t1',
+            "2: '\\t' expected after '\"' (the row begins in line 2); a quote inside a quoted cell is doubled",
+        ),
+    ],
+)
+def test_quoting_csv_refuses_quotes_of_the_text(read, row, message, tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(f"text\tlabel\n{row}\nend\t0\n")
+    with pytest.raises(InputError) as caught:
+        read(path, CSV_QUOTES)
+    assert str(caught.value) == f"{path}:{message}; --quoting=none reads the file literally"
+
+
+def test_quoting_csv_of_a_gzip_file(tmp_path):
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(gzip.compress(b'text\tlabel\n"a\tb"\t1\n'))
+    assert own(path, CSV_QUOTES)[1] == Row(2, ["a\tb", "1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("two\tcells", "3: 3 columns where the first row has 2"),
+        ("two\nlines", "3: 1 columns where the first row has 2"),
+        ('three\n\n"lines"', "3: 1 columns where the first row has 2"),
+    ],
+)
+def test_a_wrong_number_of_columns_hints_at_quoting(text, problem, tmp_path):
+    path = write(tmp_path, ["plain", text, "end"])
+    with pytest.raises(InputError) as caught:
+        read_own_file(str(path), "train", Columns(), "auto", "train_file", True)
+    assert str(caught.value) == f"{path}:{problem}; cells in CSV quotes are read with --quoting=csv"
+    file = read_own_file(str(path), "train", Columns(), "auto", "train_file", True, quoting=CSV_QUOTES)
+    assert [row.text_a for row in file.rows] == ["plain", text, "end"]
+
+
+def test_a_wrong_number_of_columns_without_csv_quotes_has_no_hint(tmp_path):
+    path = write_literally(tmp_path, ['"I am here."', '"Hello" he said', "two\tcells"])
+    with pytest.raises(InputError, match=r"4: 3 columns .*; put a blank in its place$"):
+        read_own_file(str(path), "train", Columns(), "auto", "train_file", True)
+
+
+def test_a_task_hints_at_quoting_and_takes_it(tmp_path):
+    texts = ["plain", "two\nlines, and a third\nline", 'He said "hi"', "end"]
+    table = pd.DataFrame({"id": ["a", "b", "c", "d"], "label": [0, 1, 0, 1], "mark": "", "text": texts})
+    table.to_csv(tmp_path / "train.tsv", sep="\t", index=False, header=False)
+    with pytest.raises(InputError) as caught:
+        read_examples("cola", "train", str(tmp_path))
+    assert str(caught.value) == (
+        f"{tmp_path}/train.tsv:3: expected at least 4 tab-separated columns (id, label, mark, text), found 1 "
+        "(and 1 more such row); cells in CSV quotes are read with --quoting=csv"
+    )
+    examples = read_examples("cola", "train", str(tmp_path), quoting=CSV_QUOTES)
+    assert [(each.guid, each.text_a, each.label) for each in examples] == [
+        (f"train-{number}", text, str(number % 2)) for number, text in enumerate(texts)
+    ]
+
+
+def test_a_pair_of_a_task_with_quoting(tmp_path):
+    table = pd.DataFrame({"Quality": [1, 0], "#1 ID": [1, 2], "#2 ID": [3, 4], "#1 String": ['"I am here."', "x\ty"]})
+    table["#2 String"] = ["He said he was.", 'z "z"']
+    table.to_csv(tmp_path / "train.tsv", sep="\t", index=False)
+    examples = read_examples("mrpc", "train", str(tmp_path), quoting=CSV_QUOTES)
+    assert [(each.text_a, each.text_b, each.label) for each in examples] == [
+        ('"I am here."', "He said he was.", "1"),
+        ("x\ty", 'z "z"', "0"),
+    ]
+
+
+def test_swag_with_quoting(tmp_path):
+    """A file in the layout of swag, but with tabs."""
+    layout = find_task("swag").splits["dev"][0]
+    table = pd.DataFrame({name: ["x"] for name in ("sent1", "sent2", *layout.endings)} | {"label": [2]})
+    table["sent1"] = 'He said "yes".'
+    table.to_csv(tmp_path / "dev.tsv", sep="\t", index=False)
+    file = read_choice_file(str(tmp_path / "dev.tsv"), "dev", layout, "data_dir", quoting=CSV_QUOTES)
+    assert [row.text_a for row in file.rows] == ['He said "yes".']
