@@ -26,9 +26,11 @@ GUIDES = {
     "vectors": "vectors of tokens, words and texts; attention",
     "export": "other formats of models, TensorFlow Serving, tensorflow-hub, ONNX",
     "published-results": "figures that Google and the paper published, with the command for each of them",
+    "performance": "what was measured, on which machine, beside which programs",
     "report": "report.html, and which words mattered",
     "devices": "devices, precision, stops, damage, exit codes",
     "python": "the same from Python",
+    "faq": "out of memory, small data, one label for every text, learning rates, GPUs, systems, languages, stops",
     "glossary": "the terms of BERT and of this tool, one line each",
     "structure": "how the package is built, file by file",
 }

@@ -1,7 +1,9 @@
 """What the README, and the pages of docs/ that are written by hand, say of flags and files is so."""
 
+import html
 import itertools
 import re
+import shlex
 
 import pytest
 
@@ -10,7 +12,7 @@ from bert_cli.base.names import RANDOM
 from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.weights import known_models
-from tests import docs_pages, picture, task_table
+from tests import badges, docs_pages, picture, task_table, terminal_picture
 from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, blocks
 
 READ = (
@@ -21,7 +23,7 @@ WRITTEN = ("output_dir", "output_file", "export_dir", "to")
 
 
 def known_flags() -> set[str]:
-    names = {"flagfile", "help", "completion", "logdir"}  # the last one is of tensorboard
+    names = {"flagfile", "help", "helpfull", "completion", "logdir"}  # the last one is of tensorboard
     for command in COMMANDS:
         names |= {flag.name for flag in every_flag(docs_pages.settings_of(command))}
     return names
@@ -33,10 +35,62 @@ def test_every_flag_that_is_mentioned_exists():
     assert mentioned <= known_flags()
 
 
-@pytest.mark.parametrize("page", picture.DRAWN)
-def test_the_picture_is_that_of_the_tree(page):
+def test_the_picture_is_that_of_the_tree():
     """`python tests/picture.py` draws it anew."""
-    assert picture.shown(PAGES[page]) == picture.DRAWN[page]()
+    assert picture.shown(picture.PAGE.read_text(encoding="utf-8")) == picture.picture()
+
+
+def test_readme_is_short_and_in_order():
+    assert README.count("\n") <= 200
+    assert re.findall(r"^## (.+)$", README, re.MULTILINE) == [
+        "Quickstart", "Your own CSV", "Python", "Commands", "Tasks", "Get a model", "Coming from Google's BERT",
+        "Coming from Hugging Face", "Performance", "Scale", "Limits", "Licence and citation",
+    ]  # fmt: skip
+    first = README.index("## Quickstart")
+    for heading in re.findall(r"^## (.+)$", README, re.MULTILINE)[:-1]:
+        anchor = re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+        assert f"](#{anchor})" in README[:first], heading
+
+
+def test_quickstart_is_two_commands():
+    """CI runs the second one."""
+    quickstart = [block.text for block in blocks("sh") if block.place.startswith("README.md")][:2]
+    assert quickstart == ["make quickstart\n", "make test\n"]
+
+
+def test_readme_pictures_are_small_and_self_contained():
+    named = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README)
+    assert {"docs/images/terminal.svg", "docs/report.png"} < set(named)
+    for path in (ROOT / name for name in named):
+        assert path.stat().st_size < 200_000, path
+        if path.suffix == ".svg":
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"@font-face|@import|href=|<script|url\((?!#)", text), path
+
+
+def test_badges_are_current():
+    """`python -m tests.badges` writes them."""
+    found = {name: (badges.IMAGES / name).read_text(encoding="utf-8") for name in badges.badges()}
+    assert found == badges.badges()
+
+
+def test_terminal_picture_shows_commands_that_exist():
+    """`python -m tests.terminal_picture` writes it."""
+    text = html.unescape(terminal_picture.PICTURE.read_text(encoding="utf-8")).replace("\u00a0", " ")
+    for line in terminal_picture.SHOWN:
+        command, *words = shlex.split(line)
+        assert parse(docs_pages.settings_of(command), words)
+        assert line in README
+        assert line in text
+
+
+def test_extras_that_are_named_exist():
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    extras = re.search(r"extras_require=\{(.*?)\n    \},", setup, re.DOTALL)[1]
+    known = set(re.findall(r'^ {8}"(\w+)":', extras, re.MULTILINE))
+    named = re.findall(r'(?:bert_cli|"\.)\[([\w,]+)\]', EVERYTHING)
+    assert {"gpu", "onnx"} <= set(named)
+    assert {each for names in named for each in names.split(",")} <= known
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -127,7 +181,9 @@ def files_of(command: str, words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def test_each_command_of_the_blocks_parses_and_finds_its_files():
-    """What it reads is in the repository, or was made by a command before; `make test-all` runs all of them."""
+    """What it reads is in the repository, or was made by a command before; what it makes is in bert_output/, but for
+    downloads. `make test-all` runs all of them.
+    """
     made, count = [], 0
     for block in blocks("sh", "python"):
         commands = block.commands if block.language == "sh" else []
@@ -135,6 +191,8 @@ def test_each_command_of_the_blocks_parses_and_finds_its_files():
         for command, *words in commands:
             read, new = files_of(command.removeprefix(".venv/bin/"), words)
             paths, made, count = paths + read, made + new, count + command.startswith("bert-")
+            left = [path for path in new if not path.startswith("bert_output") and path != "-"]
+            assert block.is_download or left == [], f"{block.place}: {command} writes {left}"
             missing = [
                 p for p in paths if not (ROOT / p).exists() and not any(f"{p}/".startswith(f"{m}/") for m in made)
             ]

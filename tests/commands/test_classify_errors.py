@@ -197,6 +197,7 @@ def test_quick_answers_do_not_import_tensorflow(flags, cola, tmp_path):
     out = f"--output_dir={tmp_path / 'out'}"
     calls = {
         "--help": ["--help"],
+        "--helpfull": ["--helpfull"],
         "--version": ["--version"],
         "wrong flag": [*flags, out, "--do_trian"],
         "wrong value": [*flags, out, "--do_train", "--max_seq_length=many"],
@@ -210,12 +211,14 @@ def test_quick_answers_do_not_import_tensorflow(flags, cola, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     answers, slow = json.loads(done.stdout)
     assert slow == []
-    assert [code for code, _, _ in answers] == [0, 0] + [1] * 7
+    assert [code for code, _, _ in answers] == [0, 0, 0] + [1] * 7
     said = dict(zip(calls, answers, strict=True))
-    for name in list(calls)[2:]:
+    for name in list(calls)[3:]:
         assert said[name][2].rpartition("bert-classify: error: ")[2].count("\n") == 1, name
     for flag in ("--task_name", "--init_checkpoint", "--num_train_epochs", "--helpfull"):
         assert flag in said["--help"][1]
+    for flag in ("--task_name", "--tpu_name", "--flagfile"):
+        assert flag in said["--helpfull"][1]
     assert not (tmp_path / "out").exists()
 
 

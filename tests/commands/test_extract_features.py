@@ -218,7 +218,8 @@ def test_examples_of_the_help_are_lines_to_copy(capfd):
     commands = [shlex.split(example.replace("\\\n", "")) for example in examples]
     assert [len(command) for command in commands] == [4, 5]
     assert all(word.startswith("--") for command in commands for word in command[1:])
-    assert "as the model was trained (default" not in shown
+    assert main(["--helpfull"]) == 0
+    assert "as the model was trained (default" not in capfd.readouterr().out
 
 
 def test_formats_hold_the_same_vectors(extract):

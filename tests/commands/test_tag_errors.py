@@ -171,7 +171,7 @@ def test_quick_answers_do_not_import_tensorflow(base, data, tmp_path):
     out = f"--output_dir={tmp_path / 'out'}"
     (data / "dev.txt").write_text("lonely\n", encoding="utf-8")
     calls = [
-        ["--help"],
+        ["--helpfull"],
         [*base, out, "--do_train", "--do_eval"],
         [*base, out, "--do_train", "--layers=5"],
         [*base, out, "--text=a dog"],
