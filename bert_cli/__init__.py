@@ -8,6 +8,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 from bert_cli.base.version import __version__
+from bert_cli.runtime.early_interrupt import answer_early_interrupts
+
+answer_early_interrupts()
 
 if TYPE_CHECKING:
     from bert_cli.api.classifier import Classifier

@@ -91,7 +91,7 @@ def run(settings: FillMaskSettings) -> list[dict]:
     return []
 
 
-main = Command("bert-fill-mask", __doc__, FillMaskSettings, run, check, interrupted="give the same command again")
+main = Command("bert-fill-mask", __doc__, FillMaskSettings, run, check)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from bert_cli.examples.glue import TASKS, find_task
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
 from bert_cli.runs.output_dir import shards
+from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.classification.data import has_own_test
 from bert_cli.runs.tasks.classification.prediction import answer_texts, predict_shards
@@ -99,7 +100,7 @@ def run(settings: ClassifySettings) -> dict:
     return driver.run(ClassificationTask(settings), settings)
 
 
-main = Command("bert-classify", __doc__, ClassifySettings, run, check)
+main = Command("bert-classify", __doc__, ClassifySettings, run, check, resume_advice)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from bert_cli.features.packing import check_max_seq_length
 from bert_cli.flags.command import Command
 from bert_cli.runs import driver
 from bert_cli.runs.loading.trained import complete_values
+from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks.pretraining import PretrainingTask
 from bert_cli.settings.devices import refuse_inference
 from bert_cli.settings.groups import check_share
@@ -64,7 +65,7 @@ def run(settings: PretrainSettings) -> dict:
     return driver.run(PretrainingTask(settings), settings)
 
 
-main = Command("bert-pretrain", __doc__, PretrainSettings, run, check)
+main = Command("bert-pretrain", __doc__, PretrainSettings, run, check, resume_advice)
 
 
 if __name__ == "__main__":

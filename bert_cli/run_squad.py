@@ -32,6 +32,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.flags.command import Command
 from bert_cli.flags.saved import remembered
 from bert_cli.runs.loading.checkpoints import trained_folder
+from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import squad_interactive
 from bert_cli.runs.tasks.squad import SquadTask, check_values, score_file, trained_model
 from bert_cli.settings.checks import complete
@@ -101,7 +102,7 @@ def run(settings: SquadSettings) -> dict:
     return driver.run(SquadTask(settings), settings)
 
 
-main = Command("bert-squad", __doc__, SquadSettings, run, check)
+main = Command("bert-squad", __doc__, SquadSettings, run, check, resume_advice)
 
 
 if __name__ == "__main__":

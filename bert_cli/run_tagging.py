@@ -26,6 +26,7 @@ Examples:
 
 from bert_cli.flags.command import Command
 from bert_cli.runs.loading.trained import complete_values
+from bert_cli.runs.output_dir.resuming import resume_advice
 from bert_cli.runs.tasks import interactive
 from bert_cli.runs.tasks.tagging import TaggingTask, tag_text
 from bert_cli.settings.tagging import TagSettings, window_stride
@@ -55,7 +56,7 @@ def run(settings: TagSettings) -> dict:
     return driver.run(TaggingTask(settings), settings)
 
 
-main = Command("bert-tag", __doc__, TagSettings, run, check)
+main = Command("bert-tag", __doc__, TagSettings, run, check, resume_advice)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def run(settings: TokenizeSettings) -> list[dict[str, Any]]:
     return records
 
 
-main = Command("bert-tokenize", __doc__, TokenizeSettings, run, check, interrupted="give the same command again")
+main = Command("bert-tokenize", __doc__, TokenizeSettings, run, check)
 
 
 if __name__ == "__main__":

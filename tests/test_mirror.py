@@ -67,6 +67,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/engine/probe.py": "commands/test_dry_run.py",
     "runs/engine/training_run.py": "runs/engine/test_session.py",
     "runs/engine/worker_failure.py": "commands/test_mirrored_devices.py",
+    "runs/output_dir/resuming.py": "commands/test_classify_reruns.py",
     "runs/extraction/extractor.py": "commands/test_extract_features.py",
     "runs/extraction/lines.py": "commands/test_extract_features.py",
     "runs/extraction/plan.py": "commands/test_extract_features.py",

@@ -22,6 +22,7 @@ from bert_cli.runtime.signals import Stopped, raised
 
 TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every system
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
+_AGAIN = "give the same command again"
 _MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
 
 
@@ -40,7 +41,8 @@ class Command:
     description: the docstring of the module. run takes the settings. check(values, given) sees the
     values of all flags by name, and which were given, before they are put together; it returns
     them, with remembered and derived values, and raises InputError for what does not go together.
-    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP.
+    interrupted: what to say after Ctrl-C, and after SIGTERM and SIGHUP; a function is given the
+    settings.
     """
 
     name: str
@@ -48,7 +50,7 @@ class Command:
     settings_class: type
     run: Callable[[Any], Any]
     check: Callable[[dict[str, Any], frozenset[str]], dict[str, Any]]
-    interrupted: str = "the same command goes on from the last checkpoint"
+    interrupted: str | Callable[[Any], str] = _AGAIN
 
     def __call__(self, arguments: list[str] | None = None) -> int:
         """arguments: without the command's name; None for the process's own. Each error becomes one
@@ -57,9 +59,10 @@ class Command:
         # Before anything else: modules imported from here on may set the process up for one command
         # alone.
         PROCESS.is_command = True
+        begun: list[Any] = []  # the settings, once the command line is understood
         try:
             with raised():
-                self._work(sys.argv[1:] if arguments is None else arguments)
+                self._work(sys.argv[1:] if arguments is None else arguments, begun)
         except InputError as error:
             # One line, also where the message quotes a library that writes several.
             return self._ended(f"error: {' '.join(str(error).split())}", 1)
@@ -68,9 +71,9 @@ class Command:
         except MemoryError as error:
             return self._ended(f"error: out of memory{self._memory_advice()} ({first_line(error)})", 1)
         except KeyboardInterrupt:
-            return self._ended(f"interrupted; {self.interrupted}", 130)
+            return self._ended(f"interrupted; {self._advice(begun)}", 130)
         except Stopped as stopped:
-            said = stopped.said or f"stopped by {stopped.name}; {self.interrupted}"
+            said = stopped.said or f"stopped by {stopped.name}; {self._advice(begun)}"
             return self._ended(said, stopped.exit_code)
         except BrokenPipeError:  # the reader of our output, such as `head`, has gone
             # Python flushes both streams once more at its end, which would print a traceback.
@@ -84,12 +87,18 @@ class Command:
         print(f"{self.name}: {said}", file=sys.stderr)
         return exit_code
 
+    def _advice(self, begun: list[Any]) -> str:
+        """What to do after a signal. begun: the settings of the run, empty where it had not begun."""
+        if isinstance(self.interrupted, str):
+            return self.interrupted
+        return self.interrupted(begun[0]) if begun else _AGAIN
+
     def _memory_advice(self) -> str:
         """The flags of the command that make it need less memory."""
         names = [f"--{flag.name}" for flag in every_flag(self.settings_class) if flag.name in _MEMORY_FLAGS]
         return f": lower {', '.join(names)}" if names else ""
 
-    def _work(self, arguments: list[str]) -> None:
+    def _work(self, arguments: list[str], begun: list[Any]) -> None:
         # Before the flags are parsed, so that --help works together with a wrong flag.
         asked = {argument.lstrip("-") for argument in arguments if argument.startswith("-")}
         if "helpfull" in asked:
@@ -102,7 +111,8 @@ class Command:
             print(completion(self.settings_class, self.name, shell), flush=True)
         else:
             values, given = self._parsed(arguments)
-            self.run(build(self.settings_class, self.check(values, given)))
+            begun.append(build(self.settings_class, self.check(values, given)))
+            self.run(begun[0])
 
     def _parsed(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
         """See parser.parse; the log is set up, too."""

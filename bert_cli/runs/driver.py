@@ -87,6 +87,8 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
         if predictor.is_chief:
             run_folder.write_report(folder, report, results)
             finish(folder, settings.page, phases.do_eval or (plan is not None and plan.finished is None))
+            if plan:
+                run_folder.drop_unwritten(folder)
     return RunResult(report, evaluation)
 
 

@@ -23,10 +23,21 @@ from bert_cli.runs.callbacks.evaluation import (
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import COMMAND, PLAN_FROM, STEPS, STOPPED, plan_start, plan_warmup, read_manifest
+from bert_cli.runs.output_dir.manifest import (
+    COMMAND,
+    OVERWRITING,
+    PLAN_FROM,
+    STEPS,
+    STOPPED,
+    plan_start,
+    plan_warmup,
+    read_manifest,
+)
+from bert_cli.runs.output_dir.resuming import same_command
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, Task
 from bert_cli.runs.tasks.opening import open_session
+from bert_cli.runtime.process import PROCESS
 from bert_cli.settings.training import TrainingSettings
 from bert_cli.training.loop import Callback
 from bert_cli.training.optimizers.hyperparameters import TrainingHyperparameters
@@ -81,6 +92,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
     manifest = {COMMAND: task.command} | deciding_values(settings) | plan.decided
     manifest |= run_folder.model_manifest(model.config, model.vocab_file, model.checkpoint)
     manifest |= {STEPS: plan.steps, PLAN_FROM: 0}
+    manifest |= {OVERWRITING: True} if phases.overwrite_output_dir else {}
     try:
         state = run_folder.find_state(
             phases.output_dir,
@@ -160,7 +172,7 @@ def open_and_train(
         figures = {"global_step": step_number(plan.finished)}
         stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
         LOG.info(
-            "%s: training is already finished (%d steps%s); --overwrite_output_dir trains anew",
+            "%s: training is already finished (%d steps%s); --overwrite_output_dir trains again",
             folder, figures["global_step"], stopped,
         )  # fmt: skip
         for recorder in recorders:
@@ -214,6 +226,7 @@ def _train(
     elif is_chief:
         vocab_file = model.vocab_file
         run_folder.begin(folder, plan.manifest, plan.labels, model.config, vocab_file, plan.flags, plan.files)
+    PROCESS.training_folder = folder
     # Which variables are trained, and how fast, is one table for all tasks.
     factors = controls.factors(session.variables, model.config, settings.rates, task.freezes_encoder)
     callbacks = [*recorders, *([_ReportPackages()] if settings.page.report else [])]
@@ -231,6 +244,7 @@ def _train(
         plan.state,
         callbacks,
         lambda: plan.history.paused,
+        same_command(settings.phases.overwrite_output_dir),
     )
     if is_chief and plan.state:
         write_flags(os.path.join(folder, FLAGS), plan.flags)  # a finished run may have been extended

@@ -146,7 +146,10 @@ class Phases(FlagGroup, heading="What to do"):
     do_train: bool = option(False, "train on the training data")
     do_eval: bool = option(False, "evaluate on the data held out for it")
     output_dir: str = option("bert_output", "folder for checkpoints and results", path=True)
-    overwrite_output_dir: bool = passing(False, "start anew where output_dir holds another run")
+    overwrite_output_dir: bool = passing(
+        False,
+        "start over where output_dir holds another run; an interrupted run that this flag began goes on instead",
+    )
 
 
 def read_threshold(text: str) -> str:

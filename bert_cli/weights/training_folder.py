@@ -7,7 +7,7 @@ import os
 import re
 
 from bert_cli.base import files
-from bert_cli.base.errors import InputError
+from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.log import LOG
 from bert_cli.base.names import CHECKPOINT, STATE
 from bert_cli.base.writing import atomic_write
@@ -15,6 +15,7 @@ from bert_cli.weights.checkpoint_index import check_data, read_index
 from bert_cli.weights.names import is_of_training
 
 _NUMBERED = re.compile(r"^model\.ckpt-(\d+)\.index$")
+_DATA = re.compile(r"^model\.ckpt-(\d+)\.data-\d+-of-\d+$")
 _STATE_PATH = re.compile(r'^model_checkpoint_path:\s*"(.*)"\s*$', re.MULTILINE)
 
 
@@ -40,6 +41,11 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
     report the damage.
     """
     newest = latest_checkpoint(folder)
+    lost = _without_index(folder)
+    if lost and newest:
+        refuse_if(strict, f"{lost}.index: does not exist; without --strict {os.path.basename(newest)} is used")
+        steps = f"steps {step_number(newest) + 1} to {step_number(lost)} are lost"
+        _warn(f"warning: {lost}.index does not exist: {os.path.basename(newest)} is used, and {steps}")
     if newest is None or not (reason := _damage(newest, to_train)):
         return newest
     if strict:
@@ -60,6 +66,30 @@ def newest_undamaged(folder: str, strict: bool = False, to_train: bool = False) 
             "--overwrite_output_dir starts over"
         )
     return newest
+
+
+def check_no_index_lost(folder: str, advice: str) -> None:
+    """InputError where a folder has the data of a checkpoint, but the index of none."""
+    if latest_checkpoint(folder) is None and (lost := _without_index(folder)):
+        raise InputError(f"{lost}.index: does not exist, and no checkpoint before it is there; restore it, or {advice}")
+
+
+def _without_index(folder: str) -> str | None:
+    """Prefix of the newest checkpoint where its data is there and its index is not.
+
+    The newest is the one that the `checkpoint` file names. Data of a higher number is of a save that
+    was killed before that file named it; without that file it counts as well.
+    """
+    state = os.path.join(folder, STATE)
+    numbers = {int(found[1]) for name in files.list_directory(folder) if (found := _DATA.match(name))}
+    if files.exists(state) and not files.is_directory(state):
+        found = _STATE_PATH.search(files.read_bytes(state).decode("utf-8", "replace"))
+        name = os.path.basename(found[1]).removeprefix(CHECKPOINT) if found else ""
+        numbers &= {int(name)} if name.isdecimal() else set()
+    newest = max(numbers, default=None)
+    if newest is None or newest in numbered_checkpoints(folder):
+        return None
+    return os.path.join(folder, f"{CHECKPOINT}{newest}")
 
 
 def _damage(prefix: str, to_train: bool) -> str | None:

@@ -1,5 +1,6 @@
 """A second call on the same output_dir: go on, say that it is finished, refuse, or start anew."""
 
+import json
 import subprocess
 import sys
 import time
@@ -7,6 +8,7 @@ import time
 import pytest
 import tensorflow as tf
 
+from bert_cli.runtime.process import PROCESS
 from tests.commands.helpers import assert_same_tensors, interrupted_after
 
 
@@ -68,7 +70,7 @@ def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags
     with interrupted_after("model.ckpt-20"):
         outcome = classify(*trained_flags, f"--output_dir={output_dir}")
     assert outcome.code == 130
-    assert outcome.last_line == "bert-classify: interrupted; the same command goes on from the last checkpoint"
+    assert outcome.last_line == "bert-classify: interrupted; the same command goes on from model.ckpt-20"
     assert run_folder(output_dir).checkpoints() == [10, 20]
     (output_dir / ".writing-half_9ab").mkdir()  # what a kill in the middle of saving leaves
 
@@ -79,6 +81,79 @@ def test_interrupted_run_goes_on_to_the_same_weights(trained_once, trained_flags
     assert_same_tensors(run_folder(output_dir).tensors(30), run_folder(trained_once[0]).tensors(30))
     for name in ("test_results.tsv", "predictions.tsv", "eval_results.txt"):
         assert (output_dir / name).read_bytes() == (trained_once[0] / name).read_bytes()
+
+
+def test_an_interrupted_overwriting_goes_on(trained, trained_flags, classify, run_folder):
+    """The same command must not delete the checkpoint that it promised to go on from."""
+    flags = (*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir", "--learning_rate=2e-5")
+    with interrupted_after("model.ckpt-20"):
+        outcome = classify(*flags)
+    advice = "interrupted; the same command without --overwrite_output_dir goes on from model.ckpt-20"
+    assert outcome.last_line == f"bert-classify: {advice}"
+    begun = (trained / "model.ckpt-10.index").stat().st_mtime_ns
+    outcome = classify(*flags)
+    assert outcome.code == 0, outcome.err
+    assert "going on with the run that --overwrite_output_dir began" in outcome.err
+    assert "remove the folder to start over" in outcome.err
+    assert f"going on from {trained / 'model.ckpt-20'}" in outcome.err
+    assert (trained / "model.ckpt-10.index").stat().st_mtime_ns == begun
+    # It has ended: now the flag starts over.
+    assert "going on" not in classify(*flags).err
+    assert (trained / "model.ckpt-10.index").stat().st_mtime_ns != begun
+
+
+def test_an_interruption_before_training_promises_no_checkpoint(trained, trained_flags, classify, monkeypatch):
+    """The checkpoints in the folder are those of the run before."""
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bert_cli.runs.driver.open_and_train", interrupt)
+    monkeypatch.setattr(PROCESS, "training_folder", None)  # other tests share the process
+    outcome = classify(*trained_flags, f"--output_dir={trained}", "--overwrite_output_dir")
+    assert (outcome.code, outcome.last_line) == (130, "bert-classify: interrupted; give the same command again")
+
+
+def test_a_file_that_the_run_did_not_write_survives_overwriting(trained, trained_flags, classify):
+    (trained / "predictions.json").write_text("mine", encoding="utf-8")
+    flags = ("--nodo_eval", "--nodo_predict", "--overwrite_output_dir")
+    assert classify(*trained_flags, f"--output_dir={trained}", *flags).code == 0
+    assert (trained / "predictions.json").read_text(encoding="utf-8") == "mine"
+    listed = json.loads((trained / "run.json").read_text(encoding="utf-8"))["files"]
+    assert "test_results.tsv" not in listed  # no prediction was made
+    (trained / "test_results.tsv").write_text("mine", encoding="utf-8")
+    outcome = classify(*trained_flags, f"--output_dir={trained}", *flags)
+    outcome.assert_refused(f"{trained / 'test_results.tsv'}: would be written over")
+    assert (trained / "test_results.tsv").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_newest_checkpoint_without_index_is_reported(trained, trained_flags, classify, run_folder):
+    last = run_folder(trained).checkpoints()[-1]
+    (trained / f"model.ckpt-{last}.index").unlink()
+    lost = f"warning: {trained / f'model.ckpt-{last}'}.index does not exist: model.ckpt-"
+    outcome = classify("--do_predict", f"--output_dir={trained}", "--precision=float32")
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.count(lost) == 1
+    outcome = classify("--do_predict", f"--output_dir={trained}", "--precision=float32", "--strict")
+    outcome.assert_refused(f"model.ckpt-{last}.index: does not exist; without --strict")
+
+
+def test_training_goes_on_before_a_checkpoint_without_index(trained, trained_flags, classify, run_folder):
+    last = run_folder(trained).checkpoints()[-1]
+    (trained / f"model.ckpt-{last}.index").unlink()
+    outcome = classify(*trained_flags, f"--output_dir={trained}")
+    assert outcome.code == 0, outcome.err
+    assert f"warning: {trained / f'model.ckpt-{last}'}.index does not exist: model.ckpt-20 is used" in outcome.err
+    assert f"steps 21 to {last} are lost" in outcome.err
+    assert run_folder(trained).checkpoints()[-1] == last  # trained again
+
+
+def test_checkpoints_that_all_lost_their_index_are_not_trained_over(trained, trained_flags, classify):
+    for path in trained.glob("model.ckpt-*.index"):
+        path.unlink()
+    outcome = classify(*trained_flags, f"--output_dir={trained}")
+    outcome.assert_refused(".index: does not exist, and no checkpoint before it is there; restore it, or ")
+    assert list(trained.glob("model.ckpt-*.data-*"))
 
 
 @pytest.mark.slow

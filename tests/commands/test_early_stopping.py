@@ -118,7 +118,7 @@ def test_an_early_end_is_an_end(watched, flags, classify, snapshot):
     assert "training is already finished (" in outcome.err
     assert "stopped early)" in outcome.err
     changed = {name for name, stat in snapshot(watched).items() if before.get(name) != stat}
-    written = {"run_report.json", "eval_results.txt", "eval_examples.jsonl", "report.html", "best.json"}
+    written = {"run_report.json", "eval_results.txt", "eval_examples.jsonl", "report.html", "best.json", "run.json"}
     assert changed <= {".", "best", "best/checkpoint"} | written
 
 

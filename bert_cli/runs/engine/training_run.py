@@ -168,11 +168,13 @@ def train(
     state: str | None = None,
     callbacks: Sequence[Callback] = (),
     paused: Callable[[], float] = float,
+    again: str = "the same command",
 ) -> dict[str, Any]:
     """Train up to updates.steps and save into `folder`; returns figures for the report, `global_step` among them.
 
     factors: of the learning rate, see rate_multipliers. state: prefix of the checkpoint to go on from. callbacks: called before
-    the one that saves; they may use the session to predict. paused(): seconds since the start that were no training.
+    the one that saves; they may use the session to predict. paused(): seconds since the start that were no training. again: the
+    command that goes on after a signal.
     """
     for callback in callbacks:
         callback.on_start()
@@ -197,7 +199,7 @@ def train(
         seconds = time.monotonic() - began - paused()
     last_step = run.start + len(losses)
     if asked.number is not None or stop.is_decided:
-        raise _stopped(asked.number, last_step, updates.steps, folder)
+        raise _stopped(asked.number, last_step, updates.steps, folder, again)
     if run.compact:
         run.compact.close(run.optimizer)
     session.freeze_for_inference()
@@ -210,7 +212,7 @@ def train(
     }
 
 
-def _stopped(number: int | None, step: int, steps: int, folder: str) -> Stopped | TemporaryError:
+def _stopped(number: int | None, step: int, steps: int, folder: str, again: str) -> Stopped | TemporaryError:
     """What to raise when all is saved after a signal; number: None for a signal that another process got."""
     where = f"after step {step} of {steps}; saved as {os.path.join(folder, CHECKPOINT)}{step}"
     if number is None:
@@ -218,7 +220,7 @@ def _stopped(number: int | None, step: int, steps: int, folder: str) -> Stopped 
             f"a process that trains together with this one was asked to end: stopped {where}; start all of them again, with "
             "the same commands"
         )
-    return Stopped(number, f"stopped by {Stopped(number).name} {where}; the same command goes on from there")
+    return Stopped(number, f"stopped by {Stopped(number).name} {where}; {again} goes on from there")
 
 
 def _log_stop_signal(name: str) -> None:

@@ -25,6 +25,7 @@ from bert_cli.weights.path import CheckpointPath
 COMMAND = "command"  # the key of the command that made the run
 SEVERAL = "several"  # the key of what kind of runs stand in folders within this one
 FILES = "files"  # the key of the names of the files that a run owns
+OVERWRITING = "overwriting"  # the key of a run that --overwrite_output_dir began
 _ADVICE = "restore it, or move it away and go on without it"
 
 
@@ -157,15 +158,32 @@ def owned_names(folder: str) -> set[str]:
     A run.json that cannot be read counts as that of an older run, as --overwrite_output_dir is the way out of it.
     """
     owned: set[str] = set()
+    lists_files = False
     if files.exists(os.path.join(folder, MANIFEST)):
         try:
             manifest = read_manifest(folder)
         except InputError:
             manifest = {}
         if manifest is not None:
+            lists_files = FILES in manifest
             owned |= listed_names(manifest, OF_OLDER_RUNS) | {MANIFEST, STATE}
     report = read_report(folder)
-    return owned if report is None else owned | listed_names(report, RESULT_FILES) | {REPORT}
+    # A run that lists its files in run.json has written no other ones, unless its report lists them.
+    of_report = () if lists_files else RESULT_FILES
+    return owned if report is None else owned | listed_names(report, of_report) | {REPORT}
+
+
+def is_interrupted_overwriting(folder: str) -> bool:
+    """Whether the folder holds a run, or several runs, that --overwrite_output_dir began and that has not ended.
+
+    The same command then goes on with it: the overwriting has happened already.
+    """
+    if not files.exists(os.path.join(folder, MANIFEST)) or read_report(folder) is not None:
+        return False
+    try:
+        return bool((read_manifest(folder) or {}).get(OVERWRITING))
+    except InputError:  # a damaged run.json is what the flag is the way out of
+        return False
 
 
 def check_ours(folder: str, names: Iterable[str]) -> None:

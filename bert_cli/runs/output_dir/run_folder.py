@@ -14,6 +14,7 @@ import numpy as np
 from bert_cli.base import files
 from bert_cli.base.errors import InputError, refuse_if
 from bert_cli.base.json_files import read_json_object
+from bert_cli.base.log import LOG
 from bert_cli.base.names import BEST, CONFIG, FLAGS, LABELS, MANIFEST, MODEL_FILES, REPORT, STATE, VOCABULARY
 from bert_cli.base.writing import LEFTOVER, atomic_write, write_json, write_lines
 from bert_cli.flags.saved import write_flags
@@ -21,10 +22,10 @@ from bert_cli.model.config import BertConfig, ModuleConfig, write_config
 from bert_cli.runs.output_dir import best_checkpoint
 from bert_cli.runs.output_dir import manifest as run_json
 from bert_cli.weights.path import CheckpointPath
-from bert_cli.weights.training_folder import latest_checkpoint, newest_undamaged, step_number
+from bert_cli.weights.training_folder import check_no_index_lost, latest_checkpoint, newest_undamaged, step_number
 
 _ANEW = "--overwrite_output_dir starts over"
-_OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start anew"
+_OTHER = "use another --output_dir to keep both, or --overwrite_output_dir to start over"
 # Files that tell a folder of models or data.
 _FOREIGN = (*MODEL_FILES, "bert_model.ckpt.index", "train.tsv")
 
@@ -66,26 +67,44 @@ def find_state(
             f"--init_checkpoint={start.location} lies in --output_dir, which training writes to; use another"
         )
     latest = latest_checkpoint(folder)
+    goes_on = overwrite and run_json.is_interrupted_overwriting(folder)
     if not overwrite and (run_json.read_manifest(folder, _ANEW) or {}).get(run_json.SEVERAL):
         raise InputError(f"{folder}: holds several runs; {_OTHER}")
     if not files.exists(os.path.join(folder, MANIFEST)):
         _check_no_run(folder, latest)
-    if overwrite or latest is None:
+    if latest is None and not overwrite:
+        check_no_index_lost(folder, _ANEW)
+    if latest is None or (overwrite and not goes_on):
         run_json.check_ours(folder, run_json.written_names(manifest, names))
         return None
     listed = read_json_object(os.path.join(folder, MANIFEST), _ANEW)
     # As run.json gives it back: with lists in place of tuples, and keys of text.
     before = json.loads(json.dumps(dict(defaults))) | listed
     now = json.loads(json.dumps(manifest))
-    if run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND):
+    is_other = run_json.COMMAND in before and before[run_json.COMMAND] != now.get(run_json.COMMAND)
+    if is_other and not goes_on:
         raise InputError(f"{folder}: holds a run of {before[run_json.COMMAND]}; {_OTHER}")
     is_longer = run_json.is_longer(before, now.get(run_json.STEPS), step_number(latest))
-    ignored = {run_json.FILES, run_json.COMMAND, *run_json.OF_LENGTH, *(run_json.GROWING if is_longer else ())}
+    ignored = {
+        run_json.FILES,
+        run_json.COMMAND,
+        run_json.OVERWRITING,
+        *run_json.OF_LENGTH,
+        *(run_json.GROWING if is_longer else ()),
+    }
     keys = [key for key in sorted({*before, *now} - ignored) if before.get(key) != now.get(key)]
+    if goes_on and (keys or is_other):
+        run_json.check_ours(folder, run_json.written_names(manifest, names))
+        return None
     if keys:
         changes = "; ".join(_change(key, before.get(key), now.get(key)) for key in keys)
         raise InputError(f"{folder}: holds another run: {changes}; {_OTHER}")
     run_json.check_ours(folder, names)
+    if goes_on:
+        LOG.info(
+            "%s: going on with the run that --overwrite_output_dir began and that was interrupted; remove the folder to "
+            "start over", folder,
+        )  # fmt: skip
     return newest_undamaged(folder, strict, to_train=True)
 
 
@@ -171,10 +190,11 @@ def check_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], ov
 
 
 def begin_sweep(folder: str, command: str, kind: str, names: tuple[str, ...], overwrite: bool) -> None:
-    """Let the folder, which check_sweep has passed, have a run.json of its own; what another run of ours left goes."""
+    """Let the folder, which check_sweep has passed, have a run.json of its own; files of another run of ours go."""
     if overwrite or run_json.read_manifest(folder, _ANEW) is None:
         clear(folder)
     manifest: dict = {run_json.COMMAND: command, run_json.SEVERAL: kind, "config": {}}
+    manifest |= {run_json.OVERWRITING: True} if overwrite else {}
     listed = list(dict.fromkeys([MANIFEST, REPORT, *names]))
     write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: listed})
 
@@ -186,6 +206,18 @@ def update_manifest(folder: str, manifest: dict, names: tuple[str, ...]) -> None
     after = manifest | {run_json.FILES: list(dict.fromkeys([*listed, *run_json.written_names(manifest, names)]))}
     if json.loads(json.dumps(after)) != before:
         write_json(os.path.join(folder, MANIFEST), after)
+
+
+def drop_unwritten(folder: str) -> None:
+    """Leave in the list of run.json the files that there are: names for results that the run did not write are free again."""
+    manifest = run_json.read_manifest(folder) or {}
+    listed = manifest.get(run_json.FILES)
+    if not isinstance(listed, list):
+        return
+    present = set(files.list_directory(folder))
+    written = [name for name in listed if name in present]
+    if written != listed:
+        write_json(os.path.join(folder, MANIFEST), manifest | {run_json.FILES: written})
 
 
 def remove_leftovers(folder: str) -> None:

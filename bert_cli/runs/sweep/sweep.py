@@ -22,7 +22,7 @@ from bert_cli.flags.saved import read_flags, remembered
 from bert_cli.outputs import sweep as tables
 from bert_cli.runs.loading.checkpoints import choose_checkpoint
 from bert_cli.runs.output_dir import best_checkpoint, run_folder
-from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, read_manifest
+from bert_cli.runs.output_dir.manifest import FILES, SEVERAL, is_interrupted_overwriting, read_manifest
 from bert_cli.runs.tasks.interface import DivisibleDataset, Evaluation, RunResult, Task
 from bert_cli.settings.checks import check_sweep, is_sweep
 from bert_cli.settings.training import TrainingSettings
@@ -114,6 +114,11 @@ def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, 
     """The runs, their table and best.json. Returns of the report: eval, of a grid the best cell's, else the means."""
     kind, planned = trials(settings)
     folder, overwrite = settings.phases.output_dir, settings.phases.overwrite_output_dir
+    if overwrite and is_interrupted_overwriting(folder):
+        settings, overwrite = changed(settings, {"overwrite_output_dir": False}), False
+        LOG.info(
+            "%s: going on with the runs that --overwrite_output_dir began; remove the folder to start over", folder
+        )
     results = (_TABLES[kind], *((names.OUT_OF_FOLD, names.SUSPECTS) if kind == FOLDS else (names.BEST_FILE,)))
     files.check_can_write(folder, "output_dir")
     run_folder.check_sweep(folder, task.command, kind, results, overwrite)

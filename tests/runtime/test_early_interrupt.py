@@ -1,0 +1,57 @@
+"""Ctrl-C while a command is imported: one line, and only in a process of ours."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from bert_cli.runtime.early_interrupt import answer_early_interrupts, command_name
+
+SLOW_IMPORT = """
+import sys, time
+sys.argv[0] = {program!r}
+import bert_cli
+print("imported", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "name"),
+    [
+        ("/usr/bin/bert-classify", [], "bert-classify"),
+        ("bert-tag.exe", [], "bert-tag"),
+        ("/opt/bert", [], "bert"),
+        ("-m", ["python", "-X", "utf8", "-m", "bert_cli.run_classifier", "-m"], "bert_cli"),
+        ("-m", ["python", "-m", "bert_cli_extra"], None),
+        ("my_program.py", ["python", "my_program.py"], None),
+        ("pytest", ["python", "-m", "pytest", "-m", "bert_cli"], None),
+        ("", ["python"], None),
+    ],
+)
+def test_processes_of_ours(program, words, name):
+    assert command_name(program, words) == name
+
+
+@pytest.mark.parametrize("program", ["bert-tag", "mine.py"])
+def test_a_command_ends_in_one_line_and_other_programs_as_before(program):
+    script = SLOW_IMPORT.format(program=program)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "imported\n"
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if program == "bert-tag":
+        assert (process.returncode, err) == (130, "bert-tag: interrupted; nothing was done\n")
+    else:
+        assert "KeyboardInterrupt" in err
+
+
+def test_the_handler_of_this_process_stays():
+    before = signal.getsignal(signal.SIGINT)
+    answer_early_interrupts()
+    assert signal.getsignal(signal.SIGINT) is before
