@@ -40,21 +40,35 @@ def copy_repository(folder: pathlib.Path) -> None:
     small = {"hidden_size": 32, "intermediate_size": 64}
     config.write_text(json.dumps(json.loads(config.read_text(encoding="utf-8")) | small), encoding="utf-8")
     programs = folder / ".venv" / "bin"
-    programs.mkdir(parents=True)
-    for command, (module, _) in COMMANDS.items():
-        script = f'#!/bin/sh\nexec "{sys.executable}" -m bert_cli.{module} "$@"\n'
-        (programs / command).write_text(script, encoding="utf-8")
-        (programs / command).chmod(stat.S_IRWXU)
+    write_programs(programs)
     (programs / "python").symlink_to(sys.executable)
     (folder / ".venv" / ".installed").touch()
     (folder / "bert_output").mkdir()
     (folder / "bert_output" / ".gitkeep").touch()
 
 
-def run(command: list[str], folder: pathlib.Path, place: str) -> None:
-    path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+def write_programs(folder: pathlib.Path) -> None:
+    """The commands as scripts in a new folder, as if the package were installed."""
+    folder.mkdir(parents=True)
+    for command, (module, _) in COMMANDS.items():
+        script = f'#!/bin/sh\nexec "{sys.executable}" -m bert_cli.{module} "$@"\n'
+        (folder / command).write_text(script, encoding="utf-8")
+        (folder / command).chmod(stat.S_IRWXU)
+
+
+def run(
+    command: list[str], folder: pathlib.Path, place: str, programs: pathlib.Path | None = None, import_from: str = ""
+) -> str:
+    """Run a command in a folder, with its .venv/bin, or `programs`, on the PATH. Its standard output and error.
+
+    import_from: a folder for PYTHONPATH. AssertionError where the command fails.
+    """
+    path = f"{programs or folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     # Not what the `make` that runs these tests tells those below it.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    environment = inherited | {"PATH": path, "PYTHONPATH": "", "TF_CPP_MIN_LOG_LEVEL": "2"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{place}: {command}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
+    environment = inherited | {"PATH": path, "PYTHONPATH": import_from, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, f"{place}: {command}\n{done.stdout[-6000:]}"
+    return done.stdout

@@ -34,6 +34,14 @@ GUIDES = {
     "glossary": "the terms of BERT and of this tool, one line each",
     "structure": "how the package is built, file by file",
 }
+# Pages of docs/tutorials -> their title; each runs from top to bottom in an empty directory.
+TUTORIALS = {
+    "reviews": "classify reviews with Google's workflow",
+    "features_and_entities": "vectors of words, attention and named entities",
+    "toxic_comments": "toxic comments, on the command line and in Keras",
+    "tensorflow_hub": "BERT from tensorflow-hub, step by step",
+    "pretraining": "pre-training from scratch",
+}
 _MADE = "<!-- Printed from the code by `make docs`. -->"
 _KINDS = {bool: "true or false", int: "whole number", float: "number"}
 _LEGEND = """\
@@ -73,6 +81,8 @@ def index() -> str:
     """The page that lists the others."""
     lines = [_MADE, "", "# Pages", "", "| subject | |", "|---|---|"]
     lines += [f"| [{name}]({name}.md) | {told} |" for name, told in GUIDES.items()]
+    lines += ["", "| tutorial | |", "|---|---|"]
+    lines += [f"| [{name}](tutorials/{name}.md) | {title} |" for name, title in TUTORIALS.items()]
     lines += ["", "| command | |", "|---|---|"]
     lines += [f"| [`{command}`]({command}.md) | {told} |" for command, (_, told) in COMMANDS.items()]
     lines += [

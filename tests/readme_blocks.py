@@ -6,6 +6,8 @@ import dataclasses
 import pathlib
 import re
 import shlex
+import sys
+from collections.abc import Mapping
 
 from tests import docs_pages
 
@@ -15,7 +17,12 @@ PAGES = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in ("README.md", *(f"docs/{guide}.md" for guide in docs_pages.GUIDES))
 }
-README, EVERYTHING = PAGES["README.md"], "\n".join(PAGES.values())
+# Name -> text of each tutorial, whose blocks need nothing of the other pages.
+TUTORIALS = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in (f"docs/tutorials/{tutorial}.md" for tutorial in docs_pages.TUTORIALS)
+}
+README, EVERYTHING = PAGES["README.md"], "\n".join([*PAGES.values(), *TUTORIALS.values()])
 DOWNLOAD = "# download"  # the first line of a block that fetches something begins with it
 
 
@@ -38,10 +45,15 @@ class Block:
         parts = [part for line in lines for part in re.split(r" \| |; ", line)]
         return [words for part in parts if (words := shlex.split(part, comments=True))]
 
+    @property
+    def program(self) -> list[str]:
+        """The command that runs a block of sh or python."""
+        return [*(["bash", "-e", "-c"] if self.language == "sh" else [sys.executable, "-c"]), self.text]
 
-def blocks(*languages: str) -> list[Block]:
+
+def blocks(*languages: str, pages: Mapping[str, str] = PAGES) -> list[Block]:
     made = []
-    for name, page in PAGES.items():
+    for name, page in pages.items():
         for match in re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
             line = page.count("\n", 0, match.start(2)) + 1
             made.append(Block(match[1], f"{name}:{line}", match[2]))

@@ -7,7 +7,6 @@ What would be downloaded are small models of random weights in the same layout.
 import pathlib
 import re
 import shutil
-import sys
 import tarfile
 
 import pytest
@@ -41,8 +40,7 @@ def test_the_blocks_run_one_after_the_other(tmp_path):
     before = {path.name for path in tmp_path.iterdir()}
     for block in found:
         if not block.is_download and block.text.strip() not in SKIPPED:
-            program = ["bash", "-e", "-c"] if block.language == "sh" else [sys.executable, "-c"]
-            run([*program, block.text], tmp_path, block.place)
+            run(block.program, tmp_path, block.place)
     assert {path.name for path in tmp_path.iterdir()} == before  # all else is below bert_output/
     pages = {block.place.partition(":")[0] for block in found if block.is_download}
     assert pages == {"README.md", "docs/models.md", "docs/export.md"}

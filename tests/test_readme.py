@@ -13,7 +13,7 @@ from bert_cli.flags.option import every_flag
 from bert_cli.flags.parser import parse
 from bert_cli.weights import known_models
 from tests import badges, docs_pages, picture, task_table, terminal_picture
-from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, blocks
+from tests.readme_blocks import EVERYTHING, PAGES, README, ROOT, TUTORIALS, blocks
 
 READ = (
     "init_checkpoint", "hub_module", "from", "vocab_file", "bert_config_file", "data_dir", "input_file", "train_file",
@@ -146,7 +146,8 @@ def test_each_command_for_a_published_result_parses():
 
 def test_every_link_leads_somewhere():
     """In the README and docs/: to a file that is there, and to a heading that it has."""
-    for name, page in {**PAGES, "docs/README.md": (ROOT / "docs" / "README.md").read_text(encoding="utf-8")}.items():
+    index = {"docs/README.md": (ROOT / "docs" / "README.md").read_text(encoding="utf-8")}
+    for name, page in (PAGES | TUTORIALS | index).items():
         for target, _, heading in re.findall(r"\]\(([^)#:]*)(#([\w-]+))?\)", page):
             path = (ROOT / name).parent / target if target else ROOT / name
             assert path.exists(), f"{name}: {target}"
