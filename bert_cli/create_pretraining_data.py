@@ -42,6 +42,8 @@ from bert_cli.runs.preparation.instances import expand_outputs, log_first, prepa
 from bert_cli.settings.groups import check_share
 from bert_cli.settings.pretraining import CreateDataSettings
 
+_SHOWN = 2  # examples in the log without --verbose
+
 
 def check(values: dict[str, Any], given: frozenset[str]) -> dict[str, Any]:
     """The checks of the flags that need no file."""
@@ -67,7 +69,7 @@ def run(settings: CreateDataSettings) -> dict:
         raise InputError(f"--num_shards={num_shards} is too few for {len(outputs)} output files")
     files.check_output_files(outputs, [*inputs, settings.vocabulary.vocab_file])
     job = prepare_job(settings)
-    examples = EXAMPLES[LOG.isEnabledFor(logging.DEBUG)]
+    examples = EXAMPLES if LOG.isEnabledFor(logging.DEBUG) else _SHOWN
     if settings.beam.runner:
         check_reachable(settings.beam.runner, inputs, outputs)
         report = make_with_beam(job, inputs, outputs, num_shards, settings.beam)

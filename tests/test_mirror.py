@@ -24,7 +24,6 @@ TESTED_END_TO_END: dict[str, str] = {
     "runs/loading/tokenizer.py": "commands/test_tokenize.py",
     "keras/loading.py": "keras/test_encoder.py",
     "base/checksums.py": "records/test_tfrecord.py",
-    "base/log.py": "commands/test_log.py",
     "base/messages.py": "outputs/test_history.py",
     "base/names.py": "commands/test_classify_run.py",
     "base/version.py": "test_distribution.py",

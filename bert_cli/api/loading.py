@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from bert_cli.api.arguments import parse_arguments
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import parameters_line
+from bert_cli.base.log import shown
 from bert_cli.flags.option import build
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.trained import check_command
@@ -110,7 +111,8 @@ class Trained:
 
         try:
             settings = build(settings_class, values | {"output_dir": folder})
-            report = driver.run(make_task(settings), settings)
+            with shown():
+                report = driver.run(make_task(settings), settings)
             model = kind.load(folder, precision=options.get("precision"), hub_module=options.get("hub_module"))
         # Ctrl-C, too, must not leave a temporary folder of several hundred megabytes.
         except BaseException:

@@ -2,8 +2,37 @@
 warnings and results.
 """
 
+import contextlib
 import logging
+import sys
+from collections.abc import Iterator
 
 LOG = logging.getLogger("bert_cli")
 RESULT = 25  # between logging.INFO and logging.WARNING: metrics, which --quiet keeps
-EXAMPLES = {False: 2, True: 5}  # examples of a split that the log shows, by whether --verbose asks for more
+EXAMPLES = 5  # examples of each split that --verbose logs
+
+
+class StderrHandler(logging.Handler):
+    """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def shown() -> Iterator[None]:
+    """Within it the log goes to standard error, also in a program that has not set up `logging`.
+
+    A program that has handlers or a level of its own keeps them.
+    """
+    if LOG.level != logging.NOTSET or LOG.hasHandlers():
+        yield
+        return
+    handler = StderrHandler()
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(logging.NOTSET)

@@ -94,15 +94,18 @@ def _check(example: ChoiceExample, count: int) -> None:
         raise InputError(f"{example.guid}: the label {example.label} is none of the endings 0 to {count - 1}")
 
 
-def format_choices(features: ChoiceFeatures, tokenizer: FullTokenizer, count: int = 2) -> list[str]:
-    """The first `count` examples as lines for the log, with the sequences of all endings, without
-    padding.
+def format_choices(
+    features: ChoiceFeatures, tokenizer: FullTokenizer, has_label: Sequence[bool], has_ids: bool
+) -> list[str]:
+    """The first examples as lines for the log, with the sequences of all endings, without padding.
+
+    Arguments as in features.classification.format_features.
     """
     lines = []
-    for row in range(min(count, len(features))):
+    for row, is_labelled in enumerate(has_label):
         lines += ["*** Example ***", f"guid: {features.guids[row]}"]
         for ending in range(features.num_endings):
             place = row * features.num_endings + ending
-            lines += [f"ending: {ending}", *sequence_lines(features.sequences, place, tokenizer)]
-        lines.append(f"label: {features.label_ids[row]}")
+            lines += [f"ending: {ending}", *sequence_lines(features.sequences, place, tokenizer, has_ids)]
+        lines.append(f"label: {features.label_ids[row] if is_labelled else 'none'}")
     return lines

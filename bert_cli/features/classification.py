@@ -188,13 +188,17 @@ def format_cuts(features: ClassificationFeatures, max_seq_length: int) -> list[s
     return lines
 
 
-def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer) -> list[str]:
-    """The tokens and ids of one sequence as lines for the log, without padding, in the form of the
-    original.
+def sequence_lines(sequences: RaggedFeatures, number: int, tokenizer: FullTokenizer, has_ids: bool) -> list[str]:
+    """The tokens of one sequence as lines for the log, without padding, in the form of the original.
+
+    has_ids: lines of the ids, the mask and the segments follow.
     """
     ids, mask, segments = (values[0] for values in sequences.padded([number], sequences.longest([number])).values())
+    tokens = f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}"
+    if not has_ids:
+        return [tokens]
     return [
-        f"tokens: {' '.join(tokenizer.convert_ids_to_tokens(ids.tolist()))}",
+        tokens,
         f"input_ids: {' '.join(map(str, ids))}",
         f"input_mask: {' '.join(map(str, mask))}",
         f"segment_ids: {' '.join(map(str, segments))}",
@@ -205,22 +209,23 @@ def format_features(
     features: ClassificationFeatures,
     labels: Sequence[str],
     tokenizer: FullTokenizer,
-    count: int = 2,
+    has_label: Sequence[bool],
+    has_ids: bool,
 ) -> list[str]:
-    """The first `count` examples as lines for the log, without padding, in the form of the
-    original.
+    """The first examples as lines for the log, without padding, in the form of the original.
 
-    The last line of each has the label and its index, all labels that the text has, or the number.
+    The last line of each has the label and its index, all labels of the text, or the number.
+    has_label: for each example to show, whether it has a label; has_ids: see sequence_lines.
     """
     lines = []
-    for row in range(min(count, len(features))):
+    for row, is_labelled in enumerate(has_label):
         # The first window of a text represents all of them.
         first = row if features.row_starts is None else int(features.row_starts[row])
         lines += [
             "*** Example ***",
             f"guid: {features.guids[row]}",
-            *sequence_lines(features.sequences, first, tokenizer),
-            f"label: {_label_text(features.label_ids[row], labels)}",
+            *sequence_lines(features.sequences, first, tokenizer, has_ids),
+            f"label: {_label_text(features.label_ids[row], labels) if is_labelled else 'none'}",
         ]
     return lines
 

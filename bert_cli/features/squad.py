@@ -238,26 +238,31 @@ def format_features(
     features: SquadFeatures,
     examples: Sequence[SquadExample],
     tokenizer: FullTokenizer,
-    count: int = 2,
+    count: int,
+    has_ids: bool,
 ) -> list[str]:
-    """All windows of the first `count` examples as lines for the log, without padding, in the form
-    of the original.
+    """All windows of the first `count` examples as lines for the log, without padding, in the form of the original.
+
+    Without `has_ids` only the tokens and the answer, which windows to predict do not have.
     """
     lines = []
     # example_index is ascending, so these are all windows of the first examples.
     for row in range(int(np.searchsorted(features.example_index, count))):
         shown = window(features, examples, tokenizer, features.sequences.longest([row]), row)
-        lines.append("*** Example ***")
-        lines += [f"{name}: {shown[name]}" for name in ("unique_id", "example_index", "doc_span_index")]
-        lines.append(f"tokens: {' '.join(shown['tokens'])}")
-        for name in ("token_to_orig_map", "token_is_max_context"):
-            lines.append(f"{name}: {' '.join(f'{position}:{value}' for position, value in shown[name].items())}")
-        for name in ("input_ids", "input_mask", "segment_ids"):
-            lines.append(f"{name}: {' '.join(map(str, shown[name]))}")
+        tokens = f"tokens: {' '.join(shown['tokens'])}"
+        lines += ["*** Example ***", *(_window_lines(shown, tokens) if has_ids else [tokens])]
         if features.is_training and shown["is_impossible"]:
             lines.append("impossible example")
         elif features.is_training:
             start, end = shown["start_position"], shown["end_position"]
-            lines += [f"start_position: {start}", f"end_position: {end}"]
+            lines += [f"start_position: {start}", f"end_position: {end}"] if has_ids else []
             lines.append(f"answer: {' '.join(shown['tokens'][start : end + 1])}")
     return lines
+
+
+def _window_lines(shown: dict, tokens: str) -> list[str]:
+    lines = [f"{name}: {shown[name]}" for name in ("unique_id", "example_index", "doc_span_index")]
+    lines.append(tokens)
+    for name in ("token_to_orig_map", "token_is_max_context"):
+        lines.append(f"{name}: {' '.join(f'{position}:{value}' for position, value in shown[name].items())}")
+    return lines + [f"{name}: {' '.join(map(str, shown[name]))}" for name in ("input_ids", "input_mask", "segment_ids")]

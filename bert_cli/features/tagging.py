@@ -223,14 +223,19 @@ def _inside(tag: str) -> str:
 
 
 def format_features(
-    features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int = 2
+    features: TaggingFeatures, labels: Sequence[str], tokenizer: FullTokenizer, count: int
 ) -> list[str]:
-    """The first `count` windows as lines for the log; `-` marks a piece that is not trained."""
+    """The first `count` windows as lines for the log.
+
+    In the line of labels `-` is a piece that is not trained, and "none" a window without tags.
+    """
     lines = []
     for window in range(min(count, len(features))):
         part = slice(*features.sequences.offsets[window : window + 2].tolist())
         tokens = tokenizer.convert_ids_to_tokens(features.sequences.token_ids[part].tolist())
-        tags = ["-" if label == NOTHING else labels[label] for label in features.label_ids[part].tolist()]
+        label_ids = features.label_ids[part].tolist()
+        has_tags = any(label != NOTHING for label in label_ids)
+        tags = ["-" if label == NOTHING else labels[label] for label in label_ids] if has_tags else ["none"]
         lines += [
             "*** Example ***",
             f"example: {features.example_ids[window]}",

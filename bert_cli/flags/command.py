@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bert_cli.base.errors import InputError, TemporaryError, first_line, refuse_if
-from bert_cli.base.log import LOG, RESULT
+from bert_cli.base.log import LOG, RESULT, StderrHandler
 from bert_cli.base.version import __version__
 from bert_cli.flags.completion import completion, requested_shell
 from bert_cli.flags.help import full_help_text, help_text
@@ -24,13 +24,6 @@ TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h; os.EX_TEMPFAIL is not on every syst
 _BATCHES = ("train_batch_size", "eval_batch_size", "predict_batch_size", "batch_size")
 _AGAIN = "give the same command again"
 _MEMORY_FLAGS = (*_BATCHES, "max_seq_length", "num_workers")
-
-
-class _StderrHandler(logging.Handler):
-    """Writes to whatever sys.stderr is now, so that lines pass above a progress bar."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr, flush=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,8 +110,8 @@ class Command:
     def _parsed(self, arguments: list[str]) -> tuple[dict[str, Any], frozenset[str]]:
         """See parser.parse; the log is set up, too."""
         # Commands may share a process, as in tests: one handler is enough.
-        if not any(isinstance(handler, _StderrHandler) for handler in LOG.handlers):
-            LOG.addHandler(_StderrHandler())
+        if not any(isinstance(handler, StderrHandler) for handler in LOG.handlers):
+            LOG.addHandler(StderrHandler())
             LOG.propagate = False
         refuse_pasted(self.name, arguments, {flag.name: flag for flag in every_flag(self.settings_class)})
         values, given = parse(self.settings_class, arguments)

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from bert_cli.base import files
-from bert_cli.base.log import EXAMPLES, LOG
+from bert_cli.base.log import LOG
 from bert_cli.base.names import EVAL_EXAMPLES, EVAL_RESULTS
 from bert_cli.runs.dry_run import report_statistics, try_out
 from bert_cli.runs.engine import worker_failure
@@ -57,7 +57,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
         results = (*evaluated, *(data.prediction_files if does_predict else ()))
         if not plan:
             run_folder.check_results(folder, results)
-        for line in data.example_lines(EXAMPLES[LOG.isEnabledFor(logging.DEBUG)]):
+        for line in data.example_lines(LOG.isEnabledFor(logging.DEBUG)):
             LOG.info(line)
         reading = time.monotonic() - began
         if plan and is_dry:

@@ -205,4 +205,4 @@ class Log(FlagGroup, heading="Log"):
     """What a command says while it works."""
 
     quiet: bool = passing(False, "log warnings and results only, and show no progress")
-    verbose: bool = passing(False, "log five examples of each split, not two")
+    verbose: bool = passing(False, "log five examples of each file, with their ids, mask and segments")

@@ -53,7 +53,7 @@ class AnswerSearch(FlagGroup, heading="Answers"):
         False,
         "predict with padding, slower, so that n-best lists of short texts are Google's: padding takes places in them",
     )
-    verbose_logging: bool = option(False, "log the windows of 20 questions, not of two")
+    verbose_logging: bool = option(False, "log the windows of 20 questions of each file, with their ids")
 
 
 class SpanLoss(FlagGroup, heading="Training"):

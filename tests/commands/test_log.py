@@ -9,13 +9,26 @@ def test_a_refused_folder_is_told_before_any_example(trained, trained_flags, cla
     assert "*** Example ***" not in outcome.err
 
 
-@pytest.mark.parametrize(("flags", "count"), [([], 2), (["--verbose"], 5)])
-def test_examples_of_a_split_without_padding(flags, count, trained, classify):
-    outcome = classify("--do_predict", f"--output_dir={trained}", *flags)
+def test_one_example_of_a_run_as_tokens_and_label(trained, classify):
+    outcome = classify("--do_eval", "--do_predict", f"--output_dir={trained}")
     assert outcome.code == 0
-    assert outcome.lines.count("*** Example ***") == count
+    assert outcome.lines.count("*** Example ***") == 1
+    first = outcome.lines.index("*** Example ***")
+    assert [line.partition(":")[0] for line in outcome.lines[first + 1 : first + 4]] == ["guid", "tokens", "label"]
+    assert "input_mask" not in outcome.err
+
+
+def test_example_of_a_file_to_predict_has_no_label(trained, classify):
+    outcome = classify("--do_predict", f"--output_dir={trained}")
+    assert "label: none" in outcome.lines
+
+
+def test_verbose_shows_examples_of_each_split_with_ids(trained, classify):
+    outcome = classify("--do_eval", "--do_predict", f"--output_dir={trained}", "--verbose")
+    assert outcome.code == 0
+    assert outcome.lines.count("*** Example ***") == 10
     masks = [line for line in outcome.lines if line.startswith("input_mask: ")]
-    assert len(masks) == count
+    assert len(masks) == 10
     assert all(set(line.removeprefix("input_mask: ").split()) == {"1"} for line in masks)
 
 

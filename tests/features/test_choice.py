@@ -46,7 +46,7 @@ def test_ids_by_hand(tokenizer):
 
 def test_lines_for_the_log(tokenizer):
     features = choice_features(EXAMPLES, tokenizer, max_seq_length=9)
-    assert format_choices(features, tokenizer, count=1) == [
+    assert format_choices(features, tokenizer, [True], has_ids=True) == [
         "*** Example ***",
         "guid: dev-0",
         "ending: 0",
@@ -61,7 +61,14 @@ def test_lines_for_the_log(tokenizer):
         "segment_ids: 0 0 0 0 1 1",
         "label: 1",
     ]
-    assert len(format_choices(features, tokenizer)) == 26
+    assert len(format_choices(features, tokenizer, [True, True], has_ids=True)) == 26
+    assert format_choices(features, tokenizer, [False], has_ids=False)[2:] == [
+        "ending: 0",
+        "tokens: [CLS] the tide [SEP] came in [SEP]",
+        "ending: 1",
+        "tokens: [CLS] the tide [SEP] rain [SEP]",
+        "label: none",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_types(tokenizer):
 
 def test_first_examples_for_the_log(tokenizer):
     features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=7)
-    assert format_features(features, ("a", "b"), tokenizer, count=1) == [
+    assert format_features(features, ("a", "b"), tokenizer, [True], has_ids=True) == [
         "*** Example ***",
         "guid: dev-0",
         "tokens: [CLS] the tide ##s came in [SEP]",
@@ -61,7 +61,8 @@ def test_first_examples_for_the_log(tokenizer):
 
 
 def test_log_lines_have_no_padding_and_end_with_the_examples(tokenizer):
-    lines = format_features(classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5), ("a", "b"), tokenizer)
+    features = classification_features(EXAMPLES[1:], ("a", "b"), tokenizer, 5)
+    lines = format_features(features, ("a", "b"), tokenizer, [True, True], has_ids=True)
     assert len(lines) == 14
     assert lines[2:7] == [
         "tokens: [CLS] [SEP]",
@@ -69,6 +70,20 @@ def test_log_lines_have_no_padding_and_end_with_the_examples(tokenizer):
         "input_mask: 1 1",
         "segment_ids: 0 0",
         "label: a (id = 0)",
+    ]
+
+
+def test_format_features_without_ids_and_without_label(tokenizer):
+    features = classification_features(EXAMPLES, ("a", "b"), tokenizer, max_seq_length=7)
+    assert format_features(features, ("a", "b"), tokenizer, [True, False], has_ids=False) == [
+        "*** Example ***",
+        "guid: dev-0",
+        "tokens: [CLS] the tide ##s came in [SEP]",
+        "label: b (id = 1)",
+        "*** Example ***",
+        "guid: dev-1",
+        "tokens: [CLS] [SEP]",
+        "label: none",
     ]
 
 
@@ -87,13 +102,13 @@ def test_labels_of_each_problem_type(tokenizer, problem_type, given, expected, t
     features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES[problem_type])
     assert features.label_ids.tolist() == expected.tolist()
     assert features.batch(np.array([2, 0]))["label_ids"].tolist() == expected[[2, 0]].tolist()
-    assert format_features(features, ("a", "b"), tokenizer, 6)[6] == f"label: {text}"
+    assert format_features(features, ("a", "b"), tokenizer, [True], has_ids=True)[6] == f"label: {text}"
 
 
 def test_no_label_at_all(tokenizer):
     examples = [ClassificationExample("0", "Rain", None, (0, 0))]
     features = classification_features(examples, ("a", "b"), tokenizer, 6, PROBLEM_TYPES["multi_label"])
-    assert format_features(features, ("a", "b"), tokenizer, 6)[-1] == "label: none (ids = 0 0)"
+    assert format_features(features, ("a", "b"), tokenizer, [True], has_ids=True)[-1] == "label: none (ids = 0 0)"
     assert classification_features([], ("a", "b"), tokenizer, 6, PROBLEM_TYPES["multi_label"]).label_ids.shape == (0, 2)
 
 

@@ -128,7 +128,7 @@ def test_context_without_tokens_has_no_window(context):
     assert features.num_examples == 2
     alone = features_of(example("", -1, -1, context=context, impossible=True), training=True)
     assert (len(alone), alone.owned.shape) == (0, (0, 2))
-    assert format_features(alone, [example()], TOKENIZER) == []
+    assert format_features(alone, [example()], TOKENIZER, 2, has_ids=True) == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_lengths_without_room(lengths, expected):
 
 def test_log_lines():
     features = features_of(example("sat on", 1, 2), length=15, training=True)
-    assert format_features(features, [example()], TOKENIZER, count=1) == [
+    assert format_features(features, [example()], TOKENIZER, 1, has_ids=True) == [
         "*** Example ***",
         "unique_id: 1000000000",
         "example_index: 0",
@@ -176,8 +176,13 @@ def test_log_lines():
         "end_position: 7",
         "answer: sat on",
     ]
+    assert format_features(features, [example()], TOKENIZER, 1, has_ids=False) == [
+        "*** Example ***",
+        "tokens: [CLS] who ? [SEP] cat ##s sat on ( the mat ) . [SEP]",
+        "answer: sat on",
+    ]
     impossible = features_of(example("", -1, -1, impossible=True), training=True)
-    assert format_features(impossible, [example()], TOKENIZER)[-1] == "impossible example"
+    assert format_features(impossible, [example()], TOKENIZER, 1, has_ids=True)[-1] == "impossible example"
 
 
 def owner_by_rule(bounds, piece):

@@ -1,5 +1,7 @@
 """Words to pieces, labels and windows: cases to check by hand, and that each word is predicted exactly once."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,7 +127,12 @@ def test_lines_for_the_log():
         "tokens: [CLS] una ##ffa ##ble anna left . [SEP]",
         "labels: - B-PER - - I-PER O O -",
     ]
-    assert len(format_features(features, LABELS, TOKENIZER)) == 8
+    assert len(format_features(features, LABELS, TOKENIZER, count=2)) == 8
+
+
+def test_format_features_without_tags():
+    features = tagging_features([dataclasses.replace(SENTENCE, tags=None)], LABELS, TOKENIZER, 16, 4)
+    assert format_features(features, LABELS, TOKENIZER, count=1)[-1] == "labels: none"
 
 
 def plain_windows(length, size, stride):

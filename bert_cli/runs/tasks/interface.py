@@ -48,8 +48,11 @@ class Dataset:
         """What --dry_run reports of each split, as far as it is held in memory."""
         return {}
 
-    def example_lines(self, count: int) -> Iterable[str]:
-        """The first `count` examples of each split, for the log."""
+    def example_lines(self, is_verbose: bool) -> Iterable[str]:
+        """The first example of the run for the log, as tokens and label.
+
+        is_verbose: the first log.EXAMPLES examples of each split, with their ids.
+        """
         return ()
 
     def facts(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
-from bert_cli.base.log import LOG
+from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
 from bert_cli.examples.squad import (
     SquadExample,
@@ -138,10 +138,12 @@ class SquadDataset(Dataset):
             found[name] = SplitStatistics(texts, answers, windows.sequences.lengths, "window")
         return found
 
-    def example_lines(self, count: int) -> Iterator[str]:
-        shown = _SHOWN if self.settings.answers.verbose_logging else count
-        for name, features in self.windows.items():
-            yield from format_features(features, self.examples[name], self.tokenizer, shown)
+    def example_lines(self, is_verbose: bool) -> Iterator[str]:
+        is_long = self.settings.answers.verbose_logging
+        in_full = is_verbose or is_long
+        count = _SHOWN if is_long else EXAMPLES if in_full else 1
+        for name, features in list(self.windows.items())[: None if in_full else 1]:
+            yield from format_features(features, self.examples[name], self.tokenizer, count, in_full)
 
 
 class SquadTask(Task[AnyModel, SquadDataset]):

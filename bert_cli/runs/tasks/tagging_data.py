@@ -13,7 +13,7 @@ from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import EMBEDDING
 from bert_cli.base.json_files import parse_json
-from bert_cli.base.log import LOG
+from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import LABELS, OUTSIDE, TEST_PREDICTIONS, TEST_PREDICTIONS_JSON
 from bert_cli.examples.tag_schemes import entities, label_list, tag_problem
 from bert_cli.examples.tagging import TaggingFile, check_labels, read_tagging_file, split_columns, with_bio_tags
@@ -74,8 +74,9 @@ class TaggingDataset(DivisibleDataset):
             found[name] = SplitStatistics(texts, labels, split.features.sequences.lengths, "window")
         return found
 
-    def example_lines(self, count: int) -> Iterator[str]:
-        for split in self.splits.values():
+    def example_lines(self, is_verbose: bool) -> Iterator[str]:
+        count = EXAMPLES if is_verbose else 1
+        for split in list(self.splits.values())[: None if is_verbose else 1]:
             yield from format_features(split.features, self.labels, self.tokenizer, count)
 
     def facts(self) -> dict[str, Any]:

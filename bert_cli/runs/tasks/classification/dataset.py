@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_cli.base.log import LOG
+from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import PREDICTIONS_TABLE, TEACHER, TEST_RESULTS, THRESHOLDS
 from bert_cli.examples.choice import ChoiceExample, describe_choices
 from bert_cli.examples.classification import ClassificationExample, describe_examples
@@ -90,11 +90,12 @@ class Split:
         special = np.array([3 if text_b else 2 for _, text_b in pairs])  # [CLS], and [SEP] after each text
         return SplitStatistics(pairs, labels, self.features.text_tokens + special)
 
-    def lines(self, labels: tuple[str, ...], tokenizer: FullTokenizer, count: int) -> list[str]:
-        """The first `count` examples as lines for the log."""
+    def lines(self, labels: tuple[str, ...], tokenizer: FullTokenizer, count: int, has_ids: bool) -> list[str]:
+        """The first `count` examples as lines for the log; has_ids: with ids, mask and segments."""
+        has_label = [each.label is not None for each in self.examples[:count]]
         if isinstance(self.features, ChoiceFeatures):
-            return format_choices(self.features, tokenizer, count)
-        return format_features(self.features, labels, tokenizer, count)
+            return format_choices(self.features, tokenizer, has_label, has_ids)
+        return format_features(self.features, labels, tokenizer, has_label, has_ids)
 
 
 def make_split(
@@ -202,9 +203,10 @@ class ClassificationDataset(DivisibleDataset):
     def statistics(self) -> dict[str, SplitStatistics]:
         return {name: split.statistics() for name, split in self.splits.items()}
 
-    def example_lines(self, count: int) -> Iterator[str]:
-        for split in self.splits.values():
-            yield from split.lines(self.labels, self.tokenizer, count)
+    def example_lines(self, is_verbose: bool) -> Iterator[str]:
+        count = EXAMPLES if is_verbose else 1
+        for split in list(self.splits.values())[: None if is_verbose else 1]:
+            yield from split.lines(self.labels, self.tokenizer, count, is_verbose)
 
     def facts(self) -> dict[str, Any]:
         cut = {name: split.features.num_truncated for name, split in self.splits.items()}
