@@ -24,6 +24,7 @@ from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
 from bert_cli.runs.tasks.opening import load_task_model, open_predictor
 from bert_cli.runs.training import TrainedModel, open_and_train, plan_training
 from bert_cli.settings.checks import check_early_stopping, is_sweep
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.settings.training import TrainingSettings
 
 
@@ -51,7 +52,7 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
         if phases.do_train:
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
-        _check_vocabulary(model, data, settings.model.strict)
+        _check_vocabulary(model, data, settings.model)
         plan = plan_training(task, model, data, settings) if phases.do_train else None
         evaluated = (EVAL_RESULTS, EVAL_EXAMPLES, *data.evaluation_files) if phases.do_eval else ()
         results = (*evaluated, *(data.prediction_files if does_predict else ()))
@@ -92,10 +93,10 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
     return RunResult(report, evaluation)
 
 
-def _check_vocabulary(model: Model, data: Data, strict: bool) -> None:
+def _check_vocabulary(model: Model, data: Data, flags: ModelFiles) -> None:
     if model.optional_vocabulary:
         for split, sequences in data.sequences().items():
-            check_unknown(split, sequences, model.vocabulary, strict)
+            check_unknown(split, sequences, model.vocabulary, flags)
 
 
 def _open_trained(task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings) -> TrainedModel:

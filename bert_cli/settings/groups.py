@@ -115,6 +115,9 @@ class ModelFiles(FlagGroup, heading="Model"):
         "what speaks against the model's files (casing, size of the vocabulary, many unknown words) is an error, not a "
         "warning",
     )
+    allow_unknown: bool = passing(
+        False, "go on where the vocabulary lacks more than half of the words of a file, which is an error otherwise"
+    )
     gelu: str = remembered(
         "auto", "form of gelu; auto: tanh for Google's config, erf for Hugging Face's", choices=("auto", "erf", "tanh")
     )

@@ -271,6 +271,7 @@ class FillMaskSettings:
             "vocab_file": "vocab.txt; default: beside the checkpoint",
             "bert_config_file": "bert_config.json; default: beside the checkpoint",
         },
+        without=("allow_unknown",),
     )
     devices: Devices = group(Devices)
     log: Log = group(Log)

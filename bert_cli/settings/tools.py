@@ -156,7 +156,7 @@ class ConvertSettings:
     """The flags of bert-convert; --init_checkpoint is --from here."""
 
     paths: Conversion = group(Conversion)
-    model: ModelFiles = group(ModelFiles, _BESIDE, without=("init_checkpoint",))
+    model: ModelFiles = group(ModelFiles, _BESIDE, without=("init_checkpoint", "allow_unknown"))
     changes: Changes = group(Changes)
     seed: Seed = group(Seed, {"random_seed": "seed of new rows, and of the token ids of --check"})
     log: Log = group(Log)
@@ -209,6 +209,7 @@ class ExportSettings:
     model: ModelFiles = group(
         ModelFiles,
         _BESIDE | {"init_checkpoint": "an output_dir, a TF1 checkpoint, a Hugging Face folder or a .weights.h5"},
+        without=("allow_unknown",),
         init_checkpoint="bert_output",
     )
     data: ExportData = group(ExportData)
@@ -241,7 +242,7 @@ class TokenizeSettings:
             "init_checkpoint": "a model whose vocabulary is taken; default: the built-in one",
             "vocab_file": "a vocab.txt, with or without a model",
         },
-        without=("bert_config_file", "gelu", "strict"),
+        without=("bert_config_file", "gelu", "strict", "allow_unknown"),
     )
     shown: Shown = group(Shown)
     log: Log = group(Log)

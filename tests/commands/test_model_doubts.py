@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
+from bert_cli import run_classifier, run_squad, run_tagging
 from bert_cli.runs.tasks import interactive
+from tests.commands import helpers
 
 
 @pytest.fixture
@@ -95,6 +97,60 @@ def test_lines_that_the_vocabulary_does_not_have(strict, trained, classify, tmp_
     outcome = classify(*flags)
     assert outcome.code == 0
     assert "[UNK]" not in outcome.err
+
+
+RUSSIAN = "собака видит кошку и дом"
+
+
+@pytest.mark.parametrize("name", ["classify", "tag", "squad"])
+def test_mostly_unknown_words_are_refused_with_the_builtin_model(name, capfd, tmp_path):
+    """Before TensorFlow is imported, and in the words of the cause: the built-in model is for English."""
+    train = tmp_path / "train.csv"
+    flags = [f"--train_file={train}"]
+    if name == "classify":
+        train.write_text(f"text,label\n{RUSSIAN},a\n{RUSSIAN} снова,b\n", encoding="utf-8")
+    elif name == "tag":
+        train = tmp_path / "train.txt"
+        train.write_text("собака B-PER\nвидит O\n\nдом O\n", encoding="utf-8")
+        flags = [f"--data_dir={tmp_path}"]
+    else:
+        answers = [{"text": "кошку", "answer_start": RUSSIAN.index("кошку")}]
+        question = {"id": "1", "question": "кого видит собака?", "answers": answers}
+        data = {"data": [{"title": "t", "paragraphs": [{"context": RUSSIAN, "qas": [question]}]}]}
+        train.write_text(json.dumps(data), encoding="utf-8")
+    call = {"classify": run_classifier.main, "tag": run_tagging.main, "squad": run_squad.main}[name]
+    outcome = helpers.call(capfd, f"bert-{name}", call, *flags, "--do_train", f"--output_dir={tmp_path / 'out'}")
+    outcome.assert_refused(
+        "train: ", "%) are [UNK]", "built-in model is for English", "docs/models.md", "--allow_unknown"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_mostly_unknown_words_to_predict(trained, classify, tmp_path, snapshot):
+    (tmp_path / "test.tsv").write_text(f"id\tsentence\n0\t{RUSSIAN} dog\n", encoding="utf-8")
+    flags = ["--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}"]
+    before = snapshot(trained)
+    said = f"test: 5 of 6 words (83%) are [UNK]: the vocabulary {trained / 'vocab.txt'} does not fit the text"
+    classify(*flags).assert_refused(said, "it may be one of another language")
+    assert snapshot(trained) == before
+    outcome = classify(*flags, "--allow_unknown")
+    assert outcome.code == 0
+    assert "warning: test: 5 of 6 words (83%) are [UNK], as " in outcome.err
+
+
+def test_half_of_the_words_unknown_is_a_warning(trained, classify, tmp_path):
+    (tmp_path / "test.tsv").write_text("id\tsentence\n0\tсобака dog\n", encoding="utf-8")
+    outcome = classify("--do_predict", f"--output_dir={trained}", f"--data_dir={tmp_path}")
+    assert outcome.code == 0
+    assert "warning: test: 1 of 2 words (50%) are [UNK], as " in outcome.err
+
+
+def test_mostly_unknown_lines(trained, classify, tmp_path):
+    source, target = tmp_path / "texts.txt", tmp_path / "answers.jsonl"
+    source.write_text(f"{RUSSIAN}\n", encoding="utf-8")
+    outcome = classify(f"--output_dir={trained}", f"--input_file={source}", f"--output_file={target}")
+    outcome.assert_refused(f"first lines of {source}: 5 of 5 words (100%) are [UNK]", "--allow_unknown")
+    assert not target.exists()
 
 
 def test_bare_name_of_a_model(refused, flags):

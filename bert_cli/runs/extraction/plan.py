@@ -26,7 +26,7 @@ from bert_cli.outputs.vectors.rows import VectorFormat
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checks import check_first_unknown
 from bert_cli.runs.output_dir.shards import ShardPlan
-from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS
+from bert_cli.settings.groups import LAST_LAYER, LAST_LAYERS, ModelFiles
 from bert_cli.settings.tools import Attention, Extraction, ExtractSettings
 from bert_cli.text.vocabulary import Vocabulary
 
@@ -154,13 +154,13 @@ def open_texts(input_file: str, output_file: str, done: int) -> Iterator[tuple[I
 
 
 def checked_first(
-    chunks: Iterator[ExtractionFeatures], input_file: str, vocabulary: Vocabulary, strict: bool
+    chunks: Iterator[ExtractionFeatures], input_file: str, vocabulary: Vocabulary, flags: ModelFiles
 ) -> Iterator[ExtractionFeatures]:
     """The same chunks, looked at by model_checks.check_first_unknown.
 
-    strict: the first one is made now, before a file is begun that an error would leave behind.
+    With --strict the first one is made now, before a file is begun that an error would leave behind.
     """
-    check = check_first_unknown(input_name(input_file), vocabulary, strict)
+    check = check_first_unknown(input_name(input_file), vocabulary, flags)
 
     def checked() -> Iterator[ExtractionFeatures]:
         for features in chunks:
@@ -168,7 +168,7 @@ def checked_first(
             yield features
 
     passed = checked()
-    first = list(itertools.islice(passed, 1)) if strict else []
+    first = list(itertools.islice(passed, 1)) if flags.strict else []
     return itertools.chain(first, passed)
 
 

@@ -5,10 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bert_cli.base import files
 from bert_cli.base.errors import InputError
 from bert_cli.base.log import LOG
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.model.config import BertConfig, ModuleConfig
+from bert_cli.runs.loading.checkpoints import FOLDER
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import CLS, SEP, UNK, Vocabulary, looks_cased
 from bert_cli.weights.path import CheckpointPath
 
@@ -92,8 +95,8 @@ def check_sizes(
         )
 
 
-def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary, strict: bool) -> None:
-    """A doubt where the vocabulary lacks more than MOST_UNKNOWN of the words of a split.
+def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
+    """check_unknown_share of the words of a split.
 
     A word is a piece without ## in front; [CLS] and [SEP] are none. An unknown word is one [UNK].
     """
@@ -102,23 +105,32 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     is_word[[vocabulary.ids[CLS], vocabulary.ids[SEP]]] = False
     words = int(is_word[sequences.token_ids].sum())
     unknown = int((sequences.token_ids == vocabulary.ids[UNK]).sum())
-    check_unknown_share(split, unknown, words, "words", vocabulary, strict)
+    check_unknown_share(split, unknown, words, "words", vocabulary, flags)
 
 
-def check_unknown_share(place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, strict: bool) -> None:
-    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are [UNK]."""
-    if unknown > MOST_UNKNOWN * count:
-        doubt(
-            f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as {vocabulary.path} does not have "
-            "them; check --vocab_file and --do_lower_case",
-            strict,
+def check_unknown_share(
+    place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, flags: ModelFiles
+) -> None:
+    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are [UNK].
+
+    InputError for more than half of them without --allow_unknown: from such a text nothing is learned.
+    """
+    found = f"{place}: {unknown} of {count} {unit} ({unknown / max(1, count):.0%}) are {UNK}"
+    if unknown > count / 2 and not flags.allow_unknown:
+        is_builtin = files.absolute(vocabulary.path).startswith(os.path.join(FOLDER, ""))
+        cause = "the built-in model is for English" if is_builtin else "it may be one of another language"
+        raise InputError(
+            f"{found}: the vocabulary {vocabulary.path} does not fit the text ({cause}); give --init_checkpoint a model "
+            "for the language of the text (docs/models.md lists some), or --allow_unknown to go on"
         )
+    if unknown > MOST_UNKNOWN * count:
+        doubt(f"{found}, as {vocabulary.path} does not have them; check --vocab_file and --do_lower_case", flags.strict)
 
 
-def check_first_unknown(name: str, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
+def check_first_unknown(name: str, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:
     """A function that is called with each part of the lines of `name` before what is computed from it is written.
 
-    The first part is checked as check_unknown does, and stands for the others: with --strict nothing is written then.
+    The first part is checked as check_unknown does, and stands for the others: after an error nothing is written.
     """
     is_checked = False
 
@@ -126,6 +138,6 @@ def check_first_unknown(name: str, vocabulary: Vocabulary, strict: bool) -> Call
         nonlocal is_checked
         if not is_checked:
             is_checked = True
-            check_unknown(f"first lines of {name}", sequences, vocabulary, strict)
+            check_unknown(f"first lines of {name}", sequences, vocabulary, flags)
 
     return check

@@ -15,6 +15,7 @@ from bert_cli.base.names import STANDARD
 from bert_cli.base.writing import atomic_write
 from bert_cli.features.ragged import RaggedFeatures
 from bert_cli.runs.loading.checks import check_first_unknown
+from bert_cli.settings.groups import ModelFiles
 from bert_cli.text.vocabulary import Vocabulary
 
 _OF_TEXTS = ("text", "input_file", "explain")
@@ -50,12 +51,12 @@ def is_terminal(source: str) -> bool:
     return source == STANDARD and sys.stdin.isatty()
 
 
-def unknown_check(source: str | None, vocabulary: Vocabulary, strict: bool) -> Callable[[RaggedFeatures], None]:
+def unknown_check(source: str | None, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:
     """model_checks.check_first_unknown for the lines of a file or a pipe; what is typed is not checked."""
     # Somebody who types sees what comes of it.
     if not source or is_terminal(source):
         return lambda sequences: None
-    return check_first_unknown(input_name(source), vocabulary, strict)
+    return check_first_unknown(input_name(source), vocabulary, flags)
 
 
 def chunks_of(items: Iterator[Item], size: int = CHUNK) -> Iterator[list[Item]]:

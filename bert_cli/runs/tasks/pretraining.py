@@ -93,8 +93,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             stack.enter_context(splits["held_out"])
         for data, split in {data: split for split, data in reversed(splits.items())}.items():  # each text once
             if isinstance(data, PretrainingText) and model.optional_vocabulary:
-                counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
-                check_unknown_share(split, *counts, "tokens", model.vocabulary, strict)
+                counts = data.num_unknown, data.num_tokens
+                check_unknown_share(split, *counts, "tokens", model.vocabulary, settings.model)
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:

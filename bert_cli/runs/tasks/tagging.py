@@ -194,7 +194,7 @@ def tag_text(settings: TagSettings) -> dict:
         raise InputError("--text: holds no words")
     session = opening.open_trained(task, model, data, settings)
 
-    check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
+    check = interactive.unknown_check(source, model.vocabulary, settings.model)
 
     def tagged(texts: list[str]) -> Iterator[tuple[TaggingExample, TagPrediction]]:
         examples = [text_example(line) for line in texts]

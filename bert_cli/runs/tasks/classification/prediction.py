@@ -66,7 +66,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
 
     There is no report, and no lock: other processes work in the same output_dir, on other shards.
     """
-    folder, strict = settings.phases.output_dir, settings.model.strict
+    folder = settings.phases.output_dir
     check_submission(settings)
     files.check_can_write(folder, "output_dir")
     task = ClassificationTask(settings)
@@ -84,7 +84,7 @@ def predict_shards(settings: ClassifySettings) -> dict[str, Any]:
         with contextlib.ExitStack() as stack:
             data = part.read(model, stack)
         split = data.splits["test"]
-        check_unknown("test", split.features.sequences, model.vocabulary, strict)
+        check_unknown("test", split.features.sequences, model.vocabulary, settings.model)
         # Only now, as the session needs a dataset; it serves all further shards.
         session = session or opening.open_trained(part, model, data, alone(settings))
         found = session.infer(split.features, settings.inference.predict_batch_size, "predicting")
@@ -134,7 +134,7 @@ def answer_texts(settings: ClassifySettings) -> dict:
             yield {"text": line.text_a} | pair | problem_type.record(numbers, row, data.answers.labels)
 
     def answer_file(source: str, target: str, may_be_empty: bool = False) -> None:
-        check = interactive.unknown_check(source, model.vocabulary, settings.model.strict)
+        check = interactive.unknown_check(source, model.vocabulary, settings.model)
         interactive.answer_lines(
             source, target, lambda chunk: answer([split_line(line) for line in chunk], check), may_be_empty
         )
