@@ -18,6 +18,7 @@ from bert_cli.runs.evaluation import evaluate
 from bert_cli.runs.loading.checks import check_unknown
 from bert_cli.runs.output_dir import lock, run_folder
 from bert_cli.runs.reporting import finish, run_facts
+from bert_cli.runs.size_defaults import with_size_defaults
 from bert_cli.runs.sweep import sweep
 from bert_cli.runs.tasks import controls
 from bert_cli.runs.tasks.interface import Data, Model, RunResult, Task
@@ -50,6 +51,8 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
     with contextlib.ExitStack() as stack:
         model = load_task_model(task, settings)
         if phases.do_train:
+            settings = with_size_defaults(settings, model.config.hidden_size, task.command)
+            task = task.again(settings)
             controls.check(settings, model.config, task.freezes_encoder)
         data = task.read(model, stack) if data is None else data
         _check_vocabulary(model, data, settings.model)

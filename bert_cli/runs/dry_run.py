@@ -79,6 +79,8 @@ def try_out(
     forecast = make_forecast(trial, steps, epochs, saves, others, reading, starting)
     if plan.done:
         LOG.log(RESULT, "  %d of %d steps are trained already", plan.done, updates.steps)
+    passes = f"; passes over the training data: {epochs:.3g}" if "train" in sequences else ""
+    LOG.log(RESULT, "  learning rate: %g at its peak%s", updates.learning_rate, passes)
     for line in forecast_lines(forecast, trial, steps, updates.batch_size):
         LOG.log(RESULT, "  %s", line)
     LOG.log(RESULT, "nothing was written; the run without --dry_run starts from the beginning")

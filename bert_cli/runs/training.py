@@ -109,6 +109,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
             raise
         LOG.warning("warning: without --dry_run this would be refused: %s", error)
         state = None
+    assert training.learning_rate is not None, "with_size_defaults has set it"
     done = step_number(state) if state else 0
     first = plan_start((read_manifest(phases.output_dir) or {}) if state else {}, plan.steps, done)
     history, best = History(phases.output_dir, done), None

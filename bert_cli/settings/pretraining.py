@@ -168,7 +168,11 @@ class PretrainSettings(TrainingSettings):
     inference: Inference = group(
         Inference, {"eval_batch_size": "sequences in a batch of the evaluation"}, only=("eval_batch_size",)
     )
-    training: Training = group(Training, {"train_batch_size": "sequences in a training batch, over all devices"})
+    training: Training = group(
+        Training,
+        {"train_batch_size": "sequences in a training batch, over all devices", "learning_rate": "peak learning rate"},
+        learning_rate=5e-5,
+    )
     steps: Steps = group(Steps)
     loss: Loss = group(
         Loss,

@@ -9,6 +9,7 @@ from bert_cli.settings.devices import Devices
 from bert_cli.settings.groups import Encoding, Hub, Inference, Log, ModelFiles, Phases
 
 EPOCH = "epoch"  # of --eval_every
+_BY_SIZE = "by the size of the model (docs/training.md)"
 
 
 class Training(FlagGroup, heading="Training"):
@@ -16,14 +17,21 @@ class Training(FlagGroup, heading="Training"):
 
     # The batch of one update, whatever the number of devices and accumulation steps.
     train_batch_size: int = deciding(32, "examples in a training batch, over all devices", lower=1, grid=True)
-    # Google's default of the scripts; the paper tries 2e-5 to 5e-5.
-    learning_rate: float = deciding(5e-5, "peak learning rate", lower=0.0, grid=True)
+    # None until runs.size_defaults has chosen it; commands that do not fine-tune have a default of their own.
+    learning_rate: float | None = deciding(
+        None, f"peak learning rate; default: {_BY_SIZE}, 5e-5 for BERT-Base", lower=0.0, grid=True
+    )
 
 
 class FineTuning(FlagGroup, heading="Training"):
     """How long a model is fine-tuned."""
 
-    num_train_epochs: float = deciding(3.0, "passes over the training data; fractions are used", lower=0.0, grid=True)
+    num_train_epochs: float | None = deciding(
+        None,
+        f"passes over the training data; fractions are used; default: {_BY_SIZE}, 3 for BERT-Base",
+        lower=0.0,
+        grid=True,
+    )
     warmup_proportion: float = deciding(
         0.1, "share of the steps in which the learning rate rises", lower=0.0, upper=1.0
     )

@@ -23,7 +23,8 @@ from tests.commands.convert_run import TOKENS, convert, make_source
 SIZES = {"max_position_embeddings": 64, "num_hidden_layers": 4}
 USED = f"no model was given: the built-in one is used, pre-trained on English text: 4 layers of width 16, {len(TOKENS)} words"
 RANDOM = "no model was given: the small built-in one is used, which starts from RANDOM weights"
-FEW = ("--train_batch_size=8", "--num_train_epochs=0.34", "--precision=float32")  # one step
+# One step; the stand-in knows few words of the texts.
+FEW = ("--train_batch_size=8", "--num_train_epochs=0.34", "--precision=float32", "--allow_unknown")
 MOST_BYTES = 16_000_000
 
 
@@ -75,7 +76,7 @@ def test_training_starts_from_it(present, cola, classify, run_folder, tmp_path):
     again = classify(*flags, "--learning_rate=0")  # the run's own folder tells all of it
     assert again.code == 0
     assert "training is already finished" in again.err
-    predicted = classify("--do_predict", "--data_dir", cola, f"--output_dir={out}")
+    predicted = classify("--do_predict", "--data_dir", cola, f"--output_dir={out}", "--allow_unknown")
     assert predicted.code == 0, predicted.err
     assert BUILTIN_MODEL not in predicted.err
     classify(*flags, "--learning_rate=0", "--init_checkpoint=random").assert_refused(

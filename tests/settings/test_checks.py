@@ -83,7 +83,10 @@ def test_numbers_that_are_nearly_equal_have_folders_of_their_own():
 
 def test_help_says_where_a_list_may_stand():
     text = " ".join(full_help_text(ClassifySettings, "bert-classify", "").split())
-    assert "--learning_rate: peak learning rate; a list makes a grid of runs (default: 5e-05)" in text
+    assert "5e-5 for BERT-Base; a list makes a grid of runs" in text
+    assert (
+        "--train_batch_size: examples in a training batch, over all devices; a list makes a grid of runs (def" in text
+    )
 
 
 @pytest.mark.parametrize(

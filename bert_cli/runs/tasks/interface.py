@@ -158,6 +158,7 @@ class Task(Generic[Model, Data]):
     def fine_tuning_plan(self, rows: int, examples: int, **values: Any) -> Plan:
         """The plan of --num_train_epochs over so many rows; examples: see Plan, as the other values."""
         training, fine_tuning = self.settings.training, self.settings.fine_tuning
+        assert fine_tuning.num_train_epochs is not None, "with_size_defaults has set it"
         steps = check_steps(rows, training.train_batch_size, fine_tuning.num_train_epochs)
         warmup_steps = int(steps * fine_tuning.warmup_proportion)
         return Plan(steps, warmup_steps, examples=examples, **values)
