@@ -20,6 +20,7 @@ TESTED_END_TO_END: dict[str, str] = {
     "api/question_answerer.py": "commands/test_api.py",
     "api/tagger.py": "commands/test_api.py",
     "api/tokenizer.py": "commands/test_tokenize.py",
+    "runs/tasks/classification/baselines.py": "commands/test_baselines.py",
     "features/encoded_text.py": "commands/test_tokenize.py",
     "runs/loading/tokenizer.py": "commands/test_tokenize.py",
     "keras/loading.py": "keras/test_encoder.py",

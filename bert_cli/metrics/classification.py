@@ -54,7 +54,8 @@ def losses_metrics(losses: np.ndarray, batch_size: int) -> dict[str, np.float32 
 
 def preload() -> None:
     """An evaluation will follow: see runtime.background_import."""
-    BACKGROUND_IMPORTS.need("sklearn.metrics", "scipy.stats")
+    linear = ("sklearn.feature_extraction.text", "sklearn.linear_model")  # of the baselines
+    BACKGROUND_IMPORTS.need("sklearn.metrics", "scipy.stats", *linear)
 
 
 def mean_of_batch_means(losses: np.ndarray, batch_size: int) -> float:

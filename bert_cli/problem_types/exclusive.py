@@ -1,7 +1,8 @@
 """Single-label classification and multiple choice: a softmax, and exactly one right output."""
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from bert_cli.base.head_types import CHOICE
 from bert_cli.base.messages import more
 from bert_cli.metrics import classification
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, significant
+from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.problem_type import (
     EvalRows,
     Found,
@@ -20,6 +22,9 @@ from bert_cli.problem_types.problem_type import (
     named_probabilities,
     probability_rows,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -37,6 +42,18 @@ class Exclusive(ProblemType):
     def output_names(self, found: Found, labels: LabelSet) -> Sequence[str]:
         """What tables and records call the outputs."""
         return labels.names
+
+    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
+        best = np.bincount(label_ids, minlength=outputs).argmax()
+        return np.tile(np.eye(outputs)[best], (rows, 1))
+
+    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
+        return math.log(outputs)
+
+    def collapse(self, found: Found, labels: LabelSet) -> str:
+        best = np.unique(found["probabilities"].argmax(axis=1))
+        name = self.output_names(found, labels)[best[0]]
+        return f"every row gets the label {name}" if len(best) == 1 else ""
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # The loss comes from the logarithms: a probability that float32 rounds to 0 still has a
@@ -100,6 +117,11 @@ class SingleLabel(Exclusive):
         # A probability of 0 has no logarithm; the smallest normal float32 is far below any that
         # matters.
         return np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
+
+    def linear_prediction(
+        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+    ) -> np.ndarray:
+        return logistic_probabilities(features, label_ids, outputs, others)
 
     def decisions(self, found: Found, labels: LabelSet) -> list[str]:
         """The most probable label, of equal ones the first."""

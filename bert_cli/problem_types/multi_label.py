@@ -2,8 +2,9 @@
 cross entropy.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bert_cli.base.messages import quoted
 from bert_cli.metrics import multi_label
 from bert_cli.metrics.classification import LOSSES
 from bert_cli.problem_types.columns import Column, LabelCells, significant
+from bert_cli.problem_types.linear_models import logistic_probabilities
 from bert_cli.problem_types.problem_type import (
     EvalRows,
     Found,
@@ -22,6 +24,9 @@ from bert_cli.problem_types.problem_type import (
     named_probabilities,
     probability_rows,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _LEAST = 1e-7  # a probability p so large that float32 separates p from 0, and 1 - p from 1
 
@@ -45,6 +50,7 @@ class MultiLabel(ProblemType):
     activation = "sigmoid"
     hugging_face = "multi_label_classification"
     has_label_lists = True
+    collapse_advice = "--threshold=tuned finds the threshold of each label on the dev set"
     has_thresholds = True
     chart = "roc"
 
@@ -97,6 +103,24 @@ class MultiLabel(ProblemType):
         without it have 1.
         """
         return np.stack([np.ones_like(weights), weights], axis=1)
+
+    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
+        """Each label that most training rows have."""
+        return np.tile((label_ids.mean(axis=0) > 0.5).astype(np.float64), (rows, 1))
+
+    def linear_prediction(
+        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+    ) -> np.ndarray:
+        """A model for each label."""
+        columns = (label_ids > 0).astype(np.int32).T
+        return np.stack([logistic_probabilities(features, has, 2, others)[:, 1] for has in columns], axis=1)
+
+    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
+        return math.log(2)
+
+    def collapse(self, found: Found, labels: LabelSet) -> str:
+        is_any = multi_label.over_thresholds(found["probabilities"], _thresholds(labels)).any()
+        return "" if is_any else "no row gets a label"
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         # log(1 + e^x) − x · y, without a large power

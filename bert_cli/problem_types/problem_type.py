@@ -7,13 +7,16 @@ because this room imports no TensorFlow.
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bert_cli.base import spec
 from bert_cli.base.head_types import CLASSIFIER
 from bert_cli.problem_types.columns import Column, LabelCells, Probabilities, json_values, significant
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 # The predictions of a model for n examples in file order: `probabilities` [n, L] or `values` [n],
 # and `losses` [n].
@@ -66,6 +69,8 @@ class ProblemType(abc.ABC):
     has_label_lists  whether an example may have many labels
     has_thresholds   whether --threshold applies
     chart            key of report.classification.CHARTS; mistakes_title: of the report's list of mistakes
+    collapse_advice  what to do where all predictions are the same; "": what helps against any poor training
+    baseline_names   names in run_report.json of the constant and of the linear prediction
     *_refusal        why --distill_from, the flags of the loss, or --class_weights make no sense; "" where they do
     """
 
@@ -87,6 +92,8 @@ class ProblemType(abc.ABC):
     has_thresholds = False
     chart = "calibration"
     mistakes_title = "The most confident mistakes"
+    baseline_names = ("majority", "tfidf")
+    collapse_advice = ""
     distillation_refusal = ""
     loss_refusal = ""
     class_weights_refusal = ""
@@ -180,6 +187,26 @@ class ProblemType(abc.ABC):
         float64 [rows]).
         """
         raise self._impossible("explanations")
+
+    # Simple predictors, which a trained model is compared with.
+
+    @abc.abstractmethod
+    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
+        """`output_name` for `rows` rows, all alike: the most frequent label of the training rows, or their mean."""
+
+    def linear_prediction(
+        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+    ) -> np.ndarray:
+        """`output_name` for the rows `others` [m, f], by a linear model of training features [n, f]."""
+        raise self._impossible("linear model")
+
+    @abc.abstractmethod
+    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
+        """The loss of guessing: of equal probabilities; of a regression, of 0 for every row."""
+
+    @abc.abstractmethod
+    def collapse(self, found: Found, labels: LabelSet) -> str:
+        """What the predictions have in common where all of them are the same, "" where they differ."""
 
     # Evaluation.
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,11 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.messages import quoted
 from bert_cli.metrics.classification import LOSSES, regression_metrics
 from bert_cli.problem_types.columns import Column, LabelCells, significant
+from bert_cli.problem_types.linear_models import ridge_values
 from bert_cli.problem_types.problem_type import EvalRows, Found, LabelSet, ProblemType, Scores, Suspects
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 class Regression(ProblemType):
@@ -25,6 +29,7 @@ class Regression(ProblemType):
     exported_name = "value"
     hugging_face: str | None = "regression"
     is_numeric = True
+    baseline_names = ("mean", "ridge")
     chart = "scatter"
     mistakes_title = "The largest errors"
     distillation_refusal = (
@@ -52,6 +57,21 @@ class Regression(ProblemType):
     def stratum(self, label: Any) -> float:
         # By value: sorted as text, 10 would come before 9.
         return float(str(label))
+
+    def constant_prediction(self, label_ids: np.ndarray, rows: int, outputs: int) -> np.ndarray:
+        return np.full(rows, label_ids.mean(dtype=np.float64))
+
+    def linear_prediction(
+        self, features: "csr_matrix", label_ids: np.ndarray, others: "csr_matrix", outputs: int
+    ) -> np.ndarray:
+        return ridge_values(features, label_ids, others)
+
+    def guess_loss(self, label_ids: np.ndarray, outputs: int) -> float:
+        return float(np.mean(np.square(label_ids, dtype=np.float64)))
+
+    def collapse(self, found: Found, labels: LabelSet) -> str:
+        values = found["values"]
+        return f"every row gets the value {significant(values[0])}" if np.ptp(values) == 0 else ""
 
     def postprocess(self, logits: np.ndarray, label_ids: np.ndarray) -> dict[str, np.ndarray]:
         return {"values": logits[:, 0], "losses": (logits[:, 0] - label_ids) ** 2}

@@ -11,7 +11,8 @@ from bert_cli.engines.engine import INT8
 from bert_cli.metrics.selection import lower_is_better
 from bert_cli.outputs.eval_results import format_eval_results, write_eval_results
 from bert_cli.report.main_metric import display_name, is_per_cent, score
-from bert_cli.runs.reporting import keep_examples
+from bert_cli.runs.learning_checks import log_comparison
+from bert_cli.runs.reporting import cause, keep_examples
 from bert_cli.runs.tasks.interface import Data, Evaluation, Model, Task
 from bert_cli.runs.tasks.opening import open_trained
 from bert_cli.runs.training import TrainedModel
@@ -36,12 +37,29 @@ def evaluate(
         write_eval_results(os.path.join(folder, EVAL_RESULTS), results)
     for line in (*format_eval_results(results), *found.lines):
         LOG.log(RESULT, line)
+    compared = _compare(task, data, found, results) if predictor.is_chief else {}
     keep_examples(folder, found.examples if settings.page.report else None, predictor.is_chief)
     plain = {name: value if isinstance(value, int) else float(value) for name, value in results.items()}
-    found = found._replace(report=found.report | {"eval": plain | found.report.get("eval", {})})
+    found = found._replace(report=found.report | {"eval": plain | found.report.get("eval", {})} | compared)
     if before:
         _log_cost(task.command, data.metrics[0], *before, found.report["eval"])
     return found
+
+
+def _compare(task: Task[Model, Data], data: Data, found: Evaluation, results: Mapping[str, Any]) -> dict[str, Any]:
+    """Log how the results compare with simple baselines; returns the entry of run_report.json.
+
+    The results are written before. Whatever goes wrong here is one line of warning.
+    """
+    try:
+        compared = task.compare(data, found)
+    except Exception as error:
+        LOG.warning("warning: the baselines were not computed: %s", cause(error))
+        return {"baselines": {}}
+    if compared is None:
+        return {}
+    log_comparison(task.command, data.metrics[0], results, compared)
+    return {"baselines": compared.baselines}
 
 
 def _in_full_precision(

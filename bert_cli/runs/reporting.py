@@ -60,7 +60,7 @@ def keep_examples(folder: str, compute: Callable[[], EvalExamples] | None, write
         if writes and examples:
             write_eval_examples(path, examples)
     except Exception as error:
-        LOG.warning("warning: %s was not written: %s; the report will show no single rows", path, _cause(error))
+        LOG.warning("warning: %s was not written: %s; the report will show no single rows", path, cause(error))
         examples = None
     if writes and not examples:
         files.remove(path)
@@ -121,7 +121,7 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
     except Exception as error:
         LOG.warning(
             "warning: %s was not written: %s; all else is in place, and `bert-report %s` tries again",
-            os.path.join(folder, PAGE), _cause(error), folder,
+            os.path.join(folder, PAGE), cause(error), folder,
         )  # fmt: skip
     for line in lines:
         LOG.info(line)
@@ -132,7 +132,8 @@ def _is_unfinished(folder: str) -> bool:
     return SEVERAL in (read_manifest(folder) or {}) and not members_of(folder)
 
 
-def _cause(error: Exception) -> str:
+def cause(error: Exception) -> str:
+    """One line that says what went wrong, and where in the code unless the user can mend it."""
     if isinstance(error, InputError):
         return first_line(error)
     place = traceback.extract_tb(error.__traceback__)[-1]

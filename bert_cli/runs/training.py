@@ -22,6 +22,7 @@ from bert_cli.runs.callbacks.evaluation import (
 )
 from bert_cli.runs.callbacks.recording import HistoryCallback, TensorBoardCallback
 from bert_cli.runs.engine.predictor import Predictor
+from bert_cli.runs.learning_checks import loss_doubt
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.output_dir.manifest import (
     COMMAND,
@@ -169,6 +170,7 @@ def open_and_train(
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
     if plan.finished is None:
         figures = _train(task, session, model, data, plan, settings, recorders, best)
+        _check_losses(plan, task.guess_loss(data), session.is_chief)
     else:
         figures = {"global_step": step_number(plan.finished)}
         stopped = ", stopped early" if figures["global_step"] < plan.updates.steps else ""
@@ -190,6 +192,14 @@ def open_and_train(
         figures |= best.load()
         figures |= {"last_step": last_step, "stopped_early": last_step < plan.updates.steps}
     return TrainedModel(session, {"metric": plan.metric} | figures, recorders)
+
+
+def _check_losses(plan: TrainingPlan, guess: float | None, is_chief: bool) -> None:
+    updates = plan.updates
+    if guess is None or not is_chief:
+        return
+    if doubt := loss_doubt(plan.history.entries, updates.first_step + updates.warmup_steps, guess):
+        LOG.warning("warning: %s", doubt)
 
 
 def _recorders(session: "Session", plan: TrainingPlan, settings: TrainingSettings) -> list[Callback]:

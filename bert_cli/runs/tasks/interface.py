@@ -110,6 +110,21 @@ class Evaluation(NamedTuple):
     details: Any = None
 
 
+class Comparison(NamedTuple):
+    """Whether a model has learned something, by its evaluation.
+
+    baselines: by name, the metrics of simple predictors on the same rows, without `eval_`; the constant one comes first; {}
+    where the training rows are not known. is_varied: the labels of the rows differ, so that a constant is no good answer.
+    collapse: what all predictions have in common, "" where they differ; advice: what to do against that, "" for what
+    helps against any poor training.
+    """
+
+    baselines: dict[str, dict[str, float]]
+    is_varied: bool
+    collapse: str
+    advice: str
+
+
 class RunResult(NamedTuple):
     """report: what run_report.json got. evaluation: None where nothing was evaluated."""
 
@@ -182,6 +197,14 @@ class Task(Generic[Model, Data]):
     def evaluate(self, predictor: Predictor, data: Data) -> Evaluation:
         """The task's metrics on the dev data."""
         raise NotImplementedError
+
+    def compare(self, data: Data, evaluation: Evaluation) -> Comparison | None:
+        """The evaluation beside simple baselines; None for a task without them."""
+        return None
+
+    def guess_loss(self, data: Data) -> float | None:
+        """The training loss of a model that guesses, None where it is not known."""
+        return None
 
     def predict(self, predictor: Predictor, data: Data, evaluation: Evaluation | None) -> dict[str, Any]:
         """Write the files of the predictions; returns further entries of the report. evaluation: of the same run, if any."""

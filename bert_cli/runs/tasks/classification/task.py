@@ -15,6 +15,7 @@ from bert_cli.base.head_types import CLASSIFIER, HeadSpec
 from bert_cli.base.log import LOG
 from bert_cli.examples.classification import ClassificationExample
 from bert_cli.examples.tables import Table
+from bert_cli.features.choice import ChoiceFeatures
 from bert_cli.features.classification import ClassificationFeatures
 from bert_cli.flags.option import values_of
 from bert_cli.metrics.classification import main_metrics, preload
@@ -27,11 +28,12 @@ from bert_cli.runs.loading.trained import check_command, load_with_settings, tra
 from bert_cli.runs.output_dir import run_folder
 from bert_cli.runs.tasks import controls, opening
 from bert_cli.runs.tasks.classification.answers import make_answers
+from bert_cli.runs.tasks.classification.baselines import baselines
 from bert_cli.runs.tasks.classification.data import DataReader, check_submission, known_problem_type
 from bert_cli.runs.tasks.classification.dataset import ClassificationDataset, make_split
 from bert_cli.runs.tasks.classification.distillation import Teacher
 from bert_cli.runs.tasks.classification.explanation import explained_examples
-from bert_cli.runs.tasks.interface import Evaluation, Plan, Task
+from bert_cli.runs.tasks.interface import Comparison, Evaluation, Plan, Task
 from bert_cli.settings.classification import ClassifySettings
 from bert_cli.settings.groups import WINDOWS, Inference
 from bert_cli.weights.path import find_checkpoint
@@ -197,6 +199,23 @@ class ClassificationTask(Task[AnyModel, ClassificationDataset]):
         examples = functools.partial(explained_examples, predictor, data, split, found, batch_size)
         report = {"eval_examples_per_second": found["examples_per_second"], "eval": details}
         return Evaluation(metrics, lines, report, examples, (answers, found))
+
+    def compare(self, data: ClassificationDataset, evaluation: Evaluation) -> Comparison:
+        """Of two halves the first one is compared."""
+        split, (answers, found) = data.splits[data.halves("dev")[0]], evaluation.details
+        label_ids, problem_type = split.features.label_ids, data.problem_type
+        is_varied = len(np.unique(label_ids, axis=0)) > 1
+        collapse = problem_type.collapse(found, answers.labels) if is_varied else ""
+        known = baselines(data, split, answers, self.settings.inference.eval_batch_size)
+        return Comparison(known, is_varied, collapse, problem_type.collapse_advice if collapse else "")
+
+    def guess_loss(self, data: ClassificationDataset) -> float | None:
+        # A teacher adds a divergence to the loss.
+        if data.teacher:
+            return None
+        features = data.training_features()
+        outputs = features.num_endings if isinstance(features, ChoiceFeatures) else len(data.labels)
+        return data.problem_type.guess_loss(features.label_ids, outputs)
 
     def predict(
         self, predictor: Predictor, data: ClassificationDataset, evaluation: Evaluation | None
