@@ -159,6 +159,8 @@ class PretrainSettings(TrainingSettings):
         {
             "init_checkpoint": "a checkpoint to go on from: of TF1, of Hugging Face, or an output_dir; random: random weights"
         },
+        # The vocabulary is often one of the user's own words, of which a text may have few.
+        without=("allow_unknown",),
         init_checkpoint=RANDOM,
     )
     hub: Hub = group(Hub, only=())  # it starts from no module

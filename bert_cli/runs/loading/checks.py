@@ -96,7 +96,7 @@ def check_sizes(
 
 
 def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary, flags: ModelFiles) -> None:
-    """check_unknown_share of the words of a split.
+    """doubt_unknown of the words of a split; InputError for more than half of them without --allow_unknown.
 
     A word is a piece without ## in front; [CLS] and [SEP] are none. An unknown word is one [UNK].
     """
@@ -105,26 +105,25 @@ def check_unknown(split: str, sequences: RaggedFeatures, vocabulary: Vocabulary,
     is_word[[vocabulary.ids[CLS], vocabulary.ids[SEP]]] = False
     words = int(is_word[sequences.token_ids].sum())
     unknown = int((sequences.token_ids == vocabulary.ids[UNK]).sum())
-    check_unknown_share(split, unknown, words, "words", vocabulary, flags)
-
-
-def check_unknown_share(
-    place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, flags: ModelFiles
-) -> None:
-    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are [UNK].
-
-    InputError for more than half of them without --allow_unknown: from such a text nothing is learned.
-    """
-    found = f"{place}: {unknown} of {count} {unit} ({unknown / max(1, count):.0%}) are {UNK}"
-    if unknown > count / 2 and not flags.allow_unknown:
+    if unknown > words / 2 and not flags.allow_unknown:
         is_builtin = files.absolute(vocabulary.path).startswith(os.path.join(FOLDER, ""))
         cause = "the built-in model is for English" if is_builtin else "it may be one of another language"
         raise InputError(
-            f"{found}: the vocabulary {vocabulary.path} does not fit the text ({cause}); give --init_checkpoint a model "
-            "for the language of the text (docs/models.md lists some), or --allow_unknown to go on"
+            f"{split}: {unknown} of {words} words ({unknown / words:.0%}) are {UNK}: the vocabulary {vocabulary.path} does not "
+            f"fit the text ({cause}); give --init_checkpoint a model for the language of the text (docs/models.md lists "
+            "some), or --allow_unknown to go on"
         )
+    doubt_unknown(split, unknown, words, "words", vocabulary, flags.strict)
+
+
+def doubt_unknown(place: str, unknown: int, count: int, unit: str, vocabulary: Vocabulary, strict: bool) -> None:
+    """A doubt where more than MOST_UNKNOWN of the `count` units (words, tokens) of a place are [UNK]."""
     if unknown > MOST_UNKNOWN * count:
-        doubt(f"{found}, as {vocabulary.path} does not have them; check --vocab_file and --do_lower_case", flags.strict)
+        doubt(
+            f"{place}: {unknown} of {count} {unit} ({unknown / count:.0%}) are {UNK}, as {vocabulary.path} does not have "
+            "them; check --vocab_file and --do_lower_case",
+            strict,
+        )
 
 
 def check_first_unknown(name: str, vocabulary: Vocabulary, flags: ModelFiles) -> Callable[[RaggedFeatures], None]:

@@ -21,7 +21,7 @@ from bert_cli.model.config import BertConfig
 from bert_cli.outputs.eval_examples import SEQUENCES, EvalExamples, masked_word_examples
 from bert_cli.runs.engine.predictor import Predictor
 from bert_cli.runs.loading.bundle import ModelBundle
-from bert_cli.runs.loading.checks import check_unknown_share
+from bert_cli.runs.loading.checks import doubt_unknown
 from bert_cli.runs.loading.loader import load_model
 from bert_cli.runs.preparation.corpus import LOGGED
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
@@ -93,8 +93,8 @@ class PretrainingTask(Task[ModelBundle[BertConfig], PretrainingDataset]):
             stack.enter_context(splits["held_out"])
         for data, split in {data: split for split, data in reversed(splits.items())}.items():  # each text once
             if isinstance(data, PretrainingText) and model.optional_vocabulary:
-                counts = data.num_unknown, data.num_tokens
-                check_unknown_share(split, *counts, "tokens", model.vocabulary, settings.model)
+                counts, strict = (data.num_unknown, data.num_tokens), settings.model.strict
+                doubt_unknown(split, *counts, "tokens", model.vocabulary, strict)
         return PretrainingDataset(splits, model.optional_vocabulary, not task.no_nsp)
 
     def _open_data(self, flag: str, model: ModelBundle[BertConfig], share: float) -> Data:
