@@ -72,8 +72,8 @@ def choose_head_type(head: str, found: tuple[str, ...], model: ModelBundle, targ
 
 
 def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab: int | None, target: Target) -> None:
-    """Warn where the vocabulary is not the model's; InputError where --resize_vocab would cut its
-    words off.
+    """Warn where the vocabulary has fewer words than the model; InputError where it has more, also
+    than --resize_vocab asks for.
     """
     size = resize_vocab or config.vocab_size
     if vocabulary is None:
@@ -84,10 +84,10 @@ def check_words(vocabulary: Vocabulary | None, config: BertConfig, resize_vocab:
             f"--resize_vocab={size}: {vocabulary.path} has {vocabulary.size} entries; give at least as many"
         )
     elif vocabulary.size > size:
-        LOG.warning(
-            "warning: %s has %d entries, but the model knows %d words: ids from %d on will fail; is it the model's own? "
-            "--resize_vocab=%d adds rows", vocabulary.path, vocabulary.size, size, size, vocabulary.size,
-        )  # fmt: skip
+        raise InputError(
+            f"{vocabulary.path} has {vocabulary.size} entries, but the model has rows for {size}: give the model's own "
+            f"vocabulary, or add rows with --resize_vocab={vocabulary.size}"
+        )
     elif vocabulary.size < size:
         LOG.warning(
             "warning: %s has %d entries, fewer than the model's %d words; is it the model's own?",

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bert_cli.base.errors import InputError
+from bert_cli.base.log import LOG
 from bert_cli.base.spec import INPUT_MASK, INPUTS
 
 
@@ -160,21 +161,29 @@ class StatedRows:
         return others | {INPUT_MASK: batch[INPUT_MASK][..., :1], "states": self.states[rows]}
 
 
-def check_steps(num_examples: int, batch_size: int, num_epochs: float) -> int:
-    """The number of training steps, int(examples / batch_size × epochs) as the original counts.
+def steps_and_batch(num_examples: int, batch_size: int, num_epochs: float) -> tuple[int, int]:
+    """The number of training steps, int(examples / batch_size × epochs) as the original counts, and
+    the examples of each.
 
-    InputError where that is 0, or does not fit int32.
+    Where that is 0 there is one step, of the examples that the epochs have. InputError where there
+    is no example, or the number does not fit int32.
     """
     # int() cuts, as in the original: a rest of a batch makes no step.
     steps = int(num_examples / batch_size * num_epochs)
     if steps > np.iinfo(np.int32).max:
         raise InputError(f"--num_train_epochs={num_epochs} makes {steps:.3g} training steps; give a smaller number")
-    if steps == 0:
+    if steps:
+        return steps, batch_size
+    seen = int(num_examples * num_epochs)
+    if not seen:
         raise InputError(
-            f"{num_examples} examples in batches of {batch_size} for {num_epochs} epochs make no training step; give a "
-            "smaller --train_batch_size or a larger --num_train_epochs"
+            f"{num_examples} examples for {num_epochs} epochs make no training step; give a larger --num_train_epochs"
         )
-    return steps
+    LOG.warning(
+        "warning: %d examples for %g epochs are less than one batch of %d: training has one step of %d examples",
+        num_examples, num_epochs, batch_size, seen,
+    )  # fmt: skip
+    return 1, seen
 
 
 def epoch_order(num_examples: int, seed: int, epoch: int) -> np.ndarray:

@@ -62,7 +62,7 @@ def try_out(
 
     reading: seconds until TensorFlow was needed; began: when that was.
     """
-    session = open_session(task, model, data, settings, plan.class_weights)
+    session = open_session(task, model, data, settings, plan.class_weights, plan.updates.batch_size)
     from bert_cli.runs.engine.probe import probe  # imports TensorFlow, which open_session has set up
 
     LOG.log(RESULT, "  model: %s", parameters_line(session.parameters()))

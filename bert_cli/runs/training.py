@@ -121,7 +121,7 @@ def plan_training(task: Task[Model, Data], model: Model, data: Data, settings: T
         steps=plan.steps,
         warmup_steps=plan_warmup(plan.warmup_steps, plan.steps, first),
         learning_rate=training.learning_rate,
-        batch_size=training.train_batch_size,
+        batch_size=plan.batch_size or training.train_batch_size,
         random_seed=settings.seed.random_seed,
         first_step=first,
         **controls.update_rules(settings),
@@ -165,7 +165,8 @@ def open_and_train(
     task: Task[Model, Data], model: Model, data: Data, plan: TrainingPlan, settings: TrainingSettings
 ) -> TrainedModel:
     """Train what the plan says, or take the trained model where nothing is left to train."""
-    session, folder = open_session(task, model, data, settings, plan.class_weights), settings.phases.output_dir
+    folder = settings.phases.output_dir
+    session = open_session(task, model, data, settings, plan.class_weights, plan.updates.batch_size)
     recorders = _recorders(session, plan, settings)
     best = BestCheckpoint(plan.best, session, folder) if plan.best else None
     if plan.finished is None:

@@ -105,7 +105,7 @@ BAD_FLAGS = {
     "warmup in percent": (["--do_train", "--warmup_proportion=10"], ["--warmup_proportion=10", "[0.0, 1.0]"]),
     "no choice": (["--do_train", "--precision=fp16"], ["--precision=fp16", "float16"]),
     "no batch": (["--do_train", "--train_batch_size=0"], ["--train_batch_size=0"]),
-    "no step": (["--do_train", "--train_batch_size=25", "--num_train_epochs=1"], ["24 examples", "--train_batch_size"]),
+    "no step": (["--do_train", "--num_train_epochs=0.01"], ["24 examples", "a larger --num_train_epochs"]),
     "no epoch": (["--do_train", "--num_train_epochs=0"], ["--num_train_epochs"]),
     "a label twice": (["--do_train", "--labels=0,1,0"], ["--labels=0,1,0"]),
     "one label": (["--do_train", "--labels=0"], ["--labels=0"]),

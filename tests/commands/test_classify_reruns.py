@@ -156,6 +156,14 @@ def test_checkpoints_that_all_lost_their_index_are_not_trained_over(trained, tra
     assert list(trained.glob("model.ckpt-*.data-*"))
 
 
+def test_fewer_rows_than_a_batch_are_one_step(trained_flags, tmp_path, classify, run_folder):
+    flags = ("--train_batch_size=64", "--num_train_epochs=1", "--nodo_eval", "--nodo_predict")
+    outcome = classify(*trained_flags, f"--output_dir={tmp_path / 'out'}", *flags)
+    assert outcome.code == 0, outcome.err
+    assert "less than one batch of 64: training has one step of 24 examples" in outcome.err
+    assert run_folder(tmp_path / "out").checkpoints() == [1]
+
+
 @pytest.mark.slow
 def test_killed_run_goes_on_to_the_same_weights(trained_flags, tmp_path, run_folder):
     """SIGKILL while a checkpoint is being written. All in processes of their own, where TensorFlow is set up alike."""

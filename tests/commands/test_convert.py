@@ -170,11 +170,13 @@ def test_resizing(source, tmp_path):
     assert (values["vocab_size"], values["max_position_embeddings"]) == (30, 20)
 
 
-def test_another_vocabulary_is_told(source, tmp_path, capfd):
+def test_a_larger_vocabulary_is_refused(source, tmp_path, capfd):
     folder, _ = source(())
     (folder / "vocab.txt").write_text("\n".join([*TOKENS, "more"]) + "\n")
-    convert(folder, tmp_path / "hf")
-    assert "has 18 entries, but the model knows 17 words: ids from 17 on will fail" in capfd.readouterr().err
+    error = refused(capfd, f"--from={folder}", f"--to={tmp_path / 'hf'}")
+    assert "vocab.txt has 18 entries, but the model has rows for 17" in error
+    assert "add rows with --resize_vocab=18" in error
+    assert not (tmp_path / "hf").exists()
     assert "give at least as many" in refused(capfd, f"--from={folder}", f"--to={tmp_path / 'y'}", "--resize_vocab=17")
     os.remove(folder / "vocab.txt")
     report = convert(folder, tmp_path / "bare")

@@ -71,7 +71,7 @@ def test_flags_that_do_not_fit(refused, good):
     refused(["--do_train"], "--max_seq_length=100 is above", max_seq_length=100, **train)
     refused(["--do_train", "False"], "stray word 'False'", **train)
     refused(["--do_train"], "unknown flag --doc_strid; did you mean --doc_stride?", doc_strid=3, **train)
-    refused(["--do_train"], "make no training step", num_train_epochs=0.1, **train)
+    refused(["--do_train"], "make no training step", num_train_epochs=0.001, **train)
     refused(["--do_train"], "--multiple_answers", multiple_answers="last", **train)
 
 

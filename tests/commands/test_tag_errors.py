@@ -105,7 +105,7 @@ BAD_FLAGS = {
     "stride": (["--do_train", "--doc_stride=0"], ["--doc_stride=0"]),
     "too short": (["--do_train", "--max_seq_length=2"], ["--max_seq_length: 2 is too short"]),
     "too long": (["--do_train", "--max_seq_length=65"], ["--max_seq_length=65 is above the model's 64 positions"]),
-    "no step": (["--do_train", "--num_train_epochs=0.1"], ["make no training step"]),
+    "no step": (["--do_train", "--num_train_epochs=0.001"], ["make no training step"]),
     "no model": (["--do_train", "--init_checkpoint=none"], ["none: no checkpoint there"]),
 }
 

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_cli.base.errors import InputError
-from bert_cli.features.ragged import check_steps, dealt, epoch_order, equal_length_groups, length_groups, training_rows
+from bert_cli.features.ragged import (
+    dealt,
+    epoch_order,
+    equal_length_groups,
+    length_groups,
+    steps_and_batch,
+    training_rows,
+)
 
 
 def take(count: int, *arguments) -> list[list[int]]:
@@ -20,23 +27,29 @@ def take(count: int, *arguments) -> list[list[int]]:
     [(8551, 32, 3.0, 801), (100, 32, 1.0, 3), (96, 32, 1.0, 3), (10, 4, 0.5, 1), (3, 32, 11.0, 1), (7, 1, 2.5, 17)],
 )
 def test_number_of_steps_is_the_originals(examples, batch_size, epochs, steps):
-    assert check_steps(examples, batch_size, epochs) == steps
+    assert steps_and_batch(examples, batch_size, epochs) == (steps, batch_size)
 
 
-@pytest.mark.parametrize(("examples", "epochs"), [(31, 1.0), (0, 3.0), (100, 0.0), (3, 10.0)])
+@pytest.mark.parametrize(("examples", "epochs", "batch"), [(31, 1.0, 31), (14, 2.0, 28), (3, 10.0, 30), (7, 0.5, 3)])
+def test_less_than_a_batch_is_one_smaller_step(examples, epochs, batch, caplog):
+    assert steps_and_batch(examples, 32, epochs) == (1, batch)
+    told = f"{examples} examples for {epochs:g} epochs are less than one batch of 32: training has one step of {batch}"
+    assert told in caplog.text
+
+
+@pytest.mark.parametrize(("examples", "epochs"), [(0, 3.0), (100, 0.0), (3, 0.1)])
 def test_no_step_at_all(examples, epochs):
     with pytest.raises(InputError) as caught:
-        check_steps(examples, 32, epochs)
+        steps_and_batch(examples, 32, epochs)
     message = str(caught.value)
-    assert message.startswith(f"{examples} examples in batches of 32 for {epochs} epochs make no training step")
-    assert "--train_batch_size" in message
+    assert message.startswith(f"{examples} examples for {epochs} epochs make no training step")
     assert "--num_train_epochs" in message
     assert "\n" not in message
 
 
 def test_more_steps_than_can_be_counted():
     with pytest.raises(InputError, match=r"--num_train_epochs=1e\+30 makes .* training steps; give a smaller number"):
-        check_steps(100, 1, 1e30)
+        steps_and_batch(100, 1, 1e30)
 
 
 @pytest.mark.parametrize(("examples", "batch_size"), [(12, 4), (10, 4), (7, 3), (1, 1), (5, 1), (3, 8), (1, 4), (4, 4)])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 
-from bert_cli.features.ragged import RaggedFeatures, check_steps
+from bert_cli.features.ragged import RaggedFeatures, steps_and_batch
 from bert_cli.model.config import BertConfig, ModuleConfig
 from bert_cli.outputs.dry_run import SplitStatistics
 from bert_cli.outputs.eval_examples import EvalExamples
@@ -84,7 +84,8 @@ class Plan(NamedTuple):
 
     decided: what decides the result beside the flags that do (see flags.option), for the manifest. found: values of
     flags that the run found by itself, for flags.txt. labels: None for a task without. examples: rows in one pass over the
-    data, 0 where there are no passes. class_weights: see controls.
+    data, 0 where there are no passes. class_weights: see controls. batch_size: of a training that has less than one batch, None
+    for --train_batch_size.
     """
 
     steps: int
@@ -94,6 +95,7 @@ class Plan(NamedTuple):
     labels: tuple[str, ...] | None = None
     examples: int = 0
     class_weights: tuple | None = None
+    batch_size: int | None = None
 
 
 class Evaluation(NamedTuple):
@@ -174,7 +176,9 @@ class Task(Generic[Model, Data]):
         """The plan of --num_train_epochs over so many rows; examples: see Plan, as the other values."""
         training, fine_tuning = self.settings.training, self.settings.fine_tuning
         assert fine_tuning.num_train_epochs is not None, "with_size_defaults has set it"
-        steps = check_steps(rows, training.train_batch_size, fine_tuning.num_train_epochs)
+        asked = training.train_batch_size
+        steps, batch_size = steps_and_batch(rows, asked, fine_tuning.num_train_epochs)
+        values["batch_size"] = None if batch_size == asked else batch_size
         warmup_steps = int(steps * fine_tuning.warmup_proportion)
         return Plan(steps, warmup_steps, examples=examples, **values)
 

@@ -27,17 +27,21 @@ def load_task_model(task: Task[Model, Any], settings: TrainingSettings) -> Model
 
 
 def open_session(
-    task: Task[Model, Data], model: Model, data: Data, settings: TrainingSettings, class_weights: tuple | None = None
+    task: Task[Model, Data],
+    model: Model,
+    data: Data,
+    settings: TrainingSettings,
+    class_weights: tuple | None = None,
+    batch_size: int | None = None,
 ) -> "Session":
     """The task's model on its devices, its weights random or, with a checkpoint, still to be loaded. Imports TensorFlow.
 
-    class_weights: of the loss, see controls.class_weights.
+    class_weights: of the loss, see controls.class_weights. batch_size: of the training; None where nothing is trained.
     """
     setup_tensorflow()
     from bert_cli.runs.engine.session import Session
 
     rule = controls.training_rule(settings, class_weights)
-    batch_size = settings.training.train_batch_size if settings.phases.do_train else None
     return Session(
         lambda compute_dtype: task.make_model(model, data, compute_dtype, rule),
         settings.devices,
