@@ -9,7 +9,8 @@ Examples:
     bert-classify --do_train --do_eval --train_file=data/reviews.csv \\
       --dev_split=0.1 --output_dir=bert_output/reviews
     bert-report bert_output/reviews
-    bert-report bert_output/reviews --output_file=bert_output/reviews.html
+    mkdir -p bert_output/pages
+    bert-report bert_output/reviews --output_file=bert_output/pages/reviews.html
 """
 
 import os
