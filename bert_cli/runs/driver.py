@@ -38,8 +38,12 @@ def run(task: Task[Model, Any], settings: TrainingSettings) -> dict[str, Any]:
     return report
 
 
-def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | None = None) -> RunResult:
-    """A single run. data: what it is about, where that was read before, as by a cross-validation."""
+def run_once(
+    task: Task[Model, Data], settings: TrainingSettings, data: Data | None = None, ends: bool = True
+) -> RunResult:
+    """A single run. data: where that was read before, as by a cross-validation. ends: whether the log says that it is
+    done and the page is made.
+    """
     began, phases, strategy = time.monotonic(), settings.phases, settings.devices.distribution_strategy
     does_predict, folder, is_dry = settings.inference.do_predict, phases.output_dir, settings.phases.dry_run
     check_early_stopping(settings.early_stopping, phases.do_train, phases.do_eval)
@@ -90,7 +94,8 @@ def run_once(task: Task[Model, Data], settings: TrainingSettings, data: Data | N
         report["total_seconds"] = round(time.monotonic() - began, 3)
         if predictor.is_chief:
             run_folder.write_report(folder, report, results)
-            finish(folder, settings.page, phases.do_eval or (plan is not None and plan.finished is None))
+            if ends:
+                finish(folder, settings.page, phases.do_eval or (plan is not None and plan.finished is None))
             if plan:
                 run_folder.drop_unwritten(folder)
     return RunResult(report, evaluation)

@@ -23,7 +23,7 @@ from bert_cli.report.overview import commands
 from bert_cli.report.page import comparison_page, run_page, write_page
 from bert_cli.report.run_files import Run, read_run
 from bert_cli.runs.output_dir import run_folder
-from bert_cli.runs.output_dir.manifest import SEVERAL, owned_names, read_manifest, read_report
+from bert_cli.runs.output_dir.manifest import COMMAND, SEVERAL, owned_names, read_manifest, read_report
 from bert_cli.runtime.memory import peak_memory
 from bert_cli.settings.training import Page
 
@@ -113,7 +113,8 @@ def finish(folder: str, page: Page, has_news: bool = True) -> None:
         if not page.report and PAGE in owned_names(folder):  # of an earlier run: it belongs to other results
             files.remove(os.path.join(folder, PAGE))
         if members_of(folder):
-            lines = make_page(folder) if page.report else []
+            lines = [_comparison_summary(folder)]  # which is said where the page fails, too
+            lines += make_page(folder) if page.report else []
         else:
             run = read_run(folder)
             lines = summary(run)  # which is said where the page fails, too
@@ -138,6 +139,19 @@ def cause(error: Exception) -> str:
         return first_line(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {first_line(error)} ({os.path.basename(place.filename)}:{place.lineno})"
+
+
+def _comparison_summary(folder: str) -> str:
+    """The time of several runs, and the metric of the best one, or the mean where there is no best one."""
+    report = read_report(folder) or {}
+    several, results = report[SEVERAL], report.get("eval", {})
+    metric = report.get("metric", "")
+    told = f"done in {clock(report.get('total_seconds'))}"
+    if metric not in results:
+        return told
+    command = (read_manifest(folder) or {}).get(COMMAND, "")
+    of = f"of the best run, {several['best']}" if several["best"] else f"mean of {len(several['members'])} runs"
+    return f"{told}: {display_name(metric)} {score(command, metric, results[metric])}, {of}"
 
 
 def summary(run: Run, *written: str) -> list[str]:

@@ -89,6 +89,10 @@ def test_a_grid_of_taggers(tagger_once, tmp_path, tag, run_folder):
     assert json.loads((out / "best.json").read_text())["folder"] == "grid-learning_rate-0.01"
     assert "--learning_rate=0.01" in (out / "grid-learning_rate-0.01" / "flags.txt").read_text().split("\n")
     assert run_folder(out).eval_results()["eval_f1"] == pytest.approx(cells["eval_f1"][1])
+    again = tag(*flags, f"--output_dir={out}", "--learning_rate=1e-7,0.01", "--report")
+    for shown in (outcome.err, again.err):
+        assert shown.count(", of the best run, grid-learning_rate-0.01\n") == 1
+    assert again.err.count(f"wrote {out / 'report.html'}, a page to look at") == 1
     wanted = (out / "test_predictions.txt").read_bytes()
     assert tag("--do_predict", f"--output_dir={out}", "--precision=float32").code == 0
     assert (out / "test_predictions.txt").read_bytes() == wanted

@@ -9,6 +9,7 @@ import gc
 import itertools
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -58,7 +59,7 @@ _TABLES = {RUNS: names.RUNS_TABLE, GRID: names.GRID_TABLE, FOLDS: names.FOLDS_TA
 _OF_ONE_RUN = {*names.RUN_FILES, names.LABELS, names.VOCABULARY, names.HISTORY, names.BEST} - {names.EVAL_RESULTS}
 _OF_ALL = ("num_runs", "cross_validation", "do_eval")  # flags that make no difference between the runs
 
-RunOnce = Callable[..., RunResult]  # (task, settings, data=None), the driver's run_once
+RunOnce = Callable[..., RunResult]  # (task, settings, data=None, ends=True), the driver's run_once
 
 
 class Trial(NamedTuple):
@@ -93,11 +94,18 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     """
     values = values_of(settings)
     check_sweep(settings, values["do_train"], values["do_eval"], values.get("do_predict", False))
-    folder = settings.phases.output_dir
+    folder, began = settings.phases.output_dir, time.monotonic()
     report = _all(task, settings, run_one)
-    if model_folder(folder) == folder:  # folds: there is no model to go on with
-        run_folder.write_report(folder, report | {"total_seconds": report["train_seconds"]})
-        return report
+    if model_folder(folder) != folder:  # of folds there is no model to go on with
+        report |= _evaluate_best(task, settings, run_one)
+    report["total_seconds"] = round(time.monotonic() - began, 3)
+    run_folder.write_report(folder, report)
+    return report
+
+
+def _evaluate_best(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
+    """Evaluate and predict with the best run, as the phases say; returns the report of that."""
+    folder = settings.phases.output_dir
     # What the runs found in the data and left in flags.txt is taken over, as by any later run of the folder.
     kept = remembered(type(settings), model_folder(folder), ())
     # The seed is not remembered by a single run, but here it is what tells the best run from the others.
@@ -105,9 +113,8 @@ def run(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, A
     once: dict[str, Any] = {name: lists[0] for name, lists in lists_of(settings).items()}
     once |= {"do_train": False, "num_runs": 1, "eval_every": "", "early_stopping_patience": 0, "init_checkpoint": ""}
     final = changed(settings, kept | once | {"overwrite_output_dir": False})
-    report |= run_one(task.again(final), final).report
-    run_folder.write_report(folder, report)
-    return report
+    # The page compares all runs: it is made when their report is written.
+    return run_one(task.again(final), final, ends=False).report
 
 
 def _all(task: Task, settings: TrainingSettings, run_one: RunOnce) -> dict[str, Any]:
