@@ -10,7 +10,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.json_files import read_json_object
 from bert_cli.base.names import HUGGING_FACE_CONFIG
 from bert_cli.base.writing import atomic_write
-from bert_cli.runtime.memory import machine_memory
+from bert_cli.runtime.memory import free_memory, machine_memory
 
 GELU_FORMS = ("erf", "tanh")
 # Added to the scores of padded keys in attention, as in the original.
@@ -88,7 +88,7 @@ def encoder_shapes(config: BertConfig) -> dict[str, tuple[int, ...]]:
 
 
 def _check_memory(config: BertConfig) -> None:
-    """InputError where the weights alone would need more memory than this machine has."""
+    """InputError where the weights alone would need more memory than this machine has free."""
     hidden = config.hidden_size
     numbers = {
         "vocab_size": config.vocab_size * hidden,
@@ -101,14 +101,15 @@ def _check_memory(config: BertConfig) -> None:
     # layer take some 50 kB.
     of_a_layer = 4 * (numbers["hidden_size"] + numbers["intermediate_size"]) + 50_000
     needed = 4 * sum(list(numbers.values())[:3]) + config.num_hidden_layers * of_a_layer
-    available = machine_memory()
-    if needed > available:
+    available, free = machine_memory(), free_memory()
+    if needed > free:
         key = max(numbers, key=numbers.__getitem__)
         key = "num_hidden_layers" if config.num_hidden_layers > 1000 else key
         gigabytes = f"{min(needed, 10**21) // 10**9:,} GB"
+        likely = "cannot be right" if needed > available else "is too large, or damaged"
         raise InputError(
-            f"{key} {getattr(config, key)} cannot be right: the weights of a model of these sizes need {gigabytes} of memory, "
-            f"this machine has {available // 10**9} GB"
+            f"{key} {getattr(config, key)} {likely}: the weights of a model of these sizes need {gigabytes} of memory, "
+            f"this machine has {available // 10**9} GB, {free // 10**9} GB of them free"
         )
 
 

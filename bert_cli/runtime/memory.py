@@ -5,6 +5,7 @@ The standard library suffices: psutil would read the same files of /proc and rus
 compiled package.
 """
 
+import contextlib
 import os
 import resource
 import sys
@@ -16,6 +17,15 @@ def machine_memory() -> int:
     if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(os.sysconf_names):
         return sys.maxsize
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_memory() -> int:
+    """Bytes of memory that a new allocation can have; machine_memory() where the system does not report it."""
+    with contextlib.suppress(FileNotFoundError), open("/proc/meminfo", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return machine_memory()
 
 
 def memory_now() -> int:

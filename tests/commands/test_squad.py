@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+import shutil
 
 import numpy as np
 import numpy_bert
@@ -69,6 +70,22 @@ def test_train_predict_evaluate(whole, run_folder):
     assert "cls/squad/output_weights/adam_v" in tensors
     assert "bert/pooler/dense/kernel" in tensors
     assert "bert/pooler/dense/kernel/adam_m" not in tensors  # as in the original, nothing reads the pooler
+
+
+def test_answers_to_another_file_are_kept(whole, squad, model, data, tmp_path, run_folder):
+    out, other = tmp_path / "out", tmp_path / "other.json"
+    shutil.copytree(whole, out)
+    dev = (out / "predictions.json").read_bytes()
+    other.write_bytes(data.read_bytes())
+    for _ in range(2):  # the second time there is nothing to keep
+        assert squad("--do_predict", **base_flags(model) | {"predict_file": other, "output_dir": out}).code == 0
+    assert (out / f"{data.stem}.predictions.json").read_bytes() == dev
+    assert (out / "predictions.json").read_bytes() == dev  # the questions are the same
+    assert not (out / "other.predictions.json").exists()
+    # They are files of the run.
+    flags = base_flags(model) | {"train_file": data, "output_dir": out}
+    assert squad("--do_train", "--overwrite_output_dir", **flags).code == 0
+    assert not (out / f"{data.stem}.predictions.json").exists()
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.model.config import BertConfig, encoder_shapes, read_config, read_module_config, write_config
 from bert_cli.model.encoder import BertEncoder
 from bert_cli.model.layers import named_weights
+from bert_cli.runtime.memory import machine_memory
 
 GOOGLE = {
     "attention_probs_dropout_prob": 0.2,
@@ -244,6 +245,13 @@ def test_sizes_that_are_given_by_other_means_are_refused_too():
         InputError, match=r"^vocab_size 1\d{12} cannot be right: the weights .* need [\d,]+ GB of memory"
     ):
         BertConfig(vocab_size=10**12)
+
+
+def test_sizes_that_fit_the_machine_but_not_its_free_memory():
+    """One damaged digit, which ended in an error of TensorFlow."""
+    size = machine_memory() * 99 // 100 // (4 * 64)  # weights of 99 % of the memory
+    with pytest.raises(InputError, match=rf"^vocab_size {size} is too large, or damaged: .* GB of them free$"):
+        BertConfig(vocab_size=size, hidden_size=64, num_hidden_layers=1, num_attention_heads=1)
 
 
 @pytest.mark.parametrize(

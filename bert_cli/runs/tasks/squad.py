@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bert_cli.base import files
@@ -14,6 +14,7 @@ from bert_cli.base.errors import InputError
 from bert_cli.base.head_types import SPANS, HeadSpec
 from bert_cli.base.log import EXAMPLES, LOG
 from bert_cli.base.names import ANSWERS, EVAL_RESULTS, NBEST_ANSWERS, NULL_ODDS
+from bert_cli.base.writing import move_file
 from bert_cli.examples.squad import (
     SquadExample,
     describe_examples,
@@ -41,6 +42,7 @@ from bert_cli.runs.engine.predictor import InferenceHead, Predictor
 from bert_cli.runs.loading.bundle import AnyModel
 from bert_cli.runs.loading.checkpoints import trained_checkpoint
 from bert_cli.runs.output_dir import lock, run_folder
+from bert_cli.runs.output_dir.manifest import read_report
 from bert_cli.runs.tasks.interface import Dataset, Evaluation, Plan, Task
 from bert_cli.settings.squad import AnswerSearch, SquadSettings
 from bert_cli.text.tokenization import FullTokenizer
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from bert_cli.heads.model import TaskModel, TrainingRule
     from bert_cli.runs.engine.training_inputs import RowInput
 
+_ANSWER_FILES = (ANSWERS, NBEST_ANSWERS, NULL_ODDS)
+_OF_FILE = "predict_file"  # the key of run_report.json that names the file of these questions
 _SHOWN = 20  # questions in the log with --verbose_logging
 
 
@@ -108,6 +112,19 @@ def score_file(settings: SquadSettings) -> dict:
     return scores
 
 
+def kept_answers(folder: str, predict_file: str | None) -> dict[str, str]:
+    """New names of the answers in a folder that are to another predict_file, which a prediction would write over.
+
+    dev.predictions.json for predictions.json, if that answers the questions of dev.json.
+    """
+    before = (read_report(folder) or {}).get(_OF_FILE)
+    if not predict_file or not isinstance(before, str) or before in ("", os.path.basename(predict_file)):
+        return {}
+    stem = os.path.splitext(os.path.basename(before))[0]
+    present = [name for name in _ANSWER_FILES if files.exists(os.path.join(folder, name))]
+    return {name: f"{stem}.{name}" for name in present}
+
+
 @dataclasses.dataclass(frozen=True)
 class SquadDataset(Dataset):
     """`windows` to train on ("train") or to answer ("predict"), the `examples` that they are cut from, and `gold` answers."""
@@ -120,7 +137,7 @@ class SquadDataset(Dataset):
 
     @property
     def prediction_files(self) -> tuple[str, ...]:
-        return ANSWERS, NBEST_ANSWERS, NULL_ODDS
+        return *_ANSWER_FILES, *kept_answers(self.settings.phases.output_dir, self.settings.data.predict_file).values()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -246,11 +263,15 @@ class SquadTask(Task[AnyModel, SquadDataset]):
         """Write the files of the answers, and log for which questions nothing could be an answer."""
         predictions, rate = evaluation.details if evaluation else self._answers(predictor, data)
         if predictor.is_chief:
-            self._write(predictions, data.prediction_files)
-        return {"predict_windows_per_second": rate}
+            self._write(predictions)
+        return {"predict_windows_per_second": rate, _OF_FILE: os.path.basename(self.settings.data.predict_file or "")}
 
-    def _write(self, predictions: list[Prediction], names: Sequence[str]) -> None:
-        answers, nbest, null_odds = (os.path.join(self.settings.phases.output_dir, name) for name in names)
+    def _write(self, predictions: list[Prediction]) -> None:
+        folder = self.settings.phases.output_dir
+        for name, kept in kept_answers(folder, self.settings.data.predict_file).items():
+            move_file(os.path.join(folder, name), os.path.join(folder, kept))
+            LOG.info("%s: has the answers to another file, and is kept as %s", os.path.join(folder, name), kept)
+        answers, nbest, null_odds = (os.path.join(folder, name) for name in _ANSWER_FILES)
         write_predictions(answers, predictions)
         write_nbest_predictions(nbest, predictions)
         if self.settings.task.version_2_with_negative:
